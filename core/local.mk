@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# libdiffsim (loader, parameters, worker pool, run engine, store, pictures) and the dshost command line on top of it.
+noinst_LTLIBRARIES += libdiffsim.la
+libdiffsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) \
+	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"'
+libdiffsim_la_LIBADD = $(INIH_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CAIRO_LIBS) $(ZLIB_LIBS)
+libdiffsim_la_SOURCES = \
+	core/error.c core/error.h
+
+bin_PROGRAMS += dshost
+dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
+dshost_LDADD = libdiffsim.la
+dshost_SOURCES = \
+	core/main.c

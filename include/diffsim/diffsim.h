@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diffsim/diffsim.h - everything that a plugin needs, except the optional extensions (ext/) and random.h. */
+#ifndef DIFFSIM_DIFFSIM_H
+#define DIFFSIM_DIFFSIM_H
+#include <diffsim/base.h>
+#include <diffsim/env.h>
+#include <diffsim/host.h>
+#include <diffsim/optimizer.h>
+#include <diffsim/plugin.h>
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diffsim/random.h - reproducible random numbers for plugins: Philox4x32-10 (Random123) keyed by seed and stream name.
+ *
+ * Header only, no part of the binary interface. Needs Random123 (Debian: librandom123-dev). A stream depends on the
+ * seed, its name and its index alone, so that adding a stream never shifts another one. A ds_random is a plain value:
+ * copy it freely; it is used by one thread at a time.
+ *
+ * Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+ */
+#ifndef DIFFSIM_RANDOM_H
+#define DIFFSIM_RANDOM_H
+
+#include <Random123/philox.h>
+#include <math.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ds_random {
+    uint64_t key;     /* names the stream */
+    uint64_t counter; /* next block of four words */
+    uint32_t word[4]; /* the current block */
+    uint32_t left;    /* words of it not yet used */
+    uint32_t has_normal;
+    double normal; /* second half of the last normal pair */
+} ds_random;
+
+/* Finaliser of splitmix64: spreads every bit of z over the result. */
+static inline uint64_t ds_random_mix(uint64_t z)
+{
+    z += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Opens stream `name`, number `index`, of a run seed. */
+static inline ds_random ds_random_open(uint64_t seed, const char *name, uint64_t index)
+{
+    ds_random r = {0, 0, {0, 0, 0, 0}, 0, 0, 0.0};
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a of the name */
+    for (; *name; name++) {
+        h = (h ^ (uint64_t)(unsigned char)*name) * 0x100000001b3u;
+    }
+    r.key = ds_random_mix(ds_random_mix(ds_random_mix(seed) ^ h) ^ index);
+    return r;
+}
+
+/* The next 32 random bits. */
+static inline uint32_t ds_random_u32(ds_random *r)
+{
+    if (r->left == 0) {
+        philox4x32_ctr_t c = {{(uint32_t)r->counter, (uint32_t)(r->counter >> 32), 0, 0}};
+        philox4x32_key_t k = {{(uint32_t)r->key, (uint32_t)(r->key >> 32)}};
+        philox4x32_ctr_t out = philox4x32(c, k);
+        r->counter++;
+        for (int i = 0; i < 4; i++) {
+            r->word[i] = out.v[i];
+        }
+        r->left = 4;
+    }
+    return r->word[4 - r->left--];
+}
+
+/* Uniform in the open interval (0, 1), 52 bits. */
+static inline double ds_random_uniform(ds_random *r)
+{
+    uint64_t hi = ds_random_u32(r);
+    uint64_t lo = ds_random_u32(r);
+    return ((double)((hi << 20) | (lo >> 12)) + 0.5) * 0x1p-52;
+}
+
+/* Uniform integer in 0..n-1, n >= 1, without bias. */
+static inline uint64_t ds_random_below(ds_random *r, uint64_t n)
+{
+    uint64_t limit = UINT64_MAX - UINT64_MAX % n;
+    uint64_t v;
+    do {
+        uint64_t hi = ds_random_u32(r);
+        v = (hi << 32) | ds_random_u32(r);
+    } while (v >= limit);
+    return v % n;
+}
+
+/* Standard normal (Box-Muller, cosine first). */
+static inline double ds_random_normal(ds_random *r)
+{
+    if (r->has_normal) {
+        r->has_normal = 0;
+        return r->normal;
+    }
+    double a = sqrt(-2.0 * log(ds_random_uniform(r)));
+    double b = 6.283185307179586476925 * ds_random_uniform(r);
+    r->normal = a * sin(b);
+    r->has_normal = 1;
+    return a * cos(b);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
