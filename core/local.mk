@@ -5,7 +5,9 @@ libdiffsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSO
 	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"'
 libdiffsim_la_LIBADD = $(INIH_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CAIRO_LIBS) $(ZLIB_LIBS)
 libdiffsim_la_SOURCES = \
-	core/error.c core/error.h
+	core/error.c core/error.h \
+	core/file.c core/file.h \
+	core/npy_read.c core/npy_write.c core/npy.h
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
