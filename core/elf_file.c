@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf_file.c - bounds-checked reader of the dynamic section and the dynamic symbols of a shared object. */
+#include "config.h"
+
 #include "elf_file.h"
 
+#include <errno.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -143,7 +146,7 @@ int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e)
 
     memset(out, 0, sizeof *out);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        int r = ds_fail(e, status, "%s: cannot be opened: %m", path);
+        int r = ds_fail(e, status, "%s: cannot be opened: %s", path, strerror(errno));
         if (fd >= 0) {
             close(fd);
         }

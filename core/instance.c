@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* instance.c - host services of a plugin instance, and environments whose answers are vetted. */
+#include "config.h"
+
 #include "instance.h"
 
 #include <limits.h>
@@ -229,14 +231,14 @@ void ds_env_close(ds_env *env)
     free(env);
 }
 
-static void fail_answer(ds_answer *a, uint32_t outcome, const char *format, const char *text)
+static void fail_answer(ds_answer *a, uint32_t outcome, const char *text)
 {
     a->outcome = outcome;
     a->loss = INFINITY;
     a->grad_kind = DS_GRAD_NONE;
-    if (a->message[0] == '\0') {
-        snprintf(a->message, sizeof a->message, format, text);
-    }
+    size_t n = strnlen(text, sizeof a->message - 1);
+    memcpy(a->message, text, n);
+    a->message[n] = '\0';
 }
 
 /* What the plugin answered, made safe: see ds_env_evaluate() in instance.h. */
@@ -248,11 +250,11 @@ static void vet(ds_env *env, const ds_eval *io, ds_answer *a)
     a->bad_step = io->bad_step;
     a->cost_steps = io->cost_steps;
     if (io->outcome > DS_EVAL_INFEASIBLE) {
-        fail_answer(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets%s", "");
+        fail_answer(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
     } else if (io->outcome >= DS_EVAL_DIVERGED) {
-        fail_answer(a, io->outcome, "%s", env->services.last_error);
+        fail_answer(a, io->outcome, env->services.last_error);
     } else if (!isfinite(io->loss)) {
-        fail_answer(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success%s", "");
+        fail_answer(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
     } else if ((io->want & DS_WANT_GRAD) != 0 && io->outcome == DS_EVAL_OK) {
         for (uint64_t i = 0; i < io->n; i++) {
             if (!isfinite(io->grad[i])) {
@@ -291,7 +293,7 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
     } else {
         answer->bad_step = -1;
         answer->cost_steps = io.cost_steps;
-        fail_answer(answer, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR, "%s",
+        fail_answer(answer, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
                     env->services.last_error[0] != '\0' ? env->services.last_error : ds_status_text(st));
         if (io.grad != NULL) {
             memset(io.grad, 0, io.n * sizeof *io.grad);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loader.c - finds plugins on the search path and loads them. */
+#include "config.h"
+
 #include "loader.h"
 
+#include <errno.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,7 +17,6 @@
 #include <xmmintrin.h>
 #endif
 
-#include "config.h"
 #include "elf_file.h"
 #include "params.h"
 
@@ -302,7 +304,7 @@ static int open_path(const char *name, const ds_module **out, ds_error *e)
 
     base = base != NULL ? base + 1 : name;
     if (realpath(name, path) == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be opened: %m", name);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be opened: %s", name, strerror(errno));
     }
     /* The id comes from the name that the user sees, not from what a link points to. */
     size_t n = strlen(base);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c - messages and the progress line on stderr. */
+#include "config.h"
+
 #include "log.h"
 
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* params.c - checks and converts settings by a schema. */
+#include "config.h"
+
 #include "params.h"
 
 #include <errno.h>
@@ -14,6 +16,11 @@
 #include <unistd.h>
 
 #include "npy.h"
+
+/* Bytes of a line of an .ini file (settings.h) that are left for the key and its text. */
+enum { LINE_LIMIT = 197 - 3 };
+static const char unwritable[] =
+    "too long for a line of 197 bytes in an .ini file, or a line break, a blank at an end or ' ;' in it";
 
 typedef struct value {
     const ds_param *info;
@@ -236,6 +243,16 @@ static char *absolute(const char *path, const char *base)
     return out;
 }
 
+/* Can the text stand as a value in an .ini file, where it must survive in the record of the run? */
+static int is_ini_text(const char *key, const char *text)
+{
+    size_t n = strlen(text);
+    if (n + strlen(key) > LINE_LIMIT || strpbrk(text, "\n\r") != NULL || strstr(text, " ;") != NULL || strstr(text, "\t;") != NULL) {
+        return 0;
+    }
+    return n == 0 || (strchr(" \t;", text[0]) == NULL && strchr(" \t", text[n - 1]) == NULL);
+}
+
 static int convert_file(value *v, const char *text, const ds_setting *s, const char *owner, ds_error *e)
 {
     struct stat st;
@@ -249,13 +266,16 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
     if (v->text == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
+    if (!is_ini_text(v->info->name, v->text)) {
+        return refuse(s, owner, v, unwritable, e);
+    }
     if (stat(v->text, &st) != 0) {
         return refuse(s, owner, v, "no such file", e);
     }
     if (!S_ISREG(st.st_mode) || access(v->text, R_OK) != 0) {
         return refuse(s, owner, v, S_ISREG(st.st_mode) ? "the file cannot be read" : "not a regular file", e);
     }
-    if (v->info->type == DS_PARAM_ARRAY && ds_array_read(v->text, &v->array, DS_EXIT_CONFIG, &inner) != 0) {
+    if (v->info->type == DS_PARAM_ARRAY && ds_array_read(v->text, 0, DS_EXIT_CONFIG, &v->array, &inner) != 0) {
         return inner.status == DS_EXIT_MEMORY ? ds_fail(e, DS_EXIT_MEMORY, "%s", inner.text)
                                               : refuse(s, owner, v, inner.text, e);
     }
@@ -302,6 +322,10 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
     case DS_PARAM_PATH:
     case DS_PARAM_ARRAY:
         return convert_file(v, text, s, owner, e);
+    case DS_PARAM_TEXT:
+        ok = is_ini_text(info->name, text);
+        snprintf(why, sizeof why, "%s", unwritable);
+        break;
     default:
         break;
     }

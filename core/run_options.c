@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run_options.c - the schema of section [run] and its conversion. */
+#include "config.h"
+
 #include "run_options.h"
 
 #include <errno.h>

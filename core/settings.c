@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c - reads .ini files (through inih) and --set into lists of key = value with their origin. */
+#include "config.h"
+
 #include "settings.h"
 
+#include <errno.h>
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,7 +353,7 @@ int ds_settings_read(ds_settings *s, const char *path, ds_error *e)
     int status;
 
     if (f == NULL) {
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %m", path);
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %s", path, strerror(errno));
     }
     if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode)) {
         fclose(f);
