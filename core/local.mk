@@ -7,7 +7,8 @@ libdiffsim_la_LIBADD = $(INIH_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CAIRO_LIBS)
 libdiffsim_la_SOURCES = \
 	core/error.c core/error.h \
 	core/file.c core/file.h \
-	core/npy_read.c core/npy_write.c core/npy.h
+	core/npy_read.c core/npy_write.c core/npy.h \
+	core/scenedata.c core/scenedata_block.c core/scenedata.h core/scenedata_check.h
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
