@@ -8,6 +8,7 @@ libdiffsim_la_SOURCES = \
 	core/elf_file.c core/elf_file.h \
 	core/error.c core/error.h \
 	core/file.c core/file.h \
+<<<<<<< HEAD
 	core/instance.c core/instance.h \
 	core/loader.c core/loader.h \
 	core/log.c core/log.h \
@@ -15,6 +16,10 @@ libdiffsim_la_SOURCES = \
 	core/params.c core/params.h \
 	core/run_options.c core/run_options.h \
 	core/settings.c core/settings.h
+=======
+	core/npy_read.c core/npy_write.c core/npy.h \
+	core/scenedata.c core/scenedata_block.c core/scenedata.h core/scenedata_check.h
+>>>>>>> pics
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
