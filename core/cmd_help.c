@@ -2,11 +2,11 @@
 /* cmd_help.c - `dshost help ID`: what a plugin is and which parameters it has, from its own schema. */
 #include "config.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "commands.h"
 #include "describe.h"
 #include "json_text.h"
@@ -74,13 +74,13 @@ int ds_cmd_help(int argc, char **argv)
     ds_error e = {0};
     int json = 0, c, status;
 
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((c = ds_arguments_next(argc, argv, "help", options, &e)) != -1) {
         if (c == 'h') {
             printf("usage: dshost help ID|run [--json]\n");
             return DS_EXIT_OK;
         }
         if (c != 'j') {
-            return DS_EXIT_USAGE;
+            return ds_command_failed(&e);
         }
         json = 1;
     }

@@ -2,10 +2,10 @@
 /* cmd_list.c - `dshost list`: the plugins on the search path, and why others were refused. */
 #include "config.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "commands.h"
 #include "json_text.h"
 #include "loader.h"
@@ -67,18 +67,17 @@ int ds_cmd_list(int argc, char **argv)
     ds_error e = {0};
     int json = 0, c;
 
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((c = ds_arguments_next(argc, argv, "list", options, &e)) != -1) {
         if (c == 'h') {
             printf("usage: dshost list [--json]\n");
             return DS_EXIT_OK;
         }
         if (c != 'j') {
-            return DS_EXIT_USAGE;
+            return ds_command_failed(&e);
         }
         json = 1;
     }
-    if (optind < argc) {
-        ds_fail(&e, DS_EXIT_USAGE, "list: unexpected argument '%s'", argv[optind]);
+    if (ds_arguments_end(argc, argv, "list", &e) != 0) {
         return ds_command_failed(&e);
     }
     int status = ds_loader_list(&list, &count, &e);

@@ -2,10 +2,10 @@
 /* cmd_template.c - `dshost template ENV OPT`: a commented .ini file with every parameter at its default. */
 #include "config.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "commands.h"
 #include "describe.h"
 #include "json_text.h"
@@ -47,7 +47,7 @@ int ds_cmd_template(int argc, char **argv)
     ds_error e = {0};
     int all = 0, c;
 
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while ((c = ds_arguments_next(argc, argv, "template", options, &e)) != -1) {
         if (c == 'h') {
             printf("usage: dshost template ENV OPT [--all] > my.ini\n"
                    "Prints an .ini file with every parameter (--all: the advanced ones, too) at its default.\n"
@@ -55,7 +55,7 @@ int ds_cmd_template(int argc, char **argv)
             return DS_EXIT_OK;
         }
         if (c != 'a') {
-            return DS_EXIT_USAGE;
+            return ds_command_failed(&e);
         }
         all = 1;
     }

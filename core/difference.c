@@ -54,7 +54,7 @@ static double quotient(const probe *p, double t, double f0)
         }
         q = (4 * value_at(p, s, &failed) - value_at(p, 2 * s, &failed) - 3 * f0) / (2 * s);
     }
-    return failed ? NAN : q;
+    return failed ? (double)NAN : q;
 }
 
 ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, const double *lower, const double *upper,
