@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+EXTRA_DIST += docs/README.md docs/architecture.md docs/layers.svg tests/README.md bench/README.md
