@@ -20,6 +20,13 @@ libdiffsim_la_SOURCES += core/params.c core/params.h
 libdiffsim_la_SOURCES += core/run_options.c core/run_options.h
 libdiffsim_la_SOURCES += core/scenedata.c core/scenedata_block.c core/scenedata.h core/scenedata_check.h
 libdiffsim_la_SOURCES += core/settings.c core/settings.h
+libdiffsim_la_SOURCES = \
+	core/error.c core/error.h \
+	core/file.c core/file.h \
+	core/npy_read.c core/npy_write.c core/npy.h \
+	core/scenedata.c core/scenedata_block.c core/scenedata.h core/scenedata_check.h \
+	core/canvas.c core/canvas.h \
+	core/plot.c core/plot_bars.c core/plot_scale.c core/plot.h core/plot_scale.h
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
