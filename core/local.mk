@@ -5,7 +5,16 @@ libdiffsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSO
 	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"'
 libdiffsim_la_LIBADD = $(INIH_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CAIRO_LIBS) $(ZLIB_LIBS)
 libdiffsim_la_SOURCES = \
-	core/error.c core/error.h
+	core/elf_file.c core/elf_file.h \
+	core/error.c core/error.h \
+	core/file.c core/file.h \
+	core/instance.c core/instance.h \
+	core/loader.c core/loader.h \
+	core/log.c core/log.h \
+	core/npy_read.c core/npy_write.c core/npy.h \
+	core/params.c core/params.h \
+	core/run_options.c core/run_options.h \
+	core/settings.c core/settings.h
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
