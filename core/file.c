@@ -13,7 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 16 };
+enum {
+    BUFFER = 1 << 16,
+    STREAM_LIMIT = 1 << 28 /* devices such as /dev/zero never end */
+};
 
 struct ds_file {
     char *path;      /* as the caller wrote it, for messages */
@@ -312,6 +315,8 @@ int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int s
             error = EFBIG;
         }
         first = (size_t)st.st_size + 1;
+    } else if (!S_ISREG(st.st_mode) && limit > STREAM_LIMIT) {
+        limit = STREAM_LIMIT;
     }
     unsigned char *bytes = error == 0 ? read_fully(fd, first, limit, len, &error) : NULL;
     if (!from_stdin) {

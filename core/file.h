@@ -32,7 +32,7 @@ int ds_file_write_atomic(const char *path, const void *data, size_t len, ds_erro
 int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_error *e);
 
 /* Reads a whole file (or pipe; "-" is the standard input) of at most `limit` bytes into *data (malloc; one NUL byte
- * is appended that *len does not count). On failure returns `status`, or DS_EXIT_MEMORY. */
+ * is appended that *len does not count); at most 256 MiB of what is not a regular file. On failure returns `status`, or DS_EXIT_MEMORY. */
 int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e);
 
 #endif

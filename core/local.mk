@@ -15,6 +15,8 @@ libdiffsim_la_SOURCES = \
 	core/params.c core/params.h \
 	core/run_options.c core/run_options.h \
 	core/settings.c core/settings.h
+	core/npy_read.c core/npy_write.c core/npy.h \
+	core/scenedata.c core/scenedata_block.c core/scenedata.h core/scenedata_check.h
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
