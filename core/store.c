@@ -533,7 +533,7 @@ int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e)
         memcpy(c->grad, sqlite3_column_blob(q, 3), bytes);
         row->grad = c->grad;
     }
-    row->loss = sqlite3_column_type(q, 2) == SQLITE_NULL ? INFINITY : sqlite3_column_double(q, 2);
+    row->loss = sqlite3_column_type(q, 2) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 2);
     row->grad_kind = (uint32_t)sqlite3_column_int64(q, 4);
     row->outcome = (uint32_t)sqlite3_column_int64(q, 5);
     copy_text(row->tag, sizeof(row->tag), sqlite3_column_text(q, 6));
