@@ -20,4 +20,5 @@ dist_check_SCRIPTS =
 check_SCRIPTS = $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/tap-wrap.sh
 TEST_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+SLOW_TESTS =
 include tests/cma.mk
