@@ -2,7 +2,10 @@
 # Tests of the analytic functions, the pendulum, random search and CMA-ES.
 fake_cma = tests/unit/fake_cma_run.c tests/unit/fake_cma_run.h
 
-check_PROGRAMS += tests/unit/test_functions tests/unit/test_rand
+check_PROGRAMS += tests/unit/test_functions tests/unit/test_rand tests/unit/test_cmaes
+tests_unit_test_cmaes_SOURCES = tests/unit/test_cmaes.c $(fake_cma)
+tests_unit_test_cmaes_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_cmaes_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_functions_SOURCES = tests/unit/test_functions.c $(fake_cma)
 tests_unit_test_functions_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_functions_LDADD = $(CMOCKA_LIBS)

@@ -416,7 +416,7 @@ static void test_order_invariance(void **state)
 static void test_neutral_selection(void **state)
 {
     (void)state;
-    enum { RUNS = 400, D = 5 };
+    enum { RUNS = 400, D = 10 };
     double mean = 0, square = 0, trace = 0, m[D] = {0};
     cma_options options = {.n = D, .active = 0};
     cma *c = cma_new(&options);
@@ -441,7 +441,7 @@ static void test_neutral_selection(void **state)
         }
     }
     assert_true(mean > -0.5 && mean < 0.2);
-    assert_near(sqrt(square - mean * mean), 1.8, 0.3);
+    assert_near(sqrt(square - mean * mean), 1.3, 0.2);
     assert_near(trace, 1, 0.15);
     cma_free(c);
     free(x);
@@ -478,7 +478,7 @@ static void test_positive_definite(void **state)
     cma_free(c);
 }
 
-/* A diagonal strategy equals the full one as long as C is diagonal: first generation, same rates. */
+/* Far points are pulled in, near ones are taken as they are; an outside mean directs the path. */
 static void test_injection(void **state)
 {
     (void)state;
