@@ -33,3 +33,4 @@ check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	} 2>&1 | tee check-slow.log; \
 	! grep -qE '^(not ok|Bail out)' check-slow.log
 .PHONY: check-slow
+include tests/back.mk
