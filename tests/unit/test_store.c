@@ -221,6 +221,9 @@ static void test_full_disk(void **state)
         for (uint64_t id = 1; id < 1000000; id++) {
             ds_row row = make_row(id, x, grad);
             int rc = ds_recorder_append(r, &row, id % 50 == 0, &e);
+            if (rc == 0 && id == 50 && ds_recorder_drain(r, &e) != 0) {
+                _exit(4);
+            }
             if (rc != 0) {
                 int again = ds_recorder_close(r, &e);
                 ds_store_close(s, NULL);
