@@ -37,8 +37,10 @@ static const char schema[] =
 /* Turns the last failure of SQLite into one line: what was done to which file, and why it failed. */
 static int fail(const ds_store *s, ds_error *e, const char *doing)
 {
+    int last = errno; /* a failing COMMIT leaves its cause here alone */
     int code = sqlite3_extended_errcode(s->db);
     int system = sqlite3_system_errno(s->db);
+    system = system != 0 ? system : last;
     switch (code & 0xff) {
     case SQLITE_NOMEM:
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while %s", s->path, doing);
@@ -64,6 +66,7 @@ static int fail(const ds_store *s, ds_error *e, const char *doing)
 
 static int execute(ds_store *s, const char *sql, const char *doing, ds_error *e)
 {
+    errno = 0;
     if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
         return fail(s, e, doing);
     }
@@ -452,6 +455,7 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
     sqlite3_bind_double(q, 12, row->wall);
     sqlite3_bind_double(q, 13, row->at);
     int rc = 0;
+    errno = 0;
     if (sqlite3_step(q) != SQLITE_DONE) {
         rc = fail(s, e, "writing");
     }

@@ -35,3 +35,4 @@ check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 .PHONY: check-slow
 SLOW_TESTS =
 include tests/cma.mk
+include tests/back.mk
