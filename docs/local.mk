@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+EXTRA_DIST += docs/plugin-authors.md
