@@ -24,6 +24,7 @@ typedef struct request {
 } request;
 
 typedef struct result {
+    uint64_t noise_key;
     double *x, *grad;
     ds_answer answer;
     ds_quotient *fd;     /* n of them, or NULL */
@@ -102,11 +103,17 @@ static int make_point(const ds_env *env, const char *spec, const ds_run_options 
 
 /* ---- evaluation ---- */
 
+/* What the differences are taken of. */
+typedef struct fd_point {
+    ds_env *env;
+    uint64_t noise_key;
+} fd_point;
+
 static double loss_only(void *ctx, const double *x, int *failed)
 {
-    ds_env *env = ctx;
+    const fd_point *p = ctx;
     ds_answer a;
-    ds_env_evaluate(env, x, 0, 0, NULL, &a);
+    ds_env_evaluate(p->env, x, p->noise_key, 0, NULL, &a);
     if (a.outcome > DS_EVAL_BAD_GRAD) {
         *failed = 1;
     }
@@ -132,14 +139,15 @@ static int evaluate(ds_env *env, const request *q, result *r, ds_error *e)
     if ((q->gradient || q->fd) && q->gradient && !env->has_gradient) {
         return ds_fail(e, DS_EXIT_USAGE, "%s returns no gradient; --fd gives finite differences", env->module->id);
     }
-    ds_env_evaluate(env, r->x, 0, want, r->grad, &r->answer);
+    ds_env_evaluate(env, r->x, r->noise_key, want, r->grad, &r->answer);
     if (want_scene && r->answer.outcome <= DS_EVAL_INFEASIBLE) {
         status = collect_scene(env, r, e);
     }
     if (status == 0 && q->fd && r->answer.outcome <= DS_EVAL_BAD_GRAD) {
+        fd_point point = {env, r->noise_key};
         r->fd = calloc(env->info.n, sizeof *r->fd);
         for (uint64_t i = 0; r->fd != NULL && i < env->info.n; i++) {
-            r->fd[i] = ds_difference_component(loss_only, env, env->info.n, r->x, env->lower, env->upper, i,
+            r->fd[i] = ds_difference_component(loss_only, &point, env->info.n, r->x, env->lower, env->upper, i,
                                                r->answer.loss);
         }
     }
@@ -315,6 +323,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     if (status != 0) {
         return status;
     }
+    r.noise_key = options->noise_key;
     r.x = calloc(env->info.n, 2 * sizeof *r.x);
     if (r.x == NULL) {
         status = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
