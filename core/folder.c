@@ -93,7 +93,8 @@ static const char *plugin_name(const char *given, const ds_module *module)
 static const char *run_text(const ds_recipe *r, const char *key, const char *text)
 {
     static const char *const left_out[] = {"out", "x", "noise_key", "runs"};
-    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
+    size_t count = sizeof(left_out) / sizeof(left_out[0]) - (r->all_runs ? 1 : 0);
+    for (size_t i = 0; i < count; i++) {
         if (strcmp(key, left_out[i]) == 0) {
             return NULL;
         }

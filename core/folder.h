@@ -23,6 +23,7 @@ typedef struct ds_recipe {
     const ds_module *env, *opt;
     const ds_run_options *options;
     const ds_params *env_params, *opt_params;
+    int all_runs; /* of a folder that holds several runs, with seeds one after the other */
 } ds_recipe;
 
 /* Writes run.ini, which reproduces the run. */

@@ -38,6 +38,18 @@ libdiffsim_la_SOURCES += core/share.c core/share.h
 libdiffsim_la_SOURCES += core/spawn.c core/spawn.h
 libdiffsim_la_SOURCES += core/store.c core/store.h
 libdiffsim_la_SOURCES += core/worker.c core/worker.h
+libdiffsim_la_SOURCES += core/folder.c core/folder.h
+libdiffsim_la_SOURCES += core/ledger.c core/ledger.h
+libdiffsim_la_SOURCES += core/objective.c
+libdiffsim_la_SOURCES += core/progress.c core/progress.h
+libdiffsim_la_SOURCES += core/replay.c core/replay.h
+libdiffsim_la_SOURCES += core/run.c core/run.h
+libdiffsim_la_SOURCES += core/run_flags.c core/run_flags.h
+libdiffsim_la_SOURCES += core/run_pictures.c
+libdiffsim_la_SOURCES += core/run_series.c core/run_series.h
+libdiffsim_la_SOURCES += core/signals.c core/signals.h
+libdiffsim_la_SOURCES += core/summary.c
+libdiffsim_la_SOURCES += core/run_internal.h
 libdiffsim_la_SOURCES = \
 	core/error.c core/error.h \
 	core/file.c core/file.h \
@@ -59,3 +71,5 @@ dshost_SOURCES += core/cmd_help.c
 dshost_SOURCES += core/cmd_list.c
 dshost_SOURCES += core/cmd_template.c
 dshost_SOURCES += core/worker.c
+dshost_SOURCES += core/cmd_run.c
+dshost_SOURCES += core/cmd_resume.c

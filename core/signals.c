@@ -5,6 +5,7 @@
 #include "signals.h"
 
 #include <signal.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,11 @@ static void last_words(const char *how)
 
 static void on_crash(int sig)
 {
+    if (atomic_load(&watch_text) == NULL) { /* not ours: the usual end */
+        signal(sig, SIG_DFL);
+        raise(sig);
+        return;
+    }
     switch (sig) {
     case SIGSEGV:
         last_words("crash (SIGSEGV, invalid memory access) in ");
@@ -95,16 +101,14 @@ void ds_signals_install(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-void ds_crash_watch(const char *text, ds_recorder *recorder)
+/* Once for the whole process. */
+static void install_crash_handlers(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    static _Alignas(16) unsigned char stack[STACK_BYTES];
-    static int registered;
+    static alignas(16) unsigned char stack[STACK_BYTES];
     stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
     struct sigaction sa;
 
-    atomic_store(&watch_recorder, recorder);
-    atomic_store(&watch_text, text);
     sigaltstack(&alternative, NULL); /* a stack overflow leaves no room for a handler */
     memset(&sa, 0, sizeof(sa));
     sa.sa_handler = on_crash;
@@ -112,18 +116,22 @@ void ds_crash_watch(const char *text, ds_recorder *recorder)
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         sigaction(signals[i], &sa, NULL);
     }
-    if (!registered) {
-        registered = 1;
-        atexit(on_exit_call);
+    atexit(on_exit_call);
+}
+
+void ds_crash_watch(const char *text, ds_recorder *recorder)
+{
+    static int installed;
+    if (!installed) {
+        installed = 1;
+        install_crash_handlers();
     }
+    atomic_store(&watch_recorder, recorder);
+    atomic_store(&watch_text, text);
 }
 
 void ds_crash_unwatch(void)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     atomic_store(&watch_text, NULL);
     atomic_store(&watch_recorder, NULL);
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        signal(signals[i], SIG_DFL);
-    }
 }
