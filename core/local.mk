@@ -38,6 +38,16 @@ libdiffsim_la_SOURCES += core/share.c core/share.h
 libdiffsim_la_SOURCES += core/spawn.c core/spawn.h
 libdiffsim_la_SOURCES += core/store.c core/store.h
 libdiffsim_la_SOURCES += core/worker.c core/worker.h
+libdiffsim_la_SOURCES = \
+	core/error.c core/error.h \
+	core/file.c core/file.h \
+	core/npy_read.c core/npy_write.c core/npy.h \
+	core/scenedata.c core/scenedata_block.c core/scenedata.h core/scenedata_check.h \
+	core/canvas.c core/canvas.h \
+	core/plot.c core/plot_bars.c core/plot_scale.c core/plot.h core/plot_scale.h \
+	core/render.c core/render_geometry.c core/render_shapes.c core/render_raster.c core/render_shade.c \
+	core/render_flat.c core/render.h core/render_flat.h core/render_internal.h \
+	core/picture.c core/picture.h
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
