@@ -109,19 +109,7 @@ static double number(const json_t *object, const char *key)
 
 static double failed_median(const json_t *result)
 {
-    const json_t *failed = json_object_get(result, "failed_best_f");
-    if (json_is_number(failed)) {
-        return json_number_value(failed);
-    }
-    if (json_is_object(failed)) {
-        return number(failed, "p50");
-    }
-    double values[64];
-    size_t count = json_array_size(failed);
-    for (size_t i = 0; i < count && i < 64; i++) {
-        values[i] = json_number_value(json_array_get(failed, i));
-    }
-    return count ? cma_median(values, count) : 0;
+    return number(json_object_get(result, "failed_best_f"), "median");
 }
 
 /* As many runs as recorded; the median of the successful ones, and how many succeed. */
