@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_cma.c - time of CMA-ES per evaluation, objective excluded: sampling, update and decomposition at d = 10, 40,
- * 200. Prints one JSON object per line. */
+/* bench_cma.c - time of CMA-ES per evaluation, objective excluded: sampling, update and decomposition at d =
+ * 10, 40, 200. Prints one JSON object per line. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,12 +56,14 @@ static void bench(uint64_t n, int profile, int diagonal, int generations)
     ds_random random = ds_random_open(1, "bench", 0);
     for (int repeat = 0; repeat < 3; repeat++) {
         cma_start(c, m, 0.5);
-        double us = time_generations(c, x, f, &random, generations) / (double)generations / (double)c->k.lambda;
+        double us =
+            time_generations(c, x, f, &random, generations) / (double)generations / (double)c->k.lambda;
         best = us < best ? us : best;
     }
     printf("{\"bench\": \"cma\", \"d\": %d, \"profile\": \"%s\", \"covariance\": \"%s\", \"lambda\": %d, "
            "\"us_per_evaluation\": %.3f}\n",
-           (int)n, profile == CMA_PAPER ? "paper" : "tutorial", diagonal ? "diagonal" : "full", (int)c->k.lambda, best);
+           (int)n, profile == CMA_PAPER ? "paper" : "tutorial", diagonal ? "diagonal" : "full",
+           (int)c->k.lambda, best);
     free(m);
     free(x);
     free(f);

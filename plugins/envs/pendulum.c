@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pendulum - a rod on a pivot, moved by a weak torque: one torque per step is the decision variable. theta = 0 is
- * upright; the torque cannot lift the rod, it has to be swung up. */
+/* pendulum - a rod on a pivot, moved by a weak torque: one torque per step is the decision variable. theta =
+ * 0 is upright; the torque cannot lift the rod, it has to be swung up. */
 #include <diffsim/ext/scene.h>
 #include <diffsim/plugin.h>
 
@@ -12,11 +12,11 @@ static const double pi = 3.14159265358979323846;
 
 /* Pendulum-v1 of Gymnasium: uniform rod of length 1 m and mass 1 kg, g = 10 m/s^2, so that
  * omega' = 3 g/(2 l) sin(theta) + 3/(m l^2) u. */
-static const double dt = 0.05;         /* s */
-static const double weight_rate = 15;  /* 1/s^2, per sin(theta) */
-static const double torque_rate = 3;   /* 1/(kg m^2) */
-static const double torque_limit = 2;  /* N m */
-static const double speed_limit = 8;   /* rad/s, variant gym only */
+static const double dt = 0.05;        /* s */
+static const double weight_rate = 15; /* 1/s^2, per sin(theta) */
+static const double torque_rate = 3;  /* 1/(kg m^2) */
+static const double torque_limit = 2; /* N m */
+static const double speed_limit = 8;  /* rad/s, variant gym only */
 enum { MAX_STEPS = 200 };
 enum { SWINGUP60 = 0, GYM = 1 };
 enum { THETA, OMEGA, TORQUE, COST, METRICS };
@@ -26,9 +26,11 @@ static const char *const variants[] = {"swingup60", "gym", NULL};
 
 static const ds_param *const params[] = {
     &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variant", "swingup60", "",
-                      "swingup60 = 60 torques, loss of the final state; gym = Pendulum-v1 of Gymnasium, 200 torques, "
-                      "loss = minus the return.", variants},
-    DS_REAL("theta0", "3.1415926535897931", -1e3, 1e3, "rad", "Angle at the start; 0 is upright, pi hangs down."),
+                      "swingup60 = 60 torques, loss of the final state; gym = Pendulum-v1 of Gymnasium, 200 "
+                      "torques, loss = minus the return.",
+                      variants},
+    DS_REAL("theta0", "3.1415926535897931", -1e3, 1e3, "rad",
+            "Angle at the start; 0 is upright, pi hangs down."),
     DS_REAL("omega0", "0", -8, 8, "rad/s", "Angular velocity at the start."),
     DS_REAL("speed_weight", "0.1", 0, 1e6, "s^2",
             "swingup60: weight of the final angular velocity, 1 - cos(theta) + speed_weight omega^2."),
@@ -89,9 +91,9 @@ static double simulate(pendulum *p, const double *x)
     return p->variant == GYM ? loss : loss + final_cost(p, p->steps);
 }
 
-/* Reverse sweep: a, b are d loss / d theta, d omega of the state after step k. While the speed limit acts, the new
- * speed does not depend on anything (its derivative is taken as 0 there, as 1 up to and at the limit); the wrapped
- * angle has slope 1, also where it jumps at pi. */
+/* Reverse sweep: a, b are d loss / d theta, d omega of the state after step k. While the speed limit acts,
+ * the new speed does not depend on anything (its derivative is taken as 0 there, as 1 up to and at the
+ * limit); the wrapped angle has slope 1, also where it jumps at pi. */
 static void adjoint(const pendulum *p, const double *x, double *grad)
 {
     double a = 0, b = 0;
@@ -147,7 +149,8 @@ static ds_status info(void *self, ds_env_info *out)
     return DS_OK;
 }
 
-/* The suggested start is a constant push: without torque the hanging rod is a stationary point of the loss. */
+/* The suggested start is a constant push: without torque the hanging rod is a stationary point
+ * of the loss. */
 static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
 {
     (void)self;
@@ -244,12 +247,14 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capaci
         return DS_E_ARG;
     }
     double angle = b == ROD ? p->theta[k] : 0, middle = b == PIVOT ? 0 : 0.5;
-    const double pose[7] = {-middle * sin(angle), middle * cos(angle), 0, cos(0.5 * angle), 0, 0, sin(0.5 * angle)};
+    const double pose[7] = {-middle * sin(angle), middle * cos(angle), 0, cos(0.5 * angle), 0, 0,
+                            sin(0.5 * angle)};
     memcpy(out, pose, sizeof pose);
     return DS_OK;
 }
 
-static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit, const double **values)
+static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit,
+                              const double **values)
 {
     const pendulum *p = self;
     static const char *const names[METRICS] = {"theta", "omega", "torque", "cost"};
@@ -274,7 +279,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, free, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, free, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, NULL};
 
@@ -288,11 +294,11 @@ static const ds_desc desc = {
     "Swing-up of a pendulum by a weak torque.",
     "A rod of 1 m and 1 kg, 10 m/s^2, steps of 0.05 s, torques in [-2, 2] N m.\n"
     "swingup60: loss = 1 - cos(theta) + speed_weight omega^2 at the end + effort_weight mean u^2.\n"
-    "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) and the speed "
-    "limited to 8 rad/s. The gradient is that of the branch taken: a step in which the speed limit acts passes no "
-    "derivative on, and the jump of the angle at pi has none.\n"
-    "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of that step; swingup60: "
-    "of the state).",
+    "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) and the "
+    "speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the speed limit "
+    "acts passes no derivative on, and the jump of the angle at pi has none.\n"
+    "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of that "
+    "step; swingup60: of the state).",
     "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032).",
     params,
     extensions,

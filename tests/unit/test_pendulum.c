@@ -125,8 +125,8 @@ static double quotient(fake_env *e, double *x, uint64_t i, double h)
     return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h);
 }
 
-/* Every component against central differences of fourth order, with the step at which two of them agree best: a long
- * step may straddle a kink (speed limit, angle pi) of one of the 200 states. */
+/* Every component against central differences of fourth order, with the step at which two of them agree best:
+ * a long step may straddle a kink (speed limit, angle pi) of one of the 200 states. */
 static void check_gradient(const char *const *settings, double amplitude)
 {
     fake_env e;
