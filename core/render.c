@@ -144,7 +144,7 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
                 int u = x * SUB + k % SUB;
                 int v = y * SUB + k / SUB;
                 vec3 c = ds_shade(s, u, v);
-                c = v3(fminf(c.x, 1), fminf(c.y, 1), fminf(c.z, 1));
+                c = v3(least(c.x, 1), least(c.y, 1), least(c.z, 1));
                 if (j->ghost_pixels != NULL) {
                     c = over(j, c, (size_t)v * (size_t)j->camera.width + (size_t)u);
                 }

@@ -234,8 +234,8 @@ void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what
     /* A box without height or width still gets a picture around it. */
     double wide = s->box[3] - s->box[0];
     double tall = s->box[4] - s->box[1];
-    double least = fmax(fmax(wide, tall), s->box[5] - s->box[2]) * 0.02;
-    f.scale = fmin(w / fmax(wide, least), h / fmax(tall, least)) * 0.97;
+    double thin = fmax(fmax(wide, tall), s->box[5] - s->box[2]) * 0.02;
+    f.scale = fmin(w / fmax(wide, thin), h / fmax(tall, thin)) * 0.97;
     f.x0 = x + w / 2 - f.scale * (s->box[0] + wide / 2);
     f.y0 = y + h / 2 + f.scale * (s->box[1] + tall / 2);
     draw_frame(&f, s, x, y, w, h);

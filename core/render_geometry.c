@@ -106,18 +106,18 @@ static float particle_radius(const ds_scenedata_body *body, const ds_frame_of_re
     for (uint64_t i = 0; i < body->count; i++) {
         vec3 p;
         if (scaled(r, data + 3 * i, &p)) {
-            low = v3(fminf(low.x, p.x), fminf(low.y, p.y), fminf(low.z, p.z));
-            high = v3(fmaxf(high.x, p.x), fmaxf(high.y, p.y), fmaxf(high.z, p.z));
+            low = v3(least(low.x, p.x), least(low.y, p.y), least(low.z, p.z));
+            high = v3(most(high.x, p.x), most(high.y, p.y), most(high.z, p.z));
         }
     }
-    vec3 d = v3(fmaxf(high.x - low.x, 0.01f), fmaxf(high.y - low.y, 0.01f), fmaxf(high.z - low.z, 0.01f));
-    return fminf(0.03f, 0.55f * cbrtf(d.x * d.y * d.z / (float)body->count));
+    vec3 d = v3(most(high.x - low.x, 0.01f), most(high.y - low.y, 0.01f), most(high.z - low.z, 0.01f));
+    return least(0.03f, 0.55f * cbrtf(d.x * d.y * d.z / (float)body->count));
 }
 
 static void add_points(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
                        const double *data, uint32_t surface)
 {
-    float radius = fmaxf(particle_radius(body, r, data), 0.0006f);
+    float radius = most(particle_radius(body, r, data), 0.0006f);
     for (uint64_t i = 0; i < body->count; i++) {
         vec3 p;
         if (scaled(r, data + 3 * i, &p)) {
@@ -129,7 +129,7 @@ static void add_points(ds_geometry *g, const ds_scenedata_body *body, const ds_f
 static void add_lines(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data,
                       uint32_t surface)
 {
-    float radius = fmaxf(length(r, body->size[0]) / 2, 0.0015f);
+    float radius = most(length(r, body->size[0]) / 2, 0.0015f);
     int detail = body->index_count > 20000 ? 5 : 10;
     for (uint64_t i = 0; i + 1 < body->index_count; i += 2) {
         vec3 a, b;
@@ -206,9 +206,9 @@ static void add_rigid(ds_geometry *g, const ds_scenedata_body *body, const ds_fr
                       uint32_t surface)
 {
     int detail = body->count > 1000 ? 12 : body->count > 50 ? 24 : 96;
-    float a = fmaxf(length(r, body->size[0]), 0.0006f);
+    float a = most(length(r, body->size[0]), 0.0006f);
     float b = length(r, body->size[1]);
-    float half[3] = {a, fmaxf(b, 0.0006f), fmaxf(length(r, body->size[2]), 0.0006f)};
+    float half[3] = {a, most(b, 0.0006f), most(length(r, body->size[2]), 0.0006f)};
     for (uint64_t i = 0; i < body->count; i++) {
         ds_rigid o = {.surface = surface, .detail = detail};
         const double *pose = data + 7 * i;

@@ -13,6 +13,17 @@
 
 #include "scenedata.h"
 
+/* fminf() and fmaxf() treat NaN and signed zeros in a way that costs a call; positions here are finite. */
+static inline float least(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float most(float a, float b)
+{
+    return a > b ? a : b;
+}
+
 typedef struct vec3 {
     float x, y, z;
 } vec3;

@@ -44,20 +44,20 @@ ds_view ds_view_camera(const ds_frame_of_reference *r, int width, int height)
     float distance = 0.5f;
     for (int i = 0; i < 8; i++) {
         vec3 p = ds_view_to(&v, corner(r, i));
-        distance = fmaxf(distance, fmaxf(fabsf(p.x) / wide, fabsf(p.y) / tall) / FILL - p.z);
+        distance = most(distance, most(fabsf(p.x) / wide, fabsf(p.y) / tall) / FILL - p.z);
     }
     v.eye = v3_scale(v.forward, -distance);
     v.focal = (float)height / (2 * HALF_FIELD);
     float x0 = 1e9f, x1 = -1e9f, y0 = 1e9f, y1 = -1e9f;
     for (int i = 0; i < 8; i++) {
         vec3 p = ds_view_to(&v, corner(r, i));
-        x0 = fminf(x0, p.x / p.z);
-        x1 = fmaxf(x1, p.x / p.z);
-        y0 = fminf(y0, p.y / p.z);
-        y1 = fmaxf(y1, p.y / p.z);
+        x0 = least(x0, p.x / p.z);
+        x1 = most(x1, p.x / p.z);
+        y0 = least(y0, p.y / p.z);
+        y1 = most(y1, p.y / p.z);
     }
     /* Off-centre boxes leave room: use it, up to the margin. */
-    float zoom = fminf(2 * wide * FILL / (x1 - x0), 2 * tall * FILL / (y1 - y0));
+    float zoom = least(2 * wide * FILL / (x1 - x0), 2 * tall * FILL / (y1 - y0));
     v.focal *= zoom;
     v.cx = (float)width / 2 - v.focal * (x0 + x1) / 2;
     v.cy = (float)height / 2 + v.focal * (y0 + y1) / 2;
@@ -98,8 +98,8 @@ static void set_pixel(ds_pixel *p, float z, vec3 n, uint32_t surface)
 /* First and one past the last pixel of a range of coordinates inside 0..size. */
 static void pixel_range(float low, float high, int size, int *first, int *end)
 {
-    low = fmaxf(low, 0);
-    high = fminf(high, (float)size);
+    low = most(low, 0);
+    high = least(high, (float)size);
     *first = (int)low;
     *end = high > low ? (int)ceilf(high) : *first;
 }
@@ -113,7 +113,7 @@ static void draw_ball(ds_pixel *pixels, const ds_view *v, const ds_ball *b)
     float scale = v->parallel ? v->focal : v->focal / p.z;
     float x = v->cx + scale * p.x;
     float y = v->cy - scale * p.y;
-    float r = fmaxf(scale * b->radius, 0.6f);
+    float r = most(scale * b->radius, 0.6f);
     int x0, x1, y0, y1;
     pixel_range(x - r, x + r, v->width, &x0, &x1);
     pixel_range(y - r, y + r, v->height, &y0, &y1);
@@ -157,8 +157,8 @@ static void draw_triangle(ds_pixel *pixels, const ds_view *v, const ds_triangle 
         return;
     }
     int x0, x1, y0, y1;
-    pixel_range(fminf(x[0], fminf(x[1], x[2])), fmaxf(x[0], fmaxf(x[1], x[2])) + 1, v->width, &x0, &x1);
-    pixel_range(fminf(y[0], fminf(y[1], y[2])), fmaxf(y[0], fmaxf(y[1], y[2])) + 1, v->height, &y0, &y1);
+    pixel_range(least(x[0], least(x[1], x[2])), most(x[0], most(x[1], x[2])) + 1, v->width, &x0, &x1);
+    pixel_range(least(y[0], least(y[1], y[2])), most(y[0], most(y[1], y[2])) + 1, v->height, &y0, &y1);
     float inverse = 1 / area;
     for (int j = y0; j < y1; j++) {
         float py = (float)j + 0.5f;

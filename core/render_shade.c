@@ -26,7 +26,7 @@ static void dome_points(vec3 *out, int n, float turn, float radius)
     for (int i = 0; i < n; i++) {
         float x, y;
         disc_point(i, n, turn, &x, &y);
-        float up = sqrtf(fmaxf(0, 1 - x * x - y * y)) + 0.08f;
+        float up = sqrtf(most(0, 1 - x * x - y * y)) + 0.08f;
         float d = radius * (0.35f + 0.65f * ((float)i + 0.5f) / (float)n);
         out[i] = v3(x * d, y * d, up * d);
     }
@@ -106,19 +106,19 @@ static float open_sky(const ds_shading *s, vec3 p, vec3 n, const vec3 *tap, int 
 static float line_at(float v, float spacing, float pixel)
 {
     float d = fabsf(v / spacing - roundf(v / spacing)) * spacing;
-    float half = fmaxf(0.0011f, pixel * 0.5f);
-    return fmaxf(0, fminf(1, (half + pixel * 0.5f - d) / pixel)) * fminf(1, 0.0011f / half);
+    float half = most(0.0011f, pixel * 0.5f);
+    return most(0, least(1, (half + pixel * 0.5f - d) / pixel)) * least(1, 0.0011f / half);
 }
 
 static vec3 shade_ground(const ds_shading *s, vec3 p, float z, float light, float sky)
 {
     float distance = sqrtf(p.x * p.x + p.z * p.z) / s->ground_radius;
-    float fade = fmaxf(0, 1 - distance * distance);
+    float fade = most(0, 1 - distance * distance);
     fade *= fade;
     float pixel = z / s->camera->focal * 1.6f;
-    float grid = fmaxf(line_at(p.x - s->grid_origin.x, s->grid, pixel), line_at(p.z - s->grid_origin.z, s->grid, pixel));
+    float grid = most(line_at(p.x - s->grid_origin.x, s->grid, pixel), line_at(p.z - s->grid_origin.z, s->grid, pixel));
     /* Without shadow the floor is as white as the page; it fades into it. */
-    float dark = 1 - (1 - 0.42f * (1 - light)) * (0.45f + 0.55f * sky) * (1 - 0.16f * grid);
+    float dark = 1 - (1 - 0.42f * (1 - light)) * (0.45f + 0.55f * sky) * (1 - 0.20f * grid);
     dark = (dark + 0.035f) * fade;
     return v3(1 - dark, 1 - dark * 0.98f, 1 - dark * 0.94f);
 }
@@ -137,32 +137,32 @@ vec3 ds_shade(const ds_shading *s, int x, int y)
     vec3 normal = v3_add(v3_add(v3_scale(c->right, n.x), v3_scale(c->up, n.y)), v3_scale(c->forward, n.z));
     int sub = (x & 1) + 2 * (y & 1);
     float light = lit(s, world, normal, sub);
-    float sky = 0.5f * (open_sky(s, at, n, s->near_tap[sub], DS_NEAR_TAPS, NEAR_RADIUS) +
-                        open_sky(s, at, n, s->wide_tap[sub], DS_WIDE_TAPS, WIDE_RADIUS));
+    float sky = open_sky(s, at, n, s->wide_tap[sub], DS_WIDE_TAPS, WIDE_RADIUS);
     if (px->surface == DS_SURFACE_GROUND) {
         return shade_ground(s, world, px->z, light, sky);
     }
+    sky = 0.5f * (sky + open_sky(s, at, n, s->near_tap[sub], DS_NEAR_TAPS, NEAR_RADIUS));
     const ds_material *m = &s->material[px->surface];
-    float key = fmaxf(0, (v3_dot(normal, s->towards_light) + 0.15f) / 1.15f) * light;
+    float key = most(0, (v3_dot(normal, s->towards_light) + 0.15f) / 1.15f) * light;
     float dome = 0.5f + 0.5f * normal.y;
-    sky = fmaxf(0, sky * 1.25f - 0.12f);
-    sky = fminf(1, sky);
+    sky = most(0, sky * 1.25f - 0.12f);
+    sky = least(1, sky);
     /* The sky is a little blue, light from the floor a little warm. */
-    vec3 ambient = v3(0.27f + 0.22f * dome, 0.26f + 0.25f * dome, 0.245f + 0.29f * dome);
+    vec3 ambient = v3(0.31f + 0.24f * dome, 0.30f + 0.27f * dome, 0.285f + 0.31f * dome);
     vec3 view = v3_scale(v3_unit(at), -1);
     vec3 l = v3(v3_dot(s->towards_light, c->right), v3_dot(s->towards_light, c->up),
                 v3_dot(s->towards_light, c->forward));
     vec3 h = v3_unit(v3_add(view, l));
-    float shine = fmaxf(0, v3_dot(n, h));
+    float shine = most(0, v3_dot(n, h));
     shine *= shine;
     shine *= shine;
     shine *= shine;
     shine *= shine;
     float sharp = shine * shine;
-    float rim = 1 - fmaxf(0, v3_dot(n, view));
+    float rim = 1 - most(0, v3_dot(n, view));
     float glow = m->gloss * (light * (0.35f * shine + 0.65f * sharp) * 0.6f + 0.22f * rim * rim * rim * sky);
-    return v3(m->r * (ambient.x * sky + 0.80f * key) + glow, m->g * (ambient.y * sky + 0.775f * key) + glow,
-              m->b * (ambient.z * sky + 0.73f * key) + glow);
+    return v3(m->r * (ambient.x * sky + 0.92f * key) + glow, m->g * (ambient.y * sky + 0.89f * key) + glow,
+              m->b * (ambient.z * sky + 0.84f * key) + glow);
 }
 
 float ds_linear_from_srgb(uint32_t byte)
@@ -173,7 +173,7 @@ float ds_linear_from_srgb(uint32_t byte)
 
 uint32_t ds_srgb_from_linear(float v)
 {
-    v = fmaxf(0, fminf(1, v));
+    v = most(0, least(1, v));
     v = v <= 0.0031308f ? v * 12.92f : 1.055f * powf(v, 1 / 2.4f) - 0.055f;
     return (uint32_t)(v * 255 + 0.5f);
 }
