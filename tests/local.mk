@@ -37,3 +37,4 @@ include tests/cma.mk
 include tests/back.mk
 include tests/plugins.mk
 include tests/bayes.mk
+include tests/mpm.mk
