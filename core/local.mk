@@ -20,6 +20,7 @@ libdiffsim_la_SOURCES += core/params.c core/params.h
 libdiffsim_la_SOURCES += core/run_options.c core/run_options.h
 libdiffsim_la_SOURCES += core/scenedata.c core/scenedata_block.c core/scenedata.h core/scenedata_check.h
 libdiffsim_la_SOURCES += core/settings.c core/settings.h
+libdiffsim_la_SOURCES += core/text.c core/text.h
 
 bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
