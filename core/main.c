@@ -18,6 +18,7 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
+    {"--worker", ds_cmd_worker, NULL},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
