@@ -74,3 +74,16 @@ int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e)
     }
     return 0;
 }
+
+int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, ds_error *e)
+{
+    int c;
+    while ((c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
+        if (c == '?') {
+            return e->status;
+        }
+    }
+    int status = ds_arguments_end(argc, argv, command, e);
+    optind = 0; /* glibc: begin anew */
+    return status;
+}

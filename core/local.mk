@@ -34,10 +34,10 @@ libdiffsim_la_SOURCES += core/scenedata.c core/scenedata.h
 libdiffsim_la_SOURCES += core/scenedata_block.c
 libdiffsim_la_SOURCES += core/scenedata_check.h
 libdiffsim_la_SOURCES += core/settings.c core/settings.h
-libdiffsim_la_SOURCES += core/text.c core/text.h
 libdiffsim_la_SOURCES += core/share.c core/share.h
 libdiffsim_la_SOURCES += core/spawn.c core/spawn.h
 libdiffsim_la_SOURCES += core/store.c core/store.h
+libdiffsim_la_SOURCES += core/text.c core/text.h
 libdiffsim_la_SOURCES += core/worker.c core/worker.h
 
 bin_PROGRAMS += dshost

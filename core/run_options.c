@@ -5,9 +5,9 @@
 #include "run_options.h"
 
 #include <math.h>
-#include <sched.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "crew.h"
 
 static const char *const isolations[] = {"process", "none", NULL};
 
@@ -35,17 +35,6 @@ const ds_param *const ds_run_schema[] = {
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
     DS_LIST("x", "", -INFINITY, INFINITY, 0, "", "One point, for `dshost eval`: written by reproducer files."),
     NULL};
-
-/* Processors that this process may use: fewer than the machine has under taskset or a batch system. */
-static int64_t processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
-        return CPU_COUNT(&set);
-    }
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? n : 1;
-}
 
 int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_error *e)
 {
@@ -80,7 +69,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     out->isolation = (int)isolation;
     out->pictures = (int)pictures;
     if (out->jobs == 0) {
-        out->jobs = processors();
+        out->jobs = ds_processors();
     }
     if (!ds_parse_seed(seed, &out->seed)) {
         const ds_setting *s = ds_settings_find(settings, DS_SECTION_RUN, "seed");
