@@ -33,7 +33,6 @@ check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	} 2>&1 | tee check-slow.log; \
 	! grep -qE '^(not ok|Bail out)' check-slow.log
 .PHONY: check-slow
-SLOW_TESTS =
 include tests/cma.mk
 include tests/back.mk
 include tests/plugins.mk
