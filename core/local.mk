@@ -37,6 +37,7 @@ libdiffsim_la_SOURCES += core/settings.c core/settings.h
 libdiffsim_la_SOURCES += core/share.c core/share.h
 libdiffsim_la_SOURCES += core/spawn.c core/spawn.h
 libdiffsim_la_SOURCES += core/store.c core/store.h
+libdiffsim_la_SOURCES += core/text.c core/text.h
 libdiffsim_la_SOURCES += core/worker.c core/worker.h
 libdiffsim_la_SOURCES = \
 	core/error.c core/error.h \

@@ -131,7 +131,7 @@ const ds_pool_env *ds_pool_env_of(const ds_pool *p)
 
 uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id)
 {
-    if (!p->env.stochastic) {
+    if (!p->env.stochastic || p->config.exact) {
         return 0;
     }
     /* 52 bits and never 0: it survives being written as a number anywhere. */
