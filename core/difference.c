@@ -73,7 +73,7 @@ ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, cons
         double h = steps[k], q = quotient(&p, h, f_at_x);
         double noise = 4 * DBL_EPSILON * fabs(f_at_x) / h;
         double spread = fabs(q - last);
-        if (k == 0) {
+        if (isnan(best.value)) {
             best.value = q;
             best.step = h;
         } else if (spread < best.spread) {
