@@ -20,3 +20,4 @@ dist_check_SCRIPTS =
 check_SCRIPTS = $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/tap-wrap.sh
 TEST_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+include tests/pictures.mk
