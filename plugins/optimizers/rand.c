@@ -72,7 +72,7 @@ static ds_status run(void *self, const ds_objective *objective)
     while (status == DS_OK) {
         for (uint64_t k = 0; k < ROWS * p->n; k++) {
             double lower = p->lower[k % p->n], upper = p->upper[k % p->n];
-            double x = lower + ds_random_uniform(&r->random) * (upper - lower);
+            double u = ds_random_uniform(&r->random), x = (1 - u) * lower + u * upper;
             r->x[k] = fmin(fmax(x, lower), upper);
         }
         status = evaluate(r, objective, ROWS, "sample");
