@@ -2,7 +2,8 @@
 # Optimizer plugins and the numerical methods they share.
 
 optplugin_LTLIBRARIES += plugins/optimizers/rand.la
-plugins_optimizers_rand_la_SOURCES = plugins/optimizers/rand.c
+plugins_optimizers_rand_la_SOURCES = plugins/optimizers/rand.c \
+	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h
 plugins_optimizers_rand_la_LDFLAGS = $(plugin_link)
 
 noinst_LTLIBRARIES += plugins/optimizers/methods/libcma.la
