@@ -32,6 +32,7 @@ plugins_optimizers_methods_libbayes_la_SOURCES = \
 	plugins/optimizers/methods/cma2001.c plugins/optimizers/methods/cma2001.h \
 	plugins/optimizers/methods/descent.c plugins/optimizers/methods/descent.h \
 	plugins/optimizers/methods/gp.c plugins/optimizers/methods/gp.h \
+	plugins/optimizers/methods/gp_fit.c plugins/optimizers/methods/gp_internal.h \
 	plugins/optimizers/methods/lbfgsb.c plugins/optimizers/methods/lbfgsb.h \
 	plugins/optimizers/methods/linesearch.c plugins/optimizers/methods/linesearch.h \
 	plugins/optimizers/methods/params.h \
