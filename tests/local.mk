@@ -37,3 +37,5 @@ include tests/cma.mk
 include tests/back.mk
 include tests/plugins.mk
 include tests/front.mk
+include tests/bayes.mk
+include tests/mpm.mk

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rand.c - optimizer rand: uniform points in the box, seeds, start point, and runs that can be extended. */
+/* test_rand.c - optimizer rand: uniform points in the box, seeds, start point, and runs that
+ * can be extended. */
 #include "fake_cma_run.h"
 
 #include <setjmp.h>
@@ -20,7 +21,8 @@ static void test_sphere(void **state)
     int inside = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         fake_env e;
-        fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-1", "upper=1"), 1000, -1);
+        fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-1", "upper=1"), 1000,
+                      -1);
         assert_int_equal(fake_run(&e, "optimizers/rand", seed, NULL), DS_STOPPED);
         assert_int_equal(e.done, 1000);
         mean += e.best / 40;

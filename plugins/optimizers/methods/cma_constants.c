@@ -17,7 +17,8 @@ static double effective_mass(const double *w, uint64_t from, uint64_t to)
     return square > 0 ? sum * sum / square : 0;
 }
 
-/* Raw weights, decreasing: eq. 49 of the tutorial, or those of the older codes, which are positive up to mu. */
+/* Raw weights, decreasing: eq. 49 of the tutorial, or those of the older codes, which are positive
+ * up to mu. */
 static void raw_weights(cma_constants *k, const cma_options *o, int positive_only)
 {
     double top = positive_only ? (double)k->mu + 1 : 0.5 * ((double)k->lambda + 1);
