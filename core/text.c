@@ -106,8 +106,8 @@ const char *ds_nearest(const char *word, const char *const *known, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(word, known[i]);
-        /* Two edits turn any word of two letters into any other: that is not near. */
-        if (d < best_distance && d < strlen(known[i]) && d < length) {
+        /* Two edits turn many a short word into another: that is not near. */
+        if (d < best_distance && 2 * d <= length) {
             best_distance = d;
             best = known[i];
         }
