@@ -36,7 +36,7 @@ typedef struct env {
     double share, above, work, noise;
 } env;
 
-static volatile double *volatile nowhere = NULL;
+static volatile double *volatile nowhere = (volatile double *)64; /* no page is mapped there */
 static volatile int forever = 1;
 
 /* A number in [0, 1) that is the same for the same x. */
