@@ -14,3 +14,6 @@ tests_unit_test_difference_LDADD = $(host_test_libs)
 tests_unit_test_random_SOURCES = tests/unit/test_random.c
 tests_unit_test_random_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_random_LDADD = $(CMOCKA_LIBS)
+
+EXTRA_DIST += tests/cli/lib.sh
+dist_check_SCRIPTS += tests/cli/flags.sh tests/cli/ini.sh tests/cli/eval.sh tests/cli/plugins.sh
