@@ -28,7 +28,7 @@ typedef struct synthetic {
 } synthetic;
 
 /* Slab of 0.3 x 0.1 x 0.3 m; `press` (0..1) is how deep the torus of radii 0.05 and 0.03 m has sunk in. */
-static void synthetic_slab(double press, double *out)
+static inline void synthetic_slab(double press, double *out)
 {
     uint32_t state = 12345;
     for (int i = 0; i < SYN_POINTS; i++) {
@@ -48,21 +48,21 @@ static void synthetic_slab(double press, double *out)
     }
 }
 
-static ds_status synthetic_info(void *self, ds_scene_info *out)
+static inline ds_status synthetic_info(void *self, ds_scene_info *out)
 {
     synthetic *s = self;
     *out = s->info;
     return s->fail_info;
 }
 
-static ds_status synthetic_body(void *self, uint64_t b, ds_scene_body *out)
+static inline ds_status synthetic_body(void *self, uint64_t b, ds_scene_body *out)
 {
     synthetic *s = self;
     *out = s->body[b];
     return s->fail_body;
 }
 
-static ds_status synthetic_frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
+static inline ds_status synthetic_frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
 {
     synthetic *s = self;
     double t = s->info.frames > 1 ? (double)k / (double)(s->info.frames - 1) : 0;
@@ -83,7 +83,7 @@ static ds_status synthetic_frame(void *self, uint64_t k, uint64_t b, uint64_t ca
     return s->fail_frame;
 }
 
-static ds_status synthetic_metric(void *self, uint64_t m, const char **name, const char **unit, const double **values)
+static inline ds_status synthetic_metric(void *self, uint64_t m, const char **name, const char **unit, const double **values)
 {
     synthetic *s = self;
     *name = s->metric_name[m];
@@ -98,7 +98,7 @@ static const ds_scene synthetic_ext = {.struct_size = sizeof(ds_scene),
                                        .frame = synthetic_frame,
                                        .metric = synthetic_metric};
 
-static void synthetic_init(synthetic *s)
+static inline void synthetic_init(synthetic *s)
 {
     static const ds_scene_info info = {.struct_size = sizeof(ds_scene_info),
                                        .frames = SYN_FRAMES,
