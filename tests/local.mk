@@ -36,3 +36,4 @@ check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 include tests/cma.mk
 include tests/back.mk
 include tests/plugins.mk
+include tests/rigid.mk
