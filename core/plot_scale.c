@@ -50,16 +50,20 @@ double ds_scale_map(const ds_scale *s, double v)
 ds_scale ds_scale_make(int kind, double low, double high, double linear, double from, double to)
 {
     ds_scale s = {kind, low, high, linear, from, to};
-    if (kind == DS_SCALE_LOG && !(low > 0 && high / low > 2)) {
+    int one_sign = low > 0 || high < 0;
+    double ratio = fabs(low) < fabs(high) ? fabs(high) / fabs(low) : fabs(low) / fabs(high);
+    if ((kind == DS_SCALE_LOG && !(low > 0 && ratio > 2)) || (kind == DS_SCALE_SYMLOG && one_sign && ratio < 10)) {
         s.kind = DS_SCALE_LINEAR;
     }
-    double limit = DBL_MAX / 4;
+    /* Far from the ends of double, so that the air around the range does not overflow. */
+    double limit = s.kind == DS_SCALE_LINEAR ? DBL_MAX / 4 : 1e250;
     s.low = fmax(-limit, fmin(limit, low));
     s.high = fmax(-limit, fmin(limit, high));
     if (s.kind == DS_SCALE_LOG) {
-        s.low = fmax(s.low, 1e-290);
-        s.high = fmin(s.high, 1e290);
+        s.low = fmax(s.low, 1e-250);
+        s.high = fmax(s.high, 1e-249);
     }
+    s.linear = fmax(s.linear, 1e-250);
     double a = warp(&s, s.low);
     double b = warp(&s, s.high);
     double span = b - a;

@@ -25,7 +25,7 @@ typedef struct ds_tick {
 } ds_tick;
 
 /* A scale that shows [low, high] (finite, low <= high) with a little air on both sides. A log scale falls back to linear
- * where it would span less than a third of a decade. */
+ * where it would span less than a third of a decade, a symlog scale where it would not reach zero nor span a decade. */
 ds_scale ds_scale_make(int kind, double low, double high, double linear, double from, double to);
 
 /* Data value to pixel; values outside are not cut. */

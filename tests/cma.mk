@@ -30,3 +30,8 @@ EXTRA_PROGRAMS += tests/unit/test_cma_evals_slow
 tests_unit_test_cma_evals_slow_SOURCES = tests/unit/test_cma_evals.c $(cma_cases)
 tests_unit_test_cma_evals_slow_CPPFLAGS = $(cma_cppflags) -DSLOW
 tests_unit_test_cma_evals_slow_LDADD = $(cma_ldadd)
+
+check_PROGRAMS += tests/unit/test_pendulum
+tests_unit_test_pendulum_SOURCES = tests/unit/test_pendulum.c $(fake_cma)
+tests_unit_test_pendulum_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_test_pendulum_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS)

@@ -25,6 +25,7 @@ EXTRA_DIST += $(slow_scripts)
 check_SCRIPTS = $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/tap-wrap.sh
 TEST_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+include tests/pictures.mk
 
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
@@ -37,3 +38,6 @@ include tests/cma.mk
 include tests/back.mk
 include tests/plugins.mk
 include tests/rigid.mk
+include tests/front.mk
+include tests/bayes.mk
+include tests/mpm.mk

@@ -14,3 +14,7 @@ envplugin_LTLIBRARIES += plugins/envs/cartpole.la
 plugins_envs_cartpole_la_SOURCES = plugins/envs/cartpole.c
 plugins_envs_cartpole_la_LDFLAGS = $(plugin_link)
 plugins_envs_cartpole_la_LIBADD = plugins/envs/engines/chain/libchain.la plugins/envs/engines/scene/libscene.la
+envplugin_LTLIBRARIES += plugins/envs/pendulum.la
+plugins_envs_pendulum_la_SOURCES = plugins/envs/pendulum.c
+plugins_envs_pendulum_la_LDFLAGS = $(plugin_link)
+include plugins/envs/engines/mpm/local.mk

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cma_cases.h - unbounded functions with minimum 0, and how many evaluations a CMA-ES without bounds and restarts
- * needs on them. */
+/* cma_cases.h - unbounded functions with minimum 0, and how many evaluations a CMA-ES without bounds and
+ * restarts needs on them. */
 #ifndef CMA_CASES_H
 #define CMA_CASES_H
 
@@ -19,8 +19,8 @@ typedef struct cma_outcome {
 } cma_outcome;
 
 /* One run from mean m until f <= target, a stop rule, or `most` evaluations. */
-cma_outcome cma_minimise(const cma_options *options, cma_function *f, const double *m, double sigma, double target,
-                         uint64_t most, uint64_t seed);
+cma_outcome cma_minimise(const cma_options *options, cma_function *f, const double *m, double sigma,
+                         double target, uint64_t most, uint64_t seed);
 
 double cma_median(double *values, uint64_t count);
 

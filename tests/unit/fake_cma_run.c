@@ -133,9 +133,18 @@ static void parse(const ds_param *p, const char *text, fake_value *v)
 void fake_host_open(fake_host *fake, const ds_plugin *plugin, uint64_t seed, const char *const *settings)
 {
     memset(fake, 0, sizeof *fake);
-    fake->host = (ds_host){.struct_size = sizeof(ds_host), .abi_minor = DS_ABI_MINOR, .ctx = fake, .seed = seed,
-                           .threads = 1, .log = log_line, .error = error_line, .should_stop = never_stop,
-                           .get_int = get_int, .get_real = get_real, .get_text = get_text, .get_list = get_list};
+    fake->host = (ds_host){.struct_size = sizeof(ds_host),
+                           .abi_minor = DS_ABI_MINOR,
+                           .ctx = fake,
+                           .seed = seed,
+                           .threads = 1,
+                           .log = log_line,
+                           .error = error_line,
+                           .should_stop = never_stop,
+                           .get_int = get_int,
+                           .get_real = get_real,
+                           .get_text = get_text,
+                           .get_list = get_list};
     fake->desc = plugin->desc;
     const ds_param *const *params = plugin->desc->params;
     for (int i = 0; params && params[i]; i++) {
@@ -170,10 +179,15 @@ void fake_host_close(fake_host *fake)
 
 double fake_eval(fake_env *e, const double *x, double *grad, uint64_t noise_key, uint32_t *outcome)
 {
-    ds_eval io = {.struct_size = sizeof io, .want = grad ? DS_WANT_GRAD : 0, .n = e->info.n, .x = x,
-                  .noise_key = noise_key, .grad = grad};
+    ds_eval io = {.struct_size = sizeof io,
+                  .want = grad ? DS_WANT_GRAD : 0,
+                  .n = e->info.n,
+                  .x = x,
+                  .noise_key = noise_key,
+                  .grad = grad};
     assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
-    assert_true(io.outcome == DS_EVAL_OK || io.outcome == DS_EVAL_BAD_GRAD ? isfinite(io.loss) : isinf(io.loss));
+    assert_true(io.outcome == DS_EVAL_OK || io.outcome == DS_EVAL_BAD_GRAD ? isfinite(io.loss)
+                                                                           : isinf(io.loss));
     if (outcome) {
         *outcome = io.outcome;
     }
@@ -254,8 +268,13 @@ void fake_env_open(fake_env *e, const char *name, const char *const *settings, u
     assert_true(inside(e, e->x0));
     e->problem = (ds_problem){.struct_size = sizeof(ds_problem),
                               .has_gradient = (e->plugin->desc->flags & DS_ENV_GRADIENT) != 0,
-                              .n = n, .lower = e->lower, .upper = e->upper, .x0 = e->x0, .budget = budget,
-                              .target = target, .loss_floor = e->info.loss_floor};
+                              .n = n,
+                              .lower = e->lower,
+                              .upper = e->upper,
+                              .x0 = e->x0,
+                              .budget = budget,
+                              .target = target,
+                              .loss_floor = e->info.loss_floor};
     e->objective = (ds_objective){.struct_size = sizeof(ds_objective), .ctx = e, .evaluate = evaluate};
     e->budget = budget;
     e->best = HUGE_VAL;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_cma_run.h - a host in miniature for unit tests: loads a plugin, gives it parameters, evaluates in-process.
- * No worker, no store: only what the contracts in include/diffsim promise to a plugin. */
+/* fake_cma_run.h - a host in miniature for unit tests: loads a plugin, gives it parameters, evaluates
+ * in-process. No worker, no store: only what the contracts in include/diffsim promise to a plugin. */
 #ifndef FAKE_CMA_RUN_H
 #define FAKE_CMA_RUN_H
 
 #include <diffsim/diffsim.h>
 
 /* |a - b| <= tolerance, with the values in the message (cmocka compares only floats). */
-#define assert_near(a, b, tolerance)                                                                     \
-    do {                                                                                                 \
-        double near_a = (a), near_b = (b);                                                               \
-        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                   \
-            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                       \
-        }                                                                                                \
+#define assert_near(a, b, tolerance)                                                                         \
+    do {                                                                                                     \
+        double near_a = (a), near_b = (b);                                                                   \
+        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                       \
+            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                           \
+        }                                                                                                    \
     } while (0)
 
 enum { FAKE_PARAMS = 64 };
@@ -58,7 +58,8 @@ typedef struct fake_env {
     double (*transform)(double loss); /* applied to the losses told, where not NULL */
 } fake_env;
 
-void fake_env_open(fake_env *e, const char *name, const char *const *settings, uint64_t budget, double target);
+void fake_env_open(fake_env *e, const char *name, const char *const *settings, uint64_t budget,
+                   double target);
 void fake_env_close(fake_env *e);
 
 /* One evaluation of the environment; returns the loss. */

@@ -67,8 +67,14 @@ static void check_constants(const json_t *want, uint64_t n, int profile, int dia
     const struct {
         const char *name;
         double value;
-    } list[] = {{"lam", (double)k.lambda}, {"mu", (double)k.mu}, {"mueff", k.mueff}, {"c_s", k.c_s}, {"d_s", k.d_s},
-                {"c_c", k.c_c}, {"c_1", k.c_1}, {"c_mu", k.c_mu}};
+    } list[] = {{"lam", (double)k.lambda},
+                {"mu", (double)k.mu},
+                {"mueff", k.mueff},
+                {"c_s", k.c_s},
+                {"d_s", k.d_s},
+                {"c_c", k.c_c},
+                {"c_1", k.c_1},
+                {"c_mu", k.c_mu}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         double golden_value = number(want, list[i].name);
         same(list[i].name, list[i].value, golden_value, fabs(golden_value), 1e-13);
@@ -111,11 +117,14 @@ static void test_constants_2001(void **state)
     const struct {
         uint64_t n;
         double c_c, d_s, c_cov;
-    } table[] = {{10, 0.285714, 4.5, 0.015351}, {30, 0.117647, 9.5, 0.002027}, {90, 0.042553, 24.5, 0.000239},
+    } table[] = {{10, 0.285714, 4.5, 0.015351},
+                 {30, 0.117647, 9.5, 0.002027},
+                 {90, 0.042553, 24.5, 0.000239},
                  {400, 0.009901, 102, 0.0000124}};
     for (int i = 0; i < 4; i++) {
         cma_constants k;
-        cma_options options = {.n = table[i].n, .lambda = 10, .mu = 5, .profile = CMA_2001, .equal_weights = 1};
+        cma_options options = {
+            .n = table[i].n, .lambda = 10, .mu = 5, .profile = CMA_2001, .equal_weights = 1};
         assert_int_equal(cma_constants_init(&k, &options), 0);
         assert_near(k.c_c, table[i].c_c, 5e-7);
         assert_near(k.c_s, table[i].c_c, 5e-7);
@@ -138,7 +147,8 @@ static void read_vector(const json_t *from, uint64_t n, double *out)
 
 static void read_covariance(const json_t *initial, uint64_t n, cma *c)
 {
-    const json_t *full = json_object_get(initial, "C"), *low_rank = json_object_get(initial, "C_diag_plus_UUt");
+    const json_t *full = json_object_get(initial, "C"), *low_rank = json_object_get(initial, "C_diag_plus_"
+                                                                                             "UUt");
     memset(c->c, 0, n * n * sizeof(double));
     for (uint64_t i = 0; i < n; i++) {
         for (uint64_t j = 0; j <= i; j++) {
@@ -223,7 +233,8 @@ static void replay(const json_t *test, const char *variant, int profile)
     cma *c = cma_new(&options);
     double *x = malloc(lambda * n * sizeof(double)), *f = malloc(lambda * sizeof(double));
     assert_true(c && x && f);
-    const json_t *initial = json_object_get(test, "initial"), *generations = json_object_get(test, "generations");
+    const json_t *initial = json_object_get(test, "initial"), *generations = json_object_get(test, "generatio"
+                                                                                                   "ns");
     const json_t *after = json_object_get(json_object_get(test, "after"), variant);
     read_vector(json_object_get(initial, "m"), n, x);
     cma_start(c, x, number(initial, "sigma"));
@@ -294,8 +305,8 @@ static void make_similarity(double scale, double *a, double *inverse)
     }
 }
 
-/* On f(A x), from A^-1 m with C_0 = A^-1 A^-T and points A^-1 x, a rotation with scaling sees the same losses and
- * follows the same path. */
+/* On f(A x), from A^-1 m with C_0 = A^-1 A^-T and points A^-1 x, a rotation with scaling sees the same losses
+ * and follows the same path. */
 static void test_affine_invariance(void **state)
 {
     (void)state;
@@ -338,8 +349,8 @@ static void test_affine_invariance(void **state)
     cma_free(second);
 }
 
-/* Mean, path and matrix follow any affine map exactly; the step size, whose path lives in rotated axes, is carried
- * over from the first strategy. */
+/* Mean, path and matrix follow any affine map exactly; the step size, whose path lives in rotated axes, is
+ * carried over from the first strategy. */
 static void test_full_affine_map(void **state)
 {
     (void)state;
@@ -549,11 +560,16 @@ static void test_restart_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constants),         cmocka_unit_test(test_constants_2001),
-        cmocka_unit_test(test_replay),            cmocka_unit_test(test_affine_invariance),
-        cmocka_unit_test(test_full_affine_map),   cmocka_unit_test(test_order_invariance),
-        cmocka_unit_test(test_neutral_selection), cmocka_unit_test(test_positive_definite),
-        cmocka_unit_test(test_injection),         cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_constants_2001),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_affine_invariance),
+        cmocka_unit_test(test_full_affine_map),
+        cmocka_unit_test(test_order_invariance),
+        cmocka_unit_test(test_neutral_selection),
+        cmocka_unit_test(test_positive_definite),
+        cmocka_unit_test(test_injection),
+        cmocka_unit_test(test_fold),
         cmocka_unit_test(test_restart_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

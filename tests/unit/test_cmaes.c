@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cmaes.c - the cmaes plugin as a host sees it: bounds, restarts, budget, failures, start points, invariances.
- * Runs on environment analytic through a host in miniature. */
+/* test_cmaes.c - the cmaes plugin as a host sees it: bounds, restarts, budget, failures, start points,
+ * invariances. Runs on environment analytic through a host in miniature. */
 #include "fake_cma_run.h"
 
 #include <setjmp.h>
@@ -144,15 +144,16 @@ static void test_start_point(void **state)
     fake_env_close(&e);
 }
 
-/* bounds = none in a wide box is the plain strategy: as many evaluations as published for an unbounded space. */
+/* bounds = none in a wide box is the plain strategy: as many evaluations as published for
+ * an unbounded space. */
 static void test_unbounded(void **state)
 {
     (void)state;
     double sum = 0;
     for (uint64_t seed = 1; seed <= 11; seed++) {
         fake_env e;
-        fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-100", "upper=100"), 10000,
-                      1e-8);
+        fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-100", "upper=100"),
+                      10000, 1e-8);
         fake_run(&e, CMAES, seed, SETTINGS("bounds=none", "x0=1", "sigma0=0.005", "restarts=none"));
         sum += (double)e.done / 11;
         assert_true(e.best <= 1e-8);
@@ -179,10 +180,10 @@ static void test_dimensions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds_optimum),  cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_finds_optimum),    cmocka_unit_test(test_batches),
         cmocka_unit_test(test_order_invariance), cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_restarts),       cmocka_unit_test(test_start_point),
-        cmocka_unit_test(test_unbounded),      cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_restarts),         cmocka_unit_test(test_start_point),
+        cmocka_unit_test(test_unbounded),        cmocka_unit_test(test_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

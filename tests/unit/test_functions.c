@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_functions.c - environment analytic: values and minima known from the literature, gradients against central
- * differences, placement, noise and failures. */
+/* test_functions.c - environment analytic: values and minima known from the literature, gradients against
+ * central differences, placement, noise and failures. */
 #include "fake_cma_run.h"
 
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void test_values(void **state)
     assert_near(value("rastrigin", "textbook", 3, x3), 5.25 + 20, 1e-12);
     assert_near(value("ackley", "textbook", 2, (const double[]){1, 1}), 20 - 20 * exp(-0.2), 1e-13);
     assert_near(value("griewank", "textbook", 2, (const double[]){1, 1}),
-                        2.0 / 4000 + 1 - cos(1) * cos(sqrt(0.5)), 1e-14);
+                2.0 / 4000 + 1 - cos(1) * cos(sqrt(0.5)), 1e-14);
     double q = pow(1 + pow(sin(50 * pow(2, 0.1)), 2), 2) * sqrt(2);
     assert_near(value("schaffer_f7", "textbook", 2, (const double[]){1, 1}), q, 1e-12);
 
@@ -50,16 +50,16 @@ static void test_values(void **state)
     assert_near(value("branin", "random", 2, (const double[]){3.14159265358979, 2.275}), 0.397887, 1e-6);
     assert_near(value("branin", "random", 2, (const double[]){9.42478, 2.475}), 0.397887, 1e-6);
     assert_near(value("hartmann3", "random", 3, (const double[]){0.114614, 0.555649, 0.852547}), -3.86278,
-                        5e-6);
-    assert_near(
-        value("hartmann6", "random", 6, (const double[]){0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573}),
-        -3.32237, 5e-6);
+                5e-6);
+    assert_near(value("hartmann6", "random", 6,
+                      (const double[]){0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573}),
+                -3.32237, 5e-6);
     assert_near(value("camel6", "random", 2, (const double[]){0.08984201, -0.7126564}), -1.0316284, 1e-6);
 }
 
-static const char *const free_functions[] = {"sphere",    "ellipsoid", "cigar",     "tablet",      "sharp_ridge",
-                                             "rosenbrock", "rastrigin", "ackley",   "schaffer_f7", "griewank",
-                                             "rugged",    "plateau",   "valley"};
+static const char *const free_functions[] = {
+    "sphere", "ellipsoid",   "cigar",    "tablet", "sharp_ridge", "rosenbrock", "rastrigin",
+    "ackley", "schaffer_f7", "griewank", "rugged", "plateau",     "valley"};
 enum { FREE = sizeof free_functions / sizeof *free_functions };
 
 /* At optimum = origin the loss at 0 is the floor, exactly; nearby it is larger. */
@@ -74,7 +74,8 @@ static void test_origin(void **state)
     }
 }
 
-/* Largest difference between gradient and fourth-order central differences, relative to the gradient's length. */
+/* Largest difference between gradient and fourth-order central differences, relative to the gradient's
+ * length. */
 static double gradient_error(fake_env *e, const double *x)
 {
     uint64_t n = e->info.n;
@@ -138,7 +139,8 @@ static void test_placement(void **state)
     (void)state;
     const double x[5] = {0.3, -1.2, 2, 0.7, -0.1};
     fake_env a, b, c;
-    fake_env_open(&a, "envs/analytic", SETTINGS("function=sphere", "dim=5", "optimum=origin", "rotate=true"), 1, 0);
+    fake_env_open(&a, "envs/analytic", SETTINGS("function=sphere", "dim=5", "optimum=origin", "rotate=true"),
+                  1, 0);
     assert_near(fake_eval(&a, x, NULL, 0, NULL), 0.09 + 1.44 + 4 + 0.49 + 0.01, 1e-14);
     fake_env_close(&a);
     fake_env_open(&a, "envs/analytic", SETTINGS("function=ellipsoid", "dim=5"), 1, 0);
@@ -161,7 +163,8 @@ static void test_noise(void **state)
 {
     (void)state;
     fake_env e;
-    fake_env_open(&e, "envs/analytic", SETTINGS("dim=3", "optimum=origin", "noise=0.5", "grad_noise=0.5"), 1, 0);
+    fake_env_open(&e, "envs/analytic", SETTINGS("dim=3", "optimum=origin", "noise=0.5", "grad_noise=0.5"), 1,
+                  0);
     const double x[3] = {1, 2, 3};
     double g[3], sum = 0, square = 0;
     int spoiled = 0;
@@ -226,8 +229,9 @@ static void test_bad_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),  cmocka_unit_test(test_origin),   cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_placement), cmocka_unit_test(test_noise), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_gradients),      cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_noise),          cmocka_unit_test(test_failures),
         cmocka_unit_test(test_bad_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rand.c - optimizer rand: uniform points in the box, seeds, start point, and runs that can be extended. */
+/* test_rand.c - optimizer rand: uniform points in the box, seeds, start point, and runs that
+ * can be extended. */
 #include "fake_cma_run.h"
 
 #include <setjmp.h>
@@ -20,7 +21,8 @@ static void test_sphere(void **state)
     int inside = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         fake_env e;
-        fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-1", "upper=1"), 1000, -1);
+        fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-1", "upper=1"), 1000,
+                      -1);
         assert_int_equal(fake_run(&e, "optimizers/rand", seed, NULL), DS_STOPPED);
         assert_int_equal(e.done, 1000);
         mean += e.best / 40;
@@ -82,13 +84,38 @@ static void test_start_point(void **state)
     fake_env_close(&b);
 }
 
+/* In every variable, each block of 64 Sobol points has one point in each 64th of the range; runs can be
+ * extended. */
+static void test_sobol(void **state)
+{
+    (void)state;
+    fake_env a, b;
+    fake_env_open(&a, "envs/analytic", SETTINGS("dim=6", "lower=0", "upper=64"), 640, -1);
+    fake_env_open(&b, "envs/analytic", SETTINGS("dim=6", "lower=0", "upper=64"), 100, -1);
+    fake_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
+    fake_run(&b, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
+    assert_memory_equal(a.x, b.x, 100 * 6 * sizeof(double));
+    for (int block = 0; block < 10; block++) {
+        for (int i = 0; i < 6; i++) {
+            uint64_t seen = 0;
+            for (int k = 0; k < 64; k++) {
+                seen |= UINT64_C(1) << (int)a.x[(block * 64 + k) * 6 + i];
+            }
+            assert_true(seen == UINT64_MAX);
+        }
+    }
+    fake_env_close(&a);
+    fake_env_close(&b);
+    fake_env_open(&a, "envs/analytic", SETTINGS("dim=200"), 100, -1);
+    assert_int_equal(fake_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol")), DS_STOPPED);
+    fake_env_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sphere),
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_extension),
-        cmocka_unit_test(test_start_point),
+        cmocka_unit_test(test_sphere),      cmocka_unit_test(test_uniform), cmocka_unit_test(test_extension),
+        cmocka_unit_test(test_start_point), cmocka_unit_test(test_sobol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

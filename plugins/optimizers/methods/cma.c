@@ -186,8 +186,8 @@ static void place_rows(cma *c, uint64_t first, uint64_t count, double *x)
         }
     }
     if (!c->diagonal) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)n, (int)n, 1, scaled, (int)n, c->b,
-                    (int)n, 0, y, (int)n);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)n, (int)n, 1, scaled, (int)n,
+                    c->b, (int)n, 0, y, (int)n);
     }
     for (uint64_t k = 0; k < count; k++) {
         for (uint64_t i = 0; i < n; i++) {
@@ -226,8 +226,8 @@ static void to_axes(const cma *c, uint64_t count, const double *y, double *z)
 {
     uint64_t n = c->k.n;
     if (!c->diagonal) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)n, (int)n, 1, y, (int)n, c->b, (int)n,
-                    0, z, (int)n);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)n, (int)n, 1, y, (int)n, c->b,
+                    (int)n, 0, z, (int)n);
     }
     for (uint64_t k = 0; k < count; k++) {
         for (uint64_t i = 0; i < n; i++) {
@@ -332,7 +332,8 @@ static void update_paths(cma *c)
     uint64_t n = k->n;
     const double *step = c->z_w; /* C^{-1/2} y_w = B z_w */
     if (!c->diagonal) {
-        cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)n, 1, c->b, (int)n, c->z_w, 1, 0, c->invsqrt_y_w, 1);
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)n, 1, c->b, (int)n, c->z_w, 1, 0, c->invsqrt_y_w,
+                    1);
         step = c->invsqrt_y_w;
     }
     double keep = 1 - k->c_s, add = sqrt(k->c_s * (2 - k->c_s) * k->mueff);
@@ -351,8 +352,8 @@ static void update_paths(cma *c)
     }
 }
 
-/* Weight of the row of rank i in the rank-mu update: a negative one is scaled to a step of length sqrt(n), so that C
- * stays positive definite whatever the length of y (eq. 46). */
+/* Weight of the row of rank i in the rank-mu update: a negative one is scaled to a step of length sqrt(n), so
+ * that C stays positive definite whatever the length of y (eq. 46). */
 static double covariance_weight(const cma *c, uint64_t i)
 {
     double w = c->k.weight[i], n = (double)c->k.n;
@@ -368,8 +369,8 @@ static double keep_factor(const cma_constants *k, int h)
     return 1 + k->c_1 * (h ? 0 : k->c_c * (2 - k->c_c)) - k->c_1 - k->c_mu * k->weight_sum;
 }
 
-/* C <- keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T (eq. 47): the terms as rows of one matrix, those that are
- * added first, so that two symmetric products of rank mu + 1 and lambda - mu do it. */
+/* C <- keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T (eq. 47): the terms as rows of one matrix, those
+ * that are added first, so that two symmetric products of rank mu + 1 and lambda - mu do it. */
 static void update_full(cma *c)
 {
     const cma_constants *k = &c->k;
@@ -390,11 +391,11 @@ static void update_full(cma *c)
             row[i] = root * y[i];
         }
     }
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)plus, 1, c->rows, (int)n, keep_factor(k, c->h),
-                c->c, (int)n);
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)plus, 1, c->rows, (int)n,
+                keep_factor(k, c->h), c->c, (int)n);
     if (minus > 0) {
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)minus, -1, c->rows + plus * n, (int)n, 1,
-                    c->c, (int)n);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)minus, -1, c->rows + plus * n, (int)n,
+                    1, c->c, (int)n);
     }
 }
 
@@ -436,7 +437,8 @@ void cma_update(cma *c, const double *x, const double *f, const double *mean)
     }
     /* eq. 44 */
     c->sigma *= exp(fmin(k->log_step_cap, k->c_s / k->d_s * (norm(c->p_s, n) / k->chi_n - 1)));
-    if (c->profile == CMA_C_CMAES && isfinite(f[c->order[0]]) && f[c->order[0]] == f[c->order[k->lambda / 2]]) {
+    if (c->profile == CMA_C_CMAES && isfinite(f[c->order[0]]) &&
+        f[c->order[0]] == f[c->order[k->lambda / 2]]) {
         c->sigma *= exp(0.2 + k->c_s / k->d_s); /* flat: look further away */
     }
     c->g++;

@@ -2,8 +2,9 @@
 /* cma.h - covariance matrix adaptation: constants, sampling and update of one (mu/mu_w, lambda)-CMA-ES.
  * N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772 (2016/2023).
  *
- * A strategy draws lambda points x_k = m + sigma y_k, y_k ~ N(0, C), is told their losses, and moves m, sigma and C.
- * It knows nothing of bounds, budgets or restarts; it works in whatever coordinates the caller uses. */
+ * A strategy draws lambda points x_k = m + sigma y_k, y_k ~ N(0, C), is told their losses, and moves m, sigma
+ * and C. It knows nothing of bounds, budgets or restarts; it works in whatever coordinates
+ * the caller uses. */
 #ifndef CMA_H
 #define CMA_H
 
@@ -19,14 +20,15 @@ enum {
 };
 
 typedef struct cma_options {
-    uint64_t n;          /* variables */
-    uint64_t lambda;     /* population, at least 2; 0 = 4 + floor(3 ln n) */
-    uint64_t mu;         /* parents; 0 = floor(lambda/2) */
-    int profile;         /* CMA_TUTORIAL ... */
-    int active;          /* 1 = negative weights for the worse half (profiles TUTORIAL and PAPER) */
-    int diagonal;        /* 1 = keep only the diagonal of C (Ros and Hansen, PPSN 2008) */
-    int equal_weights;   /* 1 = w_i = 1/mu (profile 2001) */
-    double generations;  /* planned, for the damping of C_CMAES; 0 = many */
+    uint64_t n;         /* variables */
+    uint64_t lambda;    /* population, at least 2; 0 = 4 + floor(3 ln n) */
+    uint64_t mu;        /* parents; 0 = floor(lambda/2) */
+    int profile;        /* CMA_TUTORIAL ... */
+    int active;         /* 1 = negative weights for the worse half (profiles TUTORIAL and PAPER) */
+    int diagonal;       /* 1 = keep only the diagonal of C (Ros and Hansen, PPSN 2008) */
+    int equal_weights;  /* 1 = w_i = 1/mu (profile 2001) */
+    double generations; /* planned, for the damping of C_CMAES; 0 = many */
+    double eigen_share; /* share of C that may change between decompositions; 0 = schedule of the tutorial */
 } cma_options;
 
 /* Strategy constants, named as in the tutorial. */
@@ -55,7 +57,8 @@ typedef struct cma cma;
 struct cma {
     cma_constants k;
     int profile, diagonal;
-    /* State. Write to it only between cma_start() and cma_sample(), and call cma_decompose() after a change of c. */
+    /* State. Write to it only between cma_start() and cma_sample(), and call cma_decompose() after a change
+     * of c. */
     uint64_t g;   /* generations done */
     double sigma; /* step size */
     double *m;    /* n: mean */
@@ -88,7 +91,8 @@ void cma_start(cma *c, const double *m, double sigma);
 /* Decomposes C now. 0, or -1 where C is not finite. Eigenvalues that round-off made <= 0 are mended. */
 int cma_decompose(cma *c);
 
-/* Draws a generation into x (lambda x n), decomposing C first where that is due; 0, or -1 as cma_decompose(). */
+/* Draws a generation into x (lambda x n), decomposing C first where that is due; 0, or
+ * -1 as cma_decompose(). */
 int cma_sample(cma *c, ds_random *random, double *x);
 /* Draws row k of the generation anew. */
 void cma_redraw(cma *c, ds_random *random, uint64_t k, double *x);
@@ -97,15 +101,17 @@ void cma_redraw(cma *c, ds_random *random, uint64_t k, double *x);
  * (Hansen, Injecting external solutions into CMA-ES, arXiv:1110.4181). */
 void cma_inject(cma *c, uint64_t k, const double *point, double *x);
 
-/* Updates mean, paths, C and sigma from points x (rows marked `repaired` are read again, the others are known) and
- * losses f[lambda], +INFINITY for failures; equal losses rank by row. `mean`, where not NULL, replaces the weighted
- * mean of the best: the paths then follow this move, shortened as above, and m becomes `mean`. */
+/* Updates mean, paths, C and sigma from points x (rows marked `repaired` are read again, the others are
+ * known) and losses f[lambda], +INFINITY for failures; equal losses rank by row. `mean`, where not NULL,
+ * replaces the weighted mean of the best: the paths then follow this move, shortened as above, and m becomes
+ * `mean`. */
 void cma_update(cma *c, const double *x, const double *f, const double *mean);
 
 /* sqrt(C_ii). */
 double cma_deviation(const cma *c, uint64_t i);
 
-/* Scales row and column i of C by factor > 0 (C stays positive definite); takes effect at the next decomposition. */
+/* Scales row and column i of C by factor > 0 (C stays positive definite); takes effect at the next
+ * decomposition. */
 void cma_scale_axis(cma *c, uint64_t i, double factor);
 
 #endif

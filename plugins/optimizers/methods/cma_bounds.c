@@ -120,7 +120,8 @@ uint64_t cma_bounds_apply(cma_bounds *b, cma *c, ds_random *random, double *x, d
 
 /* ---- penalty ---- */
 
-void cma_bounds_penalise(cma_bounds *b, const double *x, const double *v, const double *f, uint64_t lambda, double *g)
+void cma_bounds_penalise(cma_bounds *b, const double *x, const double *v, const double *f, uint64_t lambda,
+                         double *g)
 {
     memcpy(g, f, lambda * sizeof(double));
     if (b->method != CMA_BOUNDS_PENALTY || !b->weights_set) {
@@ -176,8 +177,8 @@ static double median_range(cma_bounds *b)
     return 0.5 * (b->scratch[(b->filled - 1) / 2] + b->scratch[b->filled / 2]);
 }
 
-/* The further the mean lies outside in its own standard deviations, the faster a weight grows; weights far above
- * the scale of the losses shrink again. */
+/* The further the mean lies outside in its own standard deviations, the faster a weight grows; weights far
+ * above the scale of the losses shrink again. */
 static void adapt_weights(cma_bounds *b, const cma *c, double dfit)
 {
     double n = (double)b->n, mueff = c->k.mueff, damp = fmin(1, mueff / (10 * n));

@@ -18,8 +18,8 @@ typedef struct cma_bounds {
     uint64_t n;
     /* penalty */
     int weights_set;
-    double *gamma;                  /* n: weights of the squared violations */
-    double *history;                /* ring of loss ranges over variance */
+    double *gamma;   /* n: weights of the squared violations */
+    double *history; /* ring of loss ranges over variance */
     double *scratch;
     uint64_t window, filled, next;
 } cma_bounds;
@@ -32,15 +32,17 @@ void cma_bounds_free(cma_bounds *b);
 double cma_bounds_fold(double x);
 double cma_bounds_unfold(double v);
 
-/* Makes the freshly drawn generation x (lambda x n) fit to be evaluated: writes points of the box to v. Changes x
- * (and marks rows as repaired) where the method is resample. Returns the number of coordinates that were clipped. */
+/* Makes the freshly drawn generation x (lambda x n) fit to be evaluated: writes points of the box to v.
+ * Changes x (and marks rows as repaired) where the method is resample. Returns the number of coordinates that
+ * were clipped. */
 uint64_t cma_bounds_apply(cma_bounds *b, cma *c, ds_random *random, double *x, double *v);
 
 /* Losses for the strategy: f plus the penalty, into g[lambda]. Before cma_update(). */
-void cma_bounds_penalise(cma_bounds *b, const double *x, const double *v, const double *f, uint64_t lambda, double *g);
+void cma_bounds_penalise(cma_bounds *b, const double *x, const double *v, const double *f, uint64_t lambda,
+                         double *g);
 
-/* After cma_update(): adapts the penalty to losses f (without it), and keeps every sigma sqrt(C_ii) below a third of
- * the box (methods transform and penalty). */
+/* After cma_update(): adapts the penalty to losses f (without it), and keeps every sigma sqrt(C_ii) below a
+ * third of the box (methods transform and penalty). */
 void cma_bounds_adapt(cma_bounds *b, cma *c, const double *f);
 
 #endif

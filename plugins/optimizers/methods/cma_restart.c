@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cma_restart.c - IPOP and BIPOP restart schedules of CMA-ES (see cma_restart.h).
- * The interlacing rule of BIPOP follows pycma: a small run whenever small runs have cost less than large ones. */
+ * The interlacing rule of BIPOP follows pycma: a small run whenever small runs have cost less than large
+ * ones. */
 #include "cma_restart.h"
 
 #include <math.h>
 
 void cma_restart_start(cma_restart *r, int scheme, uint64_t lambda0, double sigma0, uint64_t seed)
 {
-    *r = (cma_restart){.scheme = scheme, .lambda0 = lambda0, .sigma0 = sigma0, .lambda = lambda0, .sigma = sigma0};
+    *r = (cma_restart){
+        .scheme = scheme, .lambda0 = lambda0, .sigma0 = sigma0, .lambda = lambda0, .sigma = sigma0};
     r->random = ds_random_open(seed, "restart", 0);
 }
 

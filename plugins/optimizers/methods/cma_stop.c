@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cma_stop.c - stop rules of one CMA-ES run. Limits differ between the published codes; each profile has its own.
- * No rule looks at the clock. */
+/* cma_stop.c - stop rules of one CMA-ES run. Limits differ between the published codes; each profile has its
+ * own. No rule looks at the clock. */
 #include "cma_stop.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"go on",    "tolfun",     "tolx", "tolfacupx", "condition", "no effect",
-                                    "stagnation", "flat losses", "maxiter", "stalled", "numerical failure",
-                                    "all evaluations failed"};
+static const char *const names[] = {
+    "go on",      "tolfun",      "tolx",    "tolfacupx", "condition",         "no effect",
+    "stagnation", "flat losses", "maxiter", "stalled",   "numerical failure", "all evaluations failed"};
 
 const char *cma_stop_name(int reason)
 {
@@ -37,8 +37,8 @@ int cma_stop_start(cma_stop *s, const cma *c, double tolfun, double max_generati
     s->profile = c->profile;
     s->sigma0 = c->sigma;
     s->tolfun = tolfun;
-    s->max_generations = max_generations > 0 ? fmin(max_generations, default_max_generations(c))
-                                             : default_max_generations(c);
+    s->max_generations =
+        max_generations > 0 ? fmin(max_generations, default_max_generations(c)) : default_max_generations(c);
     s->stall = stall;
     s->best = HUGE_VAL;
     s->window = 10 + (uint64_t)ceil(30 * (double)c->k.n / (double)c->k.lambda);
@@ -116,7 +116,8 @@ static int make_room(cma_stop *s)
     return 1;
 }
 
-/* Best and median of every fifth generation: the newest part of the record is no better than the part before. */
+/* Best and median of every fifth generation: the newest part of the record is no better than
+ * the part before. */
 static int stagnates(cma_stop *s, const cma *c, double best, double median)
 {
     double n = (double)c->k.n, lambda = (double)c->k.lambda;
@@ -275,5 +276,6 @@ int cma_stop_check(cma_stop *s, const cma *c, const double *f)
     if ((double)c->g >= s->max_generations) {
         return CMA_MAX_ITER;
     }
-    return s->stall && c->sigma * most < 1e-3 * s->sigma0 && c->g - s->best_g >= s->window ? CMA_STALLED : CMA_GO_ON;
+    return s->stall && c->sigma * most < 1e-3 * s->sigma0 && c->g - s->best_g >= s->window ? CMA_STALLED
+                                                                                           : CMA_GO_ON;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cma_stop.h - when a CMA-ES run has converged, is stuck or has lost its numerical footing.
- * Rules of Auger and Hansen (CEC 2005), the tutorial (appendix B.3), pycma, c-cmaes and the library `cmaes`. */
+ * Rules of Auger and Hansen (CEC 2005), the tutorial (appendix B.3), pycma, c-cmaes and
+ * the library `cmaes`. */
 #ifndef CMA_STOP_H
 #define CMA_STOP_H
 
@@ -9,17 +10,17 @@
 /* Why a run ended. */
 enum {
     CMA_GO_ON = 0,
-    CMA_TOLFUN,        /* losses of the last generations are equal */
-    CMA_TOLX,          /* steps are too short to matter */
-    CMA_TOLFACUPX,     /* steps grew without limit */
-    CMA_CONDITION,     /* C is ill-conditioned */
-    CMA_NO_EFFECT,     /* a step along an axis or coordinate is lost in round-off */
-    CMA_STAGNATION,    /* no progress of best and median */
-    CMA_FLAT,          /* three quarters of a generation have the same loss */
-    CMA_MAX_ITER,      /* too many generations */
-    CMA_STALLED,       /* narrow distribution without improvement (restarts only) */
-    CMA_NUMERIC,       /* sigma or C is not finite */
-    CMA_ALL_FAILED     /* for the caller: no evaluation of several generations succeeded */
+    CMA_TOLFUN,     /* losses of the last generations are equal */
+    CMA_TOLX,       /* steps are too short to matter */
+    CMA_TOLFACUPX,  /* steps grew without limit */
+    CMA_CONDITION,  /* C is ill-conditioned */
+    CMA_NO_EFFECT,  /* a step along an axis or coordinate is lost in round-off */
+    CMA_STAGNATION, /* no progress of best and median */
+    CMA_FLAT,       /* three quarters of a generation have the same loss */
+    CMA_MAX_ITER,   /* too many generations */
+    CMA_STALLED,    /* narrow distribution without improvement (restarts only) */
+    CMA_NUMERIC,    /* sigma or C is not finite */
+    CMA_ALL_FAILED  /* for the caller: no evaluation of several generations succeeded */
 };
 const char *cma_stop_name(int reason);
 
@@ -44,7 +45,8 @@ typedef struct cma_stop {
 int cma_stop_start(cma_stop *s, const cma *c, double tolfun, double max_generations, int stall);
 void cma_stop_free(cma_stop *s);
 
-/* Looks at the state after cma_update() with losses f[lambda]; returns CMA_GO_ON or the first rule that fires. */
+/* Looks at the state after cma_update() with losses f[lambda]; returns CMA_GO_ON or the first rule that
+ * fires. */
 int cma_stop_check(cma_stop *s, const cma *c, const double *f);
 
 #endif

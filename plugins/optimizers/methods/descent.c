@@ -28,7 +28,7 @@ int descent_init(descent *d, size_t n, const descent_options *options)
     d->s = d->last + n;
     d->gradient = d->s + n;
     d->moment = d->gradient + n;
-    d->square = d->moment + n;
+    d->root = d->moment + n;
     return d->best != NULL;
 }
 
@@ -58,9 +58,10 @@ static double step_size(descent *d, size_t k, int64_t t, double norm)
     switch (d->options.step) {
     case DESCENT_ADAM:
         d->moment[k] = 0.9 * d->moment[k] + 0.1 * g;
-        d->square[k] = 0.999 * d->square[k] + 0.001 * g * g;
+        /* the root of the second moment: the square of a huge gradient would overflow */
+        d->root[k] = hypot(sqrt(0.999) * d->root[k], sqrt(0.001) * g);
         return lr * (d->moment[k] / (1.0 - pow(0.9, (double)t))) /
-               (sqrt(d->square[k] / (1.0 - pow(0.999, (double)t))) + 1e-8);
+               (d->root[k] / sqrt(1.0 - pow(0.999, (double)t)) + 1e-8);
     case DESCENT_NSGD:
         return lr * sqrt((double)d->n) * (g / norm);
     case DESCENT_MOMENTUM:
@@ -95,7 +96,7 @@ ds_status descent_run(descent *d, const double *start, int64_t limit, descent_ev
     d->best_loss = INFINITY;
     d->evaluations = 0;
     memset(d->moment, 0, bytes);
-    memset(d->square, 0, bytes);
+    memset(d->root, 0, bytes);
     for (size_t k = 0; k < d->n; k++) {
         d->s[k] = box_clamp(start[k], -1.0, 1.0);
     }

@@ -49,7 +49,7 @@ typedef struct descent {
     double best_loss;    /* INFINITY where no evaluation succeeded */
     double *last;        /* the last point evaluated successfully */
     int64_t evaluations; /* of the last run */
-    double *s, *gradient, *moment, *square; /* work */
+    double *s, *gradient, *moment, *root; /* work */
 } descent;
 
 /* 0 without memory; descent_free() releases also what a failed call left. */

@@ -6,8 +6,8 @@
 #include <math.h>
 
 /* OpenBLAS ships no header for LAPACK without LAPACKE. */
-void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
-             const int *lwork, int *iwork, const int *liwork, int *info);
+void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
+             double *work, const int *lwork, int *iwork, const int *liwork, int *info);
 
 uint64_t eigen_work_size(uint64_t n)
 {

@@ -13,8 +13,9 @@ enum { EIGEN_MAX_N = 20000 };
 uint64_t eigen_work_size(uint64_t n);
 uint64_t eigen_iwork_size(uint64_t n);
 
-/* A = sum_i value[i] v_i v_i^T. In: the lower triangle of `a` (n x n, row-major). Out: row i of `a` is the unit
- * eigenvector v_i; values ascend. Returns 0, or nonzero where the iteration failed (non-finite input). */
+/* A = sum_i value[i] v_i v_i^T. In: the lower triangle of `a` (n x n, row-major). Out: row i of `a` is the
+ * unit eigenvector v_i; values ascend. Returns 0, or nonzero where the iteration
+ * failed (non-finite input). */
 int eigen_symmetric(uint64_t n, double *a, double *value, double *work, int *iwork);
 
 #endif
