@@ -1,21 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # flags.sh - the command line: help, version, every wrong flag with its one line and exit status 2.
-. "$DS_TOP_SRC/tests/cli/lib.sh"
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 99
+HOME=$tmp
+export HOME
 
 good "--version" --version
 grep -qE '^dshost [0-9]+\.[0-9]+\.[0-9]+ \(plugin ABI [0-9]+\.[0-9]+\)$' out
-ok $? "--version has version and ABI"
+result $? "--version has version and ABI"
 good "--help" --help
 has "usage: dshost" "--help goes to stdout"
 good "-h" -h
 run "$dshost"
 [ $status -eq 2 ] && [ ! -s out ] && grep -q '^usage: dshost' err
-ok $? "without arguments: usage on stderr, status 2"
+result $? "without arguments: usage on stderr, status 2"
 
-for c in eval list help template doctor; do
+for c in run resume export eval list help template doctor; do
     good "$c --help" $c --help
-    has "usage: dshost $c" "$c --help shows its usage"
+    grep -q "^usage: dshost .*$c" "$tmp/out"
+    result $? "$c --help shows its usage"
     good "$c -h" $c -h
     bad 2 "$c: unknown flag --bogus; \`dshost $c --help\` lists what there is" $c --bogus
     bad 2 "$c: unknown flag -z" $c -z
@@ -58,9 +62,9 @@ bad 3 "missing.ini: cannot be opened" eval --config missing.ini
 # Flags anywhere, also where POSIXLY_CORRECT is set; "--" ends them; the last of one flag wins.
 POSIXLY_CORRECT=1 run "$dshost" help analytic --json
 [ $status -eq 0 ] && grep -q '^{' out
-ok $? "flags behind arguments with POSIXLY_CORRECT"
+result $? "flags behind arguments with POSIXLY_CORRECT"
 bad 2 "unexpected argument '--json'" eval --env analytic -- --json
 good "the last --seed wins" eval --env analytic --seed -1 --seed 2
 good "--x=center and abbreviated flags" eval --env=analytic --x=center --grad
 bad 4 "'' is no name of a plugin" help ''
-done_testing
+finish

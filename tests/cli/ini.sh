@@ -1,7 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # ini.sh - .ini files and --set: every wrong line with file, line and exit status 3, and what counts when both are given.
-. "$DS_TOP_SRC/tests/cli/lib.sh"
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 99
+HOME=$tmp
+export HOME
 
 ini() { # ini FORMAT: writes a.ini by printf
     # shellcheck disable=SC2059
@@ -57,7 +60,7 @@ bad 2 'name an environment' eval --config empty.ini
 ini '\357\273\277[run]\r\nenv = analytic\r\n\r\n[env] ; remark\r\nlower = -1 ; remark\r\nupper: 1 2\r\n   3 ; more\r\n\t4\r\ndim = 4'
 good 'byte order mark, CRLF, remarks, continuation, no last newline' eval --config a.ini --json
 [ "$(x1)" = 4 ]
-ok $? 'all lines were taken'
+result $? 'all lines were taken'
 printf '[run]\nenv = analytic\n[env]\n; %s\ndim = 3\n' "$(printf '%0195d' 0)" > a.ini
 good 'a line of 197 bytes is fine' eval --config a.ini
 printf '[run]\nenv = analytic\n[env]\n; %s\ndim = 3\n' "$(printf '%0196d' 0)" > a.ini
@@ -78,7 +81,7 @@ bad 3 '--set run.seed: seed = x' eval --set run.seed=x
 bad 3 '--set env.target: torus: target = none.npy: No such file' eval --env torus --set env.target=none.npy
 good 'the last --set wins' eval --env analytic --set env.dim=0 --set env.dim=7 --json
 [ "$(x1)" = 7 ]
-ok $? 'the last --set has won'
+result $? 'the last --set has won'
 
 # .ini < --set < flags, in every order.
 printf '[run]\nenv = rand\nseed = 5\n[env]\ndim = 2\n' > low.ini
@@ -87,25 +90,25 @@ for order in "--config low.ini --set run.env=torus --env analytic" "--env analyt
     # shellcheck disable=SC2086
     good "flags win: $order" eval $order --json
     [ "$(x1)" = 2 ] && grep -q '"env": "analytic"' out
-    ok $? "all layers count: $order"
+    result $? "all layers count: $order"
 done
 good '--set wins over a later file' eval --set env.dim=3 --set run.env=analytic --config low.ini --json
 [ "$(x1)" = 3 ]
-ok $? '--set has won'
+result $? '--set has won'
 bad 3 "'env' is set twice (first at low.ini:2)" eval --config low.ini --config ./low.ini
 
 # Relative names: of an .ini to its folder, of --set to the working directory.
 mkdir sub
-cp "$top/plugins/envs/.libs/analytic.so" sub/analytic.so
+cp "$DS_TOP_BUILD/plugins/envs/.libs/analytic.so" sub/analytic.so
 printf '[run]\nenv = ./analytic.so\n[env]\ndim = 6\n' > sub/b.ini
 good 'a plugin beside the .ini file' eval --config sub/b.ini --json
 [ "$(x1)" = 6 ]
-ok $? 'it is the one'
+result $? 'it is the one'
 printf '0.5\n' > sub/t.txt
 printf '[run]\nenv = torus\n[env]\npreset = small\nsteps = 2\nsegments = 1\ntarget = t.txt\n' > sub/c.ini
 bad 3 "torus" eval --config sub/c.ini
 grep -q 'No such file' err
 [ $? -ne 0 ]
-ok $? 'an array beside the .ini file was found'
+result $? 'an array beside the .ini file was found'
 bad 3 'target = t.txt: No such file' eval --env torus --set env.target=t.txt
-done_testing
+finish

@@ -1,68 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
-# lib.sh - what the shell tests share: TAP output, a scratch folder, and calls of dshost with what they should give.
-# Use it with:  . "$DS_TOP_SRC/tests/cli/lib.sh"
-top=$DS_TOP_BUILD
-dshost=$top/dshost
-faulty=$top/tests/plugins/.libs/faulty.so
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp" || exit 99
-HOME=$tmp
-export HOME
-unset DS_PLUGIN_PATH POSIXLY_CORRECT
-n=0
-
-ok() { # ok STATUS NAME: one line of TAP; the files out and err explain a failure
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        head -c 2000 out 2> /dev/null | sed 's/^/# out: /' | head -20
-        head -c 2000 err 2> /dev/null | sed 's/^/# err: /' | head -20
-    fi
-}
-
-skip() { # skip NAME WHY
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-
-run() { # run COMMAND...: output to the files out and err, exit status to $status
-    "$@" > out 2> err < "${input:-/dev/null}"
-    status=$?
-    return $status
-}
-
-good() { # good NAME ARGUMENTS...: dshost succeeds and says nothing on stderr
-    name=$1
-    shift
-    run "$dshost" "$@"
-    [ $status -eq 0 ] && [ ! -s err ]
-    ok $? "$name"
-}
-
-bad() { # bad STATUS TEXT ARGUMENTS...: dshost ends with STATUS, nothing on stdout, one line on stderr with TEXT
-    want=$1
-    text=$2
-    shift 2
-    run "$dshost" "$@"
-    [ $status -eq "$want" ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q '^dshost: error: ' err &&
-        grep -qF -- "$text" err
-    result=$?
-    [ $result -eq 0 ] || echo "# status $status, expected $want and '$text'"
-    ok $result "$want: $* -> $text"
-}
-
-has() { # has TEXT NAME: the last output contains TEXT
-    grep -qF -- "$1" out
-    ok $? "$2"
-}
-
-done_testing() {
-    echo "1..$n"
-=======
 # Helpers of the command line tests: TAP by hand. Source it, test, and call `finish`.
 : "${DS_TOP_BUILD:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${DS_TOP_SRC:=$DS_TOP_BUILD}"
@@ -71,6 +7,7 @@ faulty=$DS_TOP_BUILD/tests/plugins/.libs/faulty.so
 badopt=$DS_TOP_BUILD/tests/plugins/.libs/badopt.so
 LC_ALL=C
 export LC_ALL
+unset DS_PLUGIN_PATH POSIXLY_CORRECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/diffsim-cli-XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -122,6 +59,41 @@ refuses() {
     result "$passed" "$name"
 }
 
+# run COMMAND...: stdout and stderr go to $tmp/out and $tmp/err, stdin comes from $input, the exit status to $status.
+run() {
+    status=0
+    "$@" >"$tmp/out" 2>"$tmp/err" <"${input:-/dev/null}" || status=$?
+    return "$status"
+}
+
+# good NAME ARGUMENT...: dshost succeeds and says nothing on stderr.
+good() {
+    name=$1
+    shift
+    run "$dshost" "$@"
+    [ "$status" -eq 0 ] && [ ! -s "$tmp/err" ]
+    result $? "$name"
+}
+
+# bad EXPECTED TEXT ARGUMENT...: dshost ends with that status, nothing on stdout, and one line, with TEXT, on stderr.
+bad() {
+    expected=$1
+    text=$2
+    shift 2
+    run "$dshost" "$@"
+    [ "$status" -eq "$expected" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
+        grep -q '^dshost: error: ' "$tmp/err" && grep -qF -- "$text" "$tmp/err"
+    passed=$?
+    [ "$passed" -eq 0 ] || echo "#   exit status $status, expected $expected with '$text'"
+    result "$passed" "$expected: $* -> $text"
+}
+
+# has TEXT NAME: the last output contains TEXT.
+has() {
+    grep -qF -- "$1" "$tmp/out"
+    result $? "$2"
+}
+
 # table DIR: the record of a run without the columns that depend on the time.
 table() {
     "$dshost" export "$1" --format csv --no-times --out -
@@ -148,5 +120,4 @@ field() {
 
 finish() {
     echo "1..$tests_run"
->>>>>>> back
 }
