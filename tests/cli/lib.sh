@@ -6,13 +6,9 @@ dshost=$DS_TOP_BUILD/dshost
 faulty=$DS_TOP_BUILD/tests/plugins/.libs/faulty.so
 badopt=$DS_TOP_BUILD/tests/plugins/.libs/badopt.so
 LC_ALL=C
-<<<<<<< HEAD
-export LC_ALL
-unset DS_PLUGIN_PATH POSIXLY_CORRECT
-=======
 LSAN_OPTIONS=suppressions=$DS_TOP_SRC/tests/lsan.supp:print_suppressions=0
 export LC_ALL LSAN_OPTIONS
->>>>>>> back
+unset DS_PLUGIN_PATH POSIXLY_CORRECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/diffsim-cli-XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
