@@ -83,10 +83,10 @@ struct ds_check {
     ds_random random;        /* depends on the seed and the test's id */
     int fd;                  /* lines go there, or, where it is negative, to `lines` */
     ds_check_lines *lines;
-    unsigned failed;         /* lines DS_CHECK_SEEN so far */
+    unsigned failed, hints;  /* lines DS_CHECK_SEEN and DS_CHECK_HINT so far */
 };
 
-/* Records of the test (at most 8 of what was seen are kept). Each is one line. */
+/* Records of the test (of sightings and hints at most 8 are kept). Each is one line. */
 void ds_check_seen(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ds_check_hint(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ds_check_note(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,36 +113,60 @@ static uint64_t hash_row(const double *x, uint64_t n, uint32_t want)
     return hash;
 }
 
+/* What breaks the contract of the objective. */
+static void breach(watch *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void breach(watch *w, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    w->s->broken = 1;
+    if (w->s->strict) {
+        ds_check_seen(w->c, "%s: %s", w->name, text);
+    } else {
+        ds_check_skip(w->c, "the search breaks its contract (%s: %.200s), see search.points and search.stop", w->name, text);
+    }
+}
+
+static void advise(const watch *w, const char *text)
+{
+    if (w->s->strict) {
+        ds_check_hint(w->c, "%s", text);
+    }
+}
+
 /* Is the batch what the contract says? Records the first thing that is not. */
 static int sound_batch(watch *w, const ds_batch *b)
 {
     const ds_problem *p = &w->problem.problem;
     if (b == NULL || b->struct_size < sizeof *b || b->count < 1 || b->x == NULL || b->loss == NULL) {
-        ds_check_seen(w->c, "%s: a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
-                      w->name, b != NULL ? b->struct_size : 0, sizeof *b);
-        ds_check_hint(w->c, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
+        breach(w, "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
+               b != NULL ? b->struct_size : 0, sizeof *b);
+        advise(w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
         return 0;
     }
     if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0 || ((b->want & DS_WANT_GRAD) != 0 && b->grad == NULL)) {
-        ds_check_seen(w->c, "%s: a batch with want = %u and grad %s", w->name, b->want, b->grad == NULL ? "NULL" : "set");
+        breach(w, "a batch with want = %u and grad %s", b->want, b->grad == NULL ? "NULL" : "set");
         return 0;
     }
     if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
-        ds_check_seen(w->c, "%s: a gradient is wanted of a problem that has none", w->name);
-        ds_check_hint(w->c, "look at problem->has_gradient; an optimizer that cannot do without declares "
+        breach(w, "a gradient is wanted of a problem that has none");
+        advise(w, "look at problem->has_gradient; an optimizer that cannot do without declares "
                             "DS_OPT_NEEDS_GRADIENT");
         return 0;
     }
     if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
-        ds_check_seen(w->c, "%s: the tag of a batch is longer than 15 bytes", w->name);
+        breach(w, "the tag of a batch is longer than 15 bytes");
     }
     for (uint64_t r = 0; r < b->count; r++) {
         for (uint64_t i = 0; i < p->n; i++) {
             double v = b->x[r * p->n + i];
             if (!(v >= p->lower[i] && v <= p->upper[i])) {
-                ds_check_seen(w->c, "%s: evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g", w->name,
+                breach(w, "evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g",
                               (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i], p->upper[i]);
-                ds_check_hint(w->c, isnan(v) ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
+                advise(w, isnan(v) ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
                                                "+INFINITY; leave them out of sums and differences"
                                              : "bring every point back into the box (reflect, or clip with fmin and fmax) "
                                                "before it is evaluated");
@@ -256,22 +281,22 @@ static void *press_stop(void *arg)
     return NULL;
 }
 
-static void judge_end(ds_check *c, const watch *w, const char *name)
+static void judge_end(watch *w)
 {
     const ds_check_search *s = w->s;
     if (s->asked_after > AFTER_FINE) {
-        ds_check_seen(c, "%s: it asked %llu%s more times after it was told DS_STOPPED", name,
-                      (unsigned long long)s->asked_after, s->asked_after >= AFTER_CUT ? " and" : "");
-        ds_check_hint(c, "leave run() with DS_STOPPED when evaluate() returns it");
+        breach(w, "it asked %llu%s more times after it was told DS_STOPPED", (unsigned long long)s->asked_after,
+               s->asked_after >= AFTER_CUT ? " and" : "");
+        advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (w->stopped && s->status != DS_STOPPED && s->status >= 0) {
-        ds_check_seen(c, "%s: run() returned %s after the objective had said DS_STOPPED", name, ds_status_name(s->status));
-        ds_check_hint(c, "leave run() with DS_STOPPED when evaluate() returns it");
+        breach(w, "run() returned %s after the objective had said DS_STOPPED", ds_status_name(s->status));
+        advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (!w->stopped && s->status == DS_STOPPED) {
-        ds_check_seen(c, "%s: run() returned DS_STOPPED, and nobody had stopped it", name);
-        ds_check_hint(c, "return DS_OK where the search is finished by itself");
+        breach(w, "run() returned DS_STOPPED, and nobody had stopped it");
+        advise(w, "return DS_OK where the search is finished by itself");
     }
     if (s->status < 0) {
-        ds_check_said_why(c, &w->h, "run()", s->status);
+        ds_check_said_why(w->c, &w->h, "run()", s->status);
     }
 }
 
@@ -282,7 +307,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
     pthread_t timer;
     int whole = 1;
 
-    s->created = 0;
+    s->created = s->broken = 0;
     s->used = s->asked_after = s->wanted_gradient = 0;
     s->best = INFINITY;
     s->told_stop = s->wall = 0;
@@ -310,7 +335,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
             pthread_join(timer, NULL);
         }
         if (whole || s->asked_after > 0) {
-            judge_end(c, w, name);
+            judge_end(w);
         }
         if (whole) {
             c->module->opt.destroy(self);

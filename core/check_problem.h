@@ -42,8 +42,10 @@ typedef struct ds_check_search {
     uint32_t threads;
     int has_gradient;
     double seconds;        /* the objective also stops after this wall time; 0 = never */
+    int strict;            /* breaches of the contract fail this test, too, not only search.points and search.stop */
     double stop_at;        /* should_stop() and the objective say so this many seconds after the start; 0 = never */
     /* out */
+    int broken;            /* the search was cut off, or it ended as it should not */
     int created;           /* 0: create() refused; message says why */
     ds_status status;      /* of create() or run() */
     uint64_t used;         /* evaluations answered */
@@ -56,8 +58,9 @@ typedef struct ds_check_search {
     char message[256];     /* of host->error() */
 } ds_check_search;
 
-/* Makes an optimizer for the problem and lets it run. Breaches of the contract are recorded with `name` in front; the
- * caller judges the rest. 0 where no instance could be tried (recorded). */
+/* Makes an optimizer for the problem and lets it run. Breaches of the contract are recorded with `name` in front, as a
+ * failure where the search is strict, else as a reason to skip; the caller judges the rest. 0 where no instance could be
+ * tried (recorded). */
 int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s);
 
 /* A problem on its own, for tests that only create instances. */

@@ -24,12 +24,21 @@ void ds_check_report_begin(ds_check_report *r)
     fflush(stdout);
 }
 
+static int said_before(const ds_check_lines *lines, size_t k)
+{
+    for (size_t i = 0; i < k; i++) {
+        if (lines->item[i].kind == lines->item[k].kind && strcmp(lines->item[i].text, lines->item[k].text) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void ds_check_report_result(ds_check_report *r, size_t i)
 {
     const ds_check_result *t = &r->result[i];
     const char *skip = ds_check_lines_find(&t->lines, DS_CHECK_SKIP);
     int failed = ds_check_lines_find(&t->lines, DS_CHECK_SEEN) != NULL;
-    char last_hint[1200] = "";
 
     r->failed += failed != 0;
     r->skipped += !failed && skip != NULL;
@@ -46,9 +55,8 @@ void ds_check_report_result(ds_check_report *r, size_t i)
             printf("# %s\n", l->text);
             break;
         case DS_CHECK_HINT: /* several sightings may have the same cure */
-            if (strcmp(l->text, last_hint) != 0) {
+            if (!said_before(&t->lines, k)) {
                 printf("# hint: %s\n", l->text);
-                snprintf(last_hint, sizeof last_hint, "%s", l->text);
             }
             break;
         default:

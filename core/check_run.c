@@ -250,7 +250,7 @@ static void error_excerpt(int fd, char *out, size_t size)
 }
 
 /* Turns the way in which the child ended into lines. */
-static void judge_end(ds_check_result *r, int status, double limit, const char *excerpt)
+static void judge_end(const ds_check_options *o, ds_check_result *r, int status, double limit, const char *excerpt)
 {
     char text[1300];
     int ended = ds_check_lines_find(&r->lines, DS_CHECK_END) != NULL;
@@ -263,7 +263,7 @@ static void judge_end(ds_check_result *r, int status, double limit, const char *
         snprintf(text, sizeof text, "the process died of signal %d (%s)%s%s", WTERMSIG(status), strsignal(WTERMSIG(status)),
                  excerpt[0] != '\0' ? ": " : "", excerpt);
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
-        snprintf(text, sizeof text, "gdb --args dshost check --in-process --only %s ...", r->test->id);
+        snprintf(text, sizeof text, "gdb --args dshost check --in-process --only %s %.600s", r->test->id, o->path);
     } else if (!ended || WEXITSTATUS(status) != 0) {
         const char *leak = strstr(excerpt, "LeakSanitizer") != NULL ? " (memory leaked)" : "";
         snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s", WEXITSTATUS(status), leak,
@@ -299,7 +299,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
         double limit = time_limit(o, r->test);
         int status = follow(pid, result[0], ds_check_now() + limit, &r->lines);
         error_excerpt(errors, excerpt, sizeof excerpt);
-        judge_end(r, status, limit, excerpt);
+        judge_end(o, r, status, limit, excerpt);
     }
     if (result[0] >= 0) {
         close(result[0]);
