@@ -22,7 +22,7 @@
 
 static void add(json_t *o, const char *key, const char *text)
 {
-    json_object_set_new(o, key, json_string(text));
+    json_object_set_new(o, key, ds_json_text(text));
 }
 
 static void processor(json_t *o)
@@ -88,7 +88,7 @@ static int plugins(json_t *o)
 
     for (int i = 0; dirs[i] != NULL; i++) {
         if (access(dirs[i], F_OK) == 0) {
-            json_array_append_new(path, json_string(dirs[i]));
+            json_array_append_new(path, ds_json_text(dirs[i]));
         }
     }
     json_object_set_new(o, "plugin_path", path);

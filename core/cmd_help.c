@@ -30,20 +30,22 @@ static json_t *param_json(const ds_param *p)
                      (p->flags & DS_PARAM_REQUIRED) != 0, "advanced", (p->flags & DS_PARAM_ADVANCED) != 0);
 }
 
-static int plugin_json(const ds_module *m, ds_error *e)
+static json_t *params_json(const ds_param *const *params)
+{
+    json_t *list = json_array();
+    for (int i = 0; params != NULL && params[i] != NULL; i++) {
+        json_array_append_new(list, param_json(params[i]));
+    }
+    return list;
+}
+
+static json_t *plugin_json(const ds_module *m)
 {
     const ds_desc *d = m->plugin->desc;
-    json_t *params = json_array();
-    for (int i = 0; d->params != NULL && d->params[i] != NULL; i++) {
-        json_array_append_new(params, param_json(d->params[i]));
-    }
-    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o}", "id", d->id, "kind",
-                          d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
-                          d->license, "summary", d->summary, "description", d->description, "citation", d->citation,
-                          "path", m->path, "flags", (json_int_t)d->flags, "params", params);
-    int status = ds_json_write(o, stdout, "standard output", e);
-    json_decref(o);
-    return status;
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "id", d->id, "kind",
+                     d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
+                     d->license, "summary", d->summary, "description", d->description, "citation", d->citation,
+                     "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "params", params_json(d->params));
 }
 
 static void plugin_text(const ds_module *m)
@@ -52,7 +54,7 @@ static void plugin_text(const ds_module *m)
     printf("%s - %s\n\n", d->id, d->summary);
     ds_describe_paragraphs(stdout, d->description);
     if (d->citation[0] != '\0') {
-        printf("Source: ");
+        printf("Source:\n");
         ds_describe_paragraphs(stdout, d->citation);
     }
     printf("%s %s, license %s, %s\n", d->kind == DS_KIND_ENV ? "Environment" : "Optimizer", d->version, d->license,
@@ -67,16 +69,51 @@ static void plugin_text(const ds_module *m)
     }
 }
 
+static const char usage[] =
+    "usage: dshost help ID [--json]      a plugin and its parameters\n"
+    "       dshost help run [--json]     section [run] of an .ini file\n"
+    "       dshost help COMMAND          the flags of a command\n";
+
+/* Section [run] of an .ini file. */
+static int help_run(int json, ds_error *e)
+{
+    int status = 0;
+    if (json) {
+        json_t *o = json_pack("{s:s, s:o}", "id", "run", "params", params_json(ds_run_schema));
+        status = ds_json_write(o, stdout, "standard output", e);
+        json_decref(o);
+        return status;
+    }
+    printf("Section [run] of an .ini file; the same names are flags of `dshost run` (--timeout-s for timeout_s).\n\n");
+    for (int i = 0; ds_run_schema[i] != NULL; i++) {
+        ds_describe_param(stdout, ds_run_schema[i], "  ");
+    }
+    return 0;
+}
+
+static int help_plugin(const char *name, int json, ds_error *e)
+{
+    const ds_module *m = NULL;
+    int status = ds_loader_open(name, 0, &m, e);
+    if (status == 0 && json) {
+        json_t *o = plugin_json(m);
+        status = ds_json_write(o, stdout, "standard output", e);
+        json_decref(o);
+    } else if (status == 0) {
+        plugin_text(m);
+    }
+    return status;
+}
+
 int ds_cmd_help(int argc, char **argv)
 {
     static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
-    const ds_module *m = NULL;
     ds_error e = {0};
     int json = 0, c, status;
 
     while ((c = ds_arguments_next(argc, argv, "help", options, &e)) != -1) {
         if (c == 'h') {
-            printf("usage: dshost help ID|run [--json]\n");
+            fputs(usage, stdout);
             return DS_EXIT_OK;
         }
         if (c != 'j') {
@@ -85,22 +122,19 @@ int ds_cmd_help(int argc, char **argv)
         json = 1;
     }
     if (optind + 1 != argc) {
-        ds_fail(&e, DS_EXIT_USAGE, "help: name one plugin (`dshost list` shows them), or 'run' for section [run]");
+        ds_fail(&e, DS_EXIT_USAGE,
+                "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
         return ds_command_failed(&e);
     }
-    if (strcmp(argv[optind], "run") == 0) {
-        printf("Section [run] of an .ini file; the same names are flags of `dshost run` (--timeout-s for timeout_s).\n\n");
-        for (int i = 0; ds_run_schema[i] != NULL; i++) {
-            ds_describe_param(stdout, ds_run_schema[i], "  ");
-        }
-        status = 0;
+    const char *name = argv[optind];
+    if (strcmp(name, "run") == 0) {
+        status = help_run(json, &e);
     } else {
-        status = ds_loader_open(argv[optind], 0, &m, &e);
-        if (status == 0 && json) {
-            status = plugin_json(m, &e);
-        } else if (status == 0) {
-            plugin_text(m);
+        int command = ds_command_usage(name);
+        if (command != -1) {
+            return command;
         }
+        status = help_plugin(name, json, &e);
     }
     if (status == 0) {
         status = ds_stdout_done(&e);

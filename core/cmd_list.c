@@ -21,10 +21,11 @@ static int print_json(const ds_found *list, size_t count, ds_error *e)
     for (size_t i = 0; i < count; i++) {
         const ds_found *f = &list[i];
         const ds_desc *d = f->module != NULL ? f->module->plugin->desc : NULL;
-        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:b, s:s*, s:s*, s:s*}", "id", f->id, "kind",
-                                             kind_word(f->kind), "path", f->path, "shadowed", f->shadowed, "version",
-                                             d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL,
-                                             "refused", d == NULL ? f->refusal : NULL));
+        json_array_append_new(all, json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:s*}", "id", ds_json_text(f->id),
+                                             "kind", kind_word(f->kind), "path", ds_json_text(f->path), "shadowed",
+                                             f->shadowed, "version", d != NULL ? d->version : NULL, "summary",
+                                             d != NULL ? d->summary : NULL, "refused",
+                                             d == NULL ? f->refusal : NULL));
     }
     int status = ds_json_write(all, stdout, "standard output", e);
     json_decref(all);

@@ -16,6 +16,9 @@ int ds_cmd_run(int argc, char **argv);
 int ds_cmd_template(int argc, char **argv);
 int ds_cmd_worker(int argc, char **argv); /* hidden: a process that evaluates for its parent */
 
+/* Prints what `dshost NAME --help` does; -1 where there is no such command. */
+int ds_command_usage(const char *name);
+
 /* Prints "dshost: TEXT" (after "error: ") on stderr and returns the status. */
 int ds_command_failed(const ds_error *e);
 

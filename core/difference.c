@@ -18,16 +18,18 @@ typedef struct probe {
     double *saved;
 } probe;
 
-/* Is x + t d inside the box? */
+/* Is x + t d inside the box, and another point than x? */
 static int inside(const probe *p, double t)
 {
+    int moved = 0;
     for (uint64_t i = 0; i < p->n; i++) {
         double v = p->saved[i] + t * p->d[i];
         if (!(v >= p->lower[i] && v <= p->upper[i])) {
             return 0;
         }
+        moved |= v != p->saved[i];
     }
-    return 1;
+    return moved;
 }
 
 static double value_at(const probe *p, double t, int *failed)
@@ -73,7 +75,7 @@ ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, cons
         double h = steps[k], q = quotient(&p, h, f_at_x);
         double noise = 4 * DBL_EPSILON * fabs(f_at_x) / h;
         double spread = fabs(q - last);
-        if (k == 0) {
+        if (isnan(best.value)) {
             best.value = q;
             best.step = h;
         } else if (spread < best.spread) {

@@ -26,6 +26,12 @@
 #define MACHINE EM_NONE
 #endif
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BYTE_ORDER_OF_HOST ELFDATA2LSB
+#else
+#define BYTE_ORDER_OF_HOST ELFDATA2MSB
+#endif
+
 typedef struct image {
     const unsigned char *data;
     size_t size;
@@ -61,8 +67,9 @@ static void read_dynamic(const image *im, const Elf64_Shdr *s, const Elf64_Shdr 
         Elf64_Dyn d;
         memcpy(&d, base + i * sizeof d, sizeof d);
         const char *name = d.d_tag == DT_NEEDED ? string_at(im, names, d.d_un.d_val) : NULL;
-        if (name != NULL && out->needed_count < DS_ELF_NAMES) {
-            out->needed[out->needed_count++] = strdup(name);
+        if (name != NULL && out->needed_count < DS_ELF_NAMES &&
+            (out->needed[out->needed_count] = strdup(name)) != NULL) {
+            out->needed_count++;
         }
         if (d.d_tag == DT_TEXTREL || (d.d_tag == DT_FLAGS && (d.d_un.d_val & DF_TEXTREL) != 0)) {
             out->text_relocations = 1;
@@ -86,8 +93,8 @@ static void read_symbols(const image *im, const Elf64_Shdr *s, const Elf64_Shdr 
             continue;
         }
         const char *name = string_at(im, names, y.st_name);
-        if (name != NULL && out->exported_count < DS_ELF_NAMES) {
-            out->exported[out->exported_count] = strdup(name);
+        if (out->exported_count < DS_ELF_NAMES) {
+            out->exported[out->exported_count] = strdup(name != NULL ? name : "?");
         }
         out->exported_count++;
     }
@@ -100,7 +107,7 @@ static const char *read_image(const image *im, ds_elf *out)
         return "not a shared object (no ELF header)";
     }
     memcpy(&h, im->data, sizeof h);
-    if (h.e_ident[EI_CLASS] != ELFCLASS64 || (MACHINE != EM_NONE && h.e_machine != MACHINE)) {
+    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != BYTE_ORDER_OF_HOST || (MACHINE != EM_NONE && h.e_machine != MACHINE)) {
         return "built for another type of machine";
     }
     if (h.e_type != ET_DYN) {
@@ -108,8 +115,9 @@ static const char *read_image(const image *im, ds_elf *out)
     }
     const char *programs = part(im, h.e_phoff, h.e_phnum, sizeof(Elf64_Phdr));
     const char *sections = part(im, h.e_shoff, h.e_shnum, sizeof(Elf64_Shdr));
-    if (programs == NULL || sections == NULL) {
-        return "damaged: its headers lie outside of the file";
+    if (programs == NULL || sections == NULL || (h.e_phnum > 0 && h.e_phentsize != sizeof(Elf64_Phdr)) ||
+        (h.e_shnum > 0 && h.e_shentsize != sizeof(Elf64_Shdr))) {
+        return "damaged: its headers lie outside of the file or have a wrong size";
     }
     for (unsigned i = 0; i < h.e_phnum; i++) {
         Elf64_Phdr p;
@@ -137,12 +145,23 @@ static const char *read_image(const image *im, ds_elf *out)
     return NULL;
 }
 
+int ds_elf_parse(const void *data, size_t size, const char *name, ds_elf *out, int status, ds_error *e)
+{
+    image im = {data, size};
+    memset(out, 0, sizeof *out);
+    const char *why = size == 0 ? "an empty file" : read_image(&im, out);
+    if (why != NULL) {
+        ds_elf_clear(out);
+        return ds_fail(e, status, "%s: %s", name, why);
+    }
+    return 0;
+}
+
 int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e)
 {
-    image im = {NULL, 0};
     struct stat st;
-    const char *why = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     memset(out, 0, sizeof *out);
     if (fd < 0 || fstat(fd, &st) != 0) {
@@ -153,26 +172,22 @@ int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e)
         return r;
     }
     if (!S_ISREG(st.st_mode)) {
-        why = "not a regular file";
-    } else if (st.st_size == 0) {
-        why = "an empty file";
-    } else {
-        void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED) {
-            why = "cannot be read";
-        } else {
-            im.data = map;
-            im.size = (size_t)st.st_size;
-            why = read_image(&im, out);
-            munmap(map, im.size);
-        }
+        close(fd);
+        return ds_fail(e, status, "%s: %s, expected a shared object", path,
+                       S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
     }
+    size_t size = (size_t)st.st_size;
+    void *map = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+    int r = map == MAP_FAILED ? ds_fail(e, status, "%s: cannot be read: %s", path, strerror(errno)) : 0;
     close(fd);
-    if (why != NULL) {
-        ds_elf_clear(out);
-        return ds_fail(e, status, "%s: %s", path, why);
+    if (r != 0) {
+        return r;
     }
-    return 0;
+    r = ds_elf_parse(map, size, path, out, status, e);
+    if (map != NULL) {
+        munmap(map, size);
+    }
+    return r;
 }
 
 void ds_elf_clear(ds_elf *elf)

@@ -20,6 +20,10 @@ typedef struct ds_elf {
 
 /* Reads a 64-bit shared object of this machine's type. `status` is returned for anything else, with the reason. */
 int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e);
+
+/* The same from memory (any alignment); `name` stands for the file in messages. */
+int ds_elf_parse(const void *data, size_t size, const char *name, ds_elf *out, int status, ds_error *e);
+
 void ds_elf_clear(ds_elf *elf);
 
 #endif

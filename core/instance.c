@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,13 @@ static void service_log(const ds_host *host, uint32_t level, const char *line)
 
 static void service_error(const ds_host *host, ds_status status, const char *line)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads of one instance may fail together */
     ds_services *s = of(host);
+    pthread_mutex_lock(&lock);
     s->last_status = status;
     snprintf(s->last_error, sizeof s->last_error, "%s", line);
+    ds_text_clean(s->last_error);
+    pthread_mutex_unlock(&lock);
 }
 
 static uint32_t service_stop(const ds_host *host)
@@ -187,7 +192,8 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     ds_services_init(&env->services, module, params, seed, threads, stop);
     ds_status st = env->vt->create(&env->services.host, &env->self);
     if (st != DS_OK || env->self == NULL) {
-        status = ds_services_fail(&env->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
+        status = st != DS_OK ? ds_services_fail(&env->services, e, "create()", st)
+                             : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() returned DS_OK without an instance", module->id);
         env->self = NULL;
         ds_env_close(env);
         return status;
@@ -231,14 +237,36 @@ void ds_env_close(ds_env *env)
     free(env);
 }
 
+static void set_message(ds_answer *a, const char *text)
+{
+    size_t n = strnlen(text, sizeof a->message - 1);
+    memcpy(a->message, text, n);
+    a->message[n] = '\0';
+    ds_text_clean(a->message); /* it may have been cut inside a character */
+}
+
 static void fail_answer(ds_answer *a, uint32_t outcome, const char *text)
 {
     a->outcome = outcome;
     a->loss = INFINITY;
     a->grad_kind = DS_GRAD_NONE;
-    size_t n = strnlen(text, sizeof a->message - 1);
-    memcpy(a->message, text, n);
-    a->message[n] = '\0';
+    set_message(a, text);
+}
+
+static void vet_gradient(const ds_eval *io, ds_answer *a)
+{
+    for (uint64_t i = 0; i < io->n; i++) {
+        if (!isfinite(io->grad[i])) {
+            a->outcome = DS_EVAL_BAD_GRAD;
+            snprintf(a->message, sizeof a->message, "component %llu of the gradient is not finite",
+                     (unsigned long long)i);
+            return;
+        }
+    }
+    if (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED) {
+        a->outcome = DS_EVAL_BAD_GRAD;
+        set_message(a, "evaluate() did not say which kind of gradient it returned");
+    }
 }
 
 /* What the plugin answered, made safe: see ds_env_evaluate() in instance.h. */
@@ -255,15 +283,10 @@ static void vet(ds_env *env, const ds_eval *io, ds_answer *a)
         fail_answer(a, io->outcome, env->services.last_error);
     } else if (!isfinite(io->loss)) {
         fail_answer(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
-    } else if ((io->want & DS_WANT_GRAD) != 0 && io->outcome == DS_EVAL_OK) {
-        for (uint64_t i = 0; i < io->n; i++) {
-            if (!isfinite(io->grad[i])) {
-                a->outcome = DS_EVAL_BAD_GRAD;
-                snprintf(a->message, sizeof a->message, "component %llu of the gradient is not finite",
-                         (unsigned long long)i);
-                break;
-            }
-        }
+    } else if (io->outcome == DS_EVAL_BAD_GRAD) {
+        set_message(a, env->services.last_error);
+    } else if ((io->want & DS_WANT_GRAD) != 0) {
+        vet_gradient(io, a);
     }
     if ((io->want & DS_WANT_GRAD) != 0 && a->outcome != DS_EVAL_OK) {
         memset(io->grad, 0, io->n * sizeof *io->grad);

@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "text.h"
 
 json_t *ds_json_real(double v)
 {
@@ -22,8 +25,25 @@ json_t *ds_json_reals(const double *v, uint64_t n)
     return a;
 }
 
+json_t *ds_json_text(const char *text)
+{
+    json_t *s = json_string(text);
+    if (s == NULL) { /* a file name need not be UTF-8 */
+        char *copy = strdup(text);
+        if (copy != NULL) {
+            ds_text_clean(copy);
+            s = json_string(copy);
+            free(copy);
+        }
+    }
+    return s;
+}
+
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e)
 {
+    if (object == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
     if (json_dumpf(object, f, JSON_INDENT(0) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) != 0 ||
         fputc('\n', f) == EOF) {
         return ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s", name, strerror(errno));

@@ -15,6 +15,9 @@ json_t *ds_json_real(double v);
 /* An array of n numbers. */
 json_t *ds_json_reals(const double *v, uint64_t n);
 
+/* A string; bytes that are not UTF-8 are replaced. */
+json_t *ds_json_text(const char *text);
+
 /* Writes one object and a newline; `name` is the file in the message. DS_EXIT_IO where that fails. Keys keep the order
  * in which they were added. */
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e);

@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -20,9 +23,13 @@
 #include "elf_file.h"
 #include "params.h"
 
-enum { MAX_FOLDERS = 64 };
+enum {
+    MAX_PARAMS = 256,  /* of a plugin */
+    MAX_CHOICES = 256, /* of a parameter */
+    MAX_FILES = 1024   /* of a folder */
+};
 
-static char *folders[MAX_FOLDERS + 1];
+static char **folders; /* NULL-terminated */
 static size_t folder_count;
 static ds_module **modules; /* every module that was loaded, never released */
 static size_t module_count;
@@ -32,15 +39,19 @@ static size_t module_count;
 static void add_folder(const char *dir, size_t length)
 {
     static const char *const below[] = {"", "/envs", "/optimizers"};
-    if (length == 0) {
+    char **grown = length > 0 ? realloc(folders, (folder_count + 4) * sizeof *folders) : NULL;
+    if (grown == NULL) {
         return;
     }
-    for (int k = 0; k < 3 && folder_count < MAX_FOLDERS; k++) {
+    folders = grown;
+    for (int k = 0; k < 3; k++) {
         char text[PATH_MAX];
-        if ((size_t)snprintf(text, sizeof text, "%.*s%s", (int)length, dir, below[k]) < sizeof text) {
-            folders[folder_count++] = strdup(text);
+        if ((size_t)snprintf(text, sizeof text, "%.*s%s", (int)length, dir, below[k]) < sizeof text &&
+            (folders[folder_count] = strdup(text)) != NULL) {
+            folder_count++;
         }
     }
+    folders[folder_count] = NULL;
 }
 
 const char *const *ds_loader_path(void)
@@ -79,6 +90,24 @@ const char *const *ds_loader_path(void)
 
 /* ---- acceptance of the data ---- */
 
+/* NULL, or what keeps a text of the descriptor from being shown to users and written to files. */
+static const char *text_problem(const char *s, int paragraphs)
+{
+    if (s == NULL) {
+        return "is NULL (\"\" is fine)";
+    }
+    for (;;) {
+        size_t n = paragraphs ? strcspn(s, "\n") : strlen(s);
+        if (!ds_text_is_line(s, n)) {
+            return "is not UTF-8, or has a line break or control character in it";
+        }
+        if (s[n] == '\0') {
+            return NULL;
+        }
+        s += n + 1;
+    }
+}
+
 static int is_name(const char *s)
 {
     size_t n = 0;
@@ -113,9 +142,18 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': type %u is unknown, 1 to 8 are known", path, q->name,
                        q->type);
     }
-    if (q->default_text == NULL || q->unit == NULL || q->doc == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': default, unit and doc must not be NULL (\"\" is fine)",
-                       path, q->name);
+    const struct {
+        const char *what, *text;
+    } texts[] = {{"default", q->default_text}, {"unit", q->unit}, {"doc", q->doc}};
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+        const char *problem = text_problem(texts[k].text, 0);
+        if (problem != NULL) {
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': %s %s", path, q->name, texts[k].what, problem);
+        }
+    }
+    if (ds_ini_text_problem(q->name, q->default_text) != NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': default '%.60s' cannot stand in an .ini file: %s", path,
+                       q->name, q->default_text, ds_ini_text_problem(q->name, q->default_text));
     }
     if (!(q->min <= q->max)) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': range %g..%g is empty", path, q->name, q->min, q->max);
@@ -123,6 +161,33 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
     if ((q->type == DS_PARAM_ENUM) != (q->choices != NULL) || (q->choices != NULL && q->choices[0] == NULL)) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': choices are for ENUM, and ENUM needs them", path,
                        q->name);
+    }
+    for (size_t k = 0; q->choices != NULL && q->choices[k] != NULL; k++) {
+        if (k == MAX_CHOICES || q->choices[k][0] == '\0' || text_problem(q->choices[k], 0) != NULL ||
+            ds_ini_text_problem(q->name, q->choices[k]) != NULL) {
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: parameter '%s': choice %zu: a choice is a short word, at most %d are possible", path,
+                           q->name, k, MAX_CHOICES);
+        }
+    }
+    return 0;
+}
+
+static int accept_texts(const ds_desc *d, const char *path, ds_error *e)
+{
+    const struct {
+        const char *what, *text;
+        int paragraphs;
+    } texts[] = {{"version", d->version, 0},
+                 {"license", d->license, 0},
+                 {"summary", d->summary, 0},
+                 {"description", d->description, 1},
+                 {"citation", d->citation, 1}};
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+        const char *problem = text_problem(texts[k].text, texts[k].paragraphs);
+        if (problem != NULL) {
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: %s %s", path, texts[k].what, problem);
+        }
     }
     return 0;
 }
@@ -141,18 +206,12 @@ static int accept_desc(const ds_desc *d, const char *id, const char *path, ds_er
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the plugin calls itself '%s' but the file is '%s.so': rename one", path,
                        d->id, id);
     }
-    if (d->version == NULL || d->license == NULL || d->summary == NULL || d->description == NULL ||
-        d->citation == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: version, license, summary, description and citation must not be NULL (\"\" is fine)", path);
+    int status = accept_texts(d, path, e);
+    for (size_t i = 0; status == 0 && d->params != NULL && d->params[i] != NULL; i++) {
+        status = i < MAX_PARAMS ? accept_param(d->params[i], i, d->params, path, e)
+                                : ds_fail(e, DS_EXIT_PLUGIN, "%s: more than %d parameters", path, MAX_PARAMS);
     }
-    for (size_t i = 0; d->params != NULL && d->params[i] != NULL; i++) {
-        int status = accept_param(d->params[i], i, d->params, path, e);
-        if (status != 0) {
-            return status;
-        }
-    }
-    return 0;
+    return status;
 }
 
 int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_error *e)
@@ -164,17 +223,20 @@ int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_er
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: magic number is %08x, expected %08x: not a diffsim plugin", path,
                        p->magic, DS_MAGIC);
     }
+    /* The fields up to `layout` stay where they are for ever: a plugin for another version is recognised as such. */
+    if (p->struct_size >= offsetof(ds_plugin, reserved)) {
+        if (p->layout != DS_LAYOUT) {
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: data layout is %08x, this host has %08x: built for another machine",
+                           path, p->layout, DS_LAYOUT);
+        }
+        if (p->abi_major != DS_ABI_MAJOR || (DS_ABI_MAJOR == 0 && p->abi_minor != DS_ABI_MINOR)) {
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: built for plugin ABI %u.%u, this host has %u.%u: compile it again",
+                           path, p->abi_major, p->abi_minor, DS_ABI_MAJOR, DS_ABI_MINOR);
+        }
+    }
     if (p->struct_size < sizeof *p) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: struct_size is %u, this host needs at least %zu", path, p->struct_size,
                        sizeof *p);
-    }
-    if (p->layout != DS_LAYOUT) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: data layout is %08x, this host has %08x: built for another machine",
-                       path, p->layout, DS_LAYOUT);
-    }
-    if (p->abi_major != DS_ABI_MAJOR || (DS_ABI_MAJOR == 0 && p->abi_minor != DS_ABI_MINOR)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: built for plugin ABI %u.%u, this host has %u.%u: compile it again", path,
-                       p->abi_major, p->abi_minor, DS_ABI_MAJOR, DS_ABI_MINOR);
     }
     int status = accept_desc(p->desc, id, path, e);
     if (status != 0) {
@@ -349,15 +411,16 @@ static const char *kind_name(uint32_t kind)
 /* Says that an id is nowhere, with the nearest one that is. */
 static int not_found(const char *id, uint32_t kind, ds_error *e)
 {
-    const char *known[512];
+    const char *known[MAX_FILES];
     size_t n = 0;
     const char *const *path = ds_loader_path();
     for (size_t i = 0; path[i] != NULL; i++) {
         DIR *d = opendir(path[i]);
-        for (struct dirent *f; d != NULL && n < 512 && (f = readdir(d)) != NULL;) {
+        for (struct dirent *f; d != NULL && n < MAX_FILES && (f = readdir(d)) != NULL;) {
             size_t length = strlen(f->d_name);
             if (length > 3 && strcmp(f->d_name + length - 3, ".so") == 0) {
-                known[n++] = strndup(f->d_name, length - 3);
+                known[n] = strndup(f->d_name, length - 3);
+                n += known[n] != NULL;
             }
         }
         if (d != NULL) {
@@ -404,7 +467,7 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
         }
     }
     if (status == 0 && kind != 0 && m->plugin->desc->kind != kind) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s is an %s, an %s is wanted here", m->path,
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s is an %s, an %s is wanted here", name,
                        kind_name(m->plugin->desc->kind), kind_name(kind));
     }
     if (status == 0) {
@@ -418,6 +481,29 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Loads a file in a child process first: one that crashes or hangs in its start-up code costs a line of the list, not
+ * the program. The caller has no other threads. */
+static int try_load(const char *path, ds_error *e)
+{
+    const ds_module *m;
+    siginfo_t end = {0};
+    pid_t child = fork();
+
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        alarm(10);
+        _exit(open_path(path, &m, NULL) == 0 ? 0 : 1);
+    }
+    /* Refusals are found again, and told, by the caller. */
+    if (child < 0 || waitid(P_PID, (id_t)child, &end, WEXITED) != 0 || end.si_code == CLD_EXITED) {
+        return 0;
+    }
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: its start-up code ended the process with signal %d (%s)", path,
+                   end.si_status, strsignal(end.si_status));
 }
 
 static int list_file(const char *dir, const char *file, ds_found **list, size_t *count, ds_error *e)
@@ -455,7 +541,7 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
         }
     }
     (*count)++;
-    if (open_path(path, &f->module, &why) != 0) {
+    if (try_load(path, &why) != 0 || open_path(path, &f->module, &why) != 0) {
         snprintf(f->refusal, sizeof f->refusal, "%s", why.text);
     } else {
         f->kind = f->module->plugin->desc->kind;
@@ -472,12 +558,13 @@ int ds_loader_list(ds_found **out, size_t *count, ds_error *e)
     *count = 0;
     for (size_t i = 0; path[i] != NULL && status == 0; i++) {
         DIR *d = opendir(path[i]);
-        char *names[1024];
+        char *names[MAX_FILES];
         size_t n = 0;
-        for (struct dirent *f; d != NULL && n < 1024 && (f = readdir(d)) != NULL;) {
+        for (struct dirent *f; d != NULL && n < MAX_FILES && (f = readdir(d)) != NULL;) {
             size_t length = strlen(f->d_name);
             if (length > 3 && strcmp(f->d_name + length - 3, ".so") == 0) {
-                names[n++] = strdup(f->d_name);
+                names[n] = strdup(f->d_name);
+                n += names[n] != NULL;
             }
         }
         if (d != NULL) {

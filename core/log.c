@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "text.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t threshold = DS_LOG_INFO;
@@ -26,6 +29,13 @@ int ds_log_is_terminal(void)
 {
     const char *term = getenv("TERM");
     return isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+/* Columns of the terminal: a longer progress line would wrap, and only its last row could be erased. */
+static int columns(void)
+{
+    struct winsize w;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1 : 79;
 }
 
 static void erase(void)
@@ -47,6 +57,7 @@ void ds_log(uint32_t level, const char *source, const char *format, ...)
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
+    ds_text_clean(text);
     pthread_mutex_lock(&lock);
     erase();
     fprintf(stderr, "dshost: %s%s%s%s\n", prefix[level <= DS_LOG_ERROR ? level : DS_LOG_ERROR],
@@ -63,7 +74,7 @@ void ds_log_progress(const char *line)
     pthread_mutex_lock(&lock);
     if (ds_log_is_terminal()) {
         erase();
-        snprintf(shown, sizeof shown, "%s", line);
+        snprintf(shown, sizeof shown, "%.*s", columns(), line);
         fputs(shown, stderr);
     } else if (line[0] != '\0') {
         struct timespec t;

@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,9 +16,7 @@
 #include "npy.h"
 
 /* Bytes of a line of an .ini file (settings.h) that are left for the key and its text. */
-enum { LINE_LIMIT = 197 - 3 };
-static const char unwritable[] =
-    "too long for a line of 197 bytes in an .ini file, or a line break, a blank at an end or ' ;' in it";
+enum { LINE_LIMIT = 197 - 3, LIST_LIMIT = 1 << 24 };
 
 typedef struct value {
     const ds_param *info;
@@ -38,104 +34,17 @@ struct ds_params {
     size_t count;
 };
 
-static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
-static locale_t c_locale;
-
-static void make_locale(void)
-{
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
-int ds_parse_real(const char *text, double *out)
-{
-    char *end;
-    pthread_once(&locale_once, make_locale);
-    if (text[0] == '\0' || strchr(" \t\n\v\f\r", text[0]) != NULL) {
-        return 0;
-    }
-    double v = strtod_l(text, &end, c_locale);
-    if (*end != '\0' || isnan(v)) {
-        return 0;
-    }
-    /* A finite text that overflows is a mistake; infinity must be written as inf. */
-    if (isinf(v) && strpbrk(text, "0123456789") != NULL) {
-        return 0;
-    }
-    *out = v;
-    return 1;
-}
-
-int ds_parse_int(const char *text, int64_t *out)
-{
-    char *end;
-    const char *digits = text[0] == '-' || text[0] == '+' ? text + 1 : text;
-    if (digits[0] < '0' || digits[0] > '9') {
-        return 0;
-    }
-    errno = 0;
-    long long v = strtoll(text, &end, 10);
-    if (*end != '\0' || errno != 0) {
-        return 0;
-    }
-    *out = v;
-    return 1;
-}
-
-/* Levenshtein distance of words of at most 63 characters. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = strlen(b), row[64];
-    if (n > 63 || strlen(a) > 63) {
-        return SIZE_MAX;
-    }
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            size_t gap = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
-            row[j] = change < gap ? change : gap;
-        }
-    }
-    return row[n];
-}
-
-const char *ds_nearest(const char *word, const char *const *known, size_t count)
-{
-    const char *best = NULL;
-    size_t best_distance = 3;
-    size_t prefixes = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, known[i]);
-        if (d < best_distance && d < strlen(known[i])) {
-            best_distance = d;
-            best = known[i];
-        }
-    }
-    if (best == NULL && strlen(word) >= 2) {
-        for (size_t i = 0; i < count; i++) {
-            if (strncmp(known[i], word, strlen(word)) == 0) {
-                best = known[i];
-                prefixes++;
-            }
-        }
-        if (prefixes != 1) {
-            best = NULL;
-        }
-    }
-    return best;
-}
-
 /* One line for a refused value: "runs.ini:7: torus: steps = many: expected ...". */
 static int refuse(const ds_setting *s, const char *owner, const value *v, const char *allowed, ds_error *e)
 {
-    return ds_fail(e, s != NULL ? s->status : DS_EXIT_PLUGIN, "%s: %s%s%s = %.200s: %s", s != NULL ? s->origin : "default",
-                   owner, owner[0] != '\0' ? ": " : "", v->info->name, s != NULL ? s->value : v->info->default_text,
-                   allowed);
+    const char *text = s != NULL ? s->value : v->info->default_text;
+    const char *hint = "";
+    if (s != NULL && s->layer == DS_LAYER_FILE && (strstr(text, " #") != NULL || strstr(text, "\t#") != NULL)) {
+        hint = " (a comment behind a value begins with ' ;')";
+    }
+    return ds_fail(e, s != NULL ? s->status : DS_EXIT_PLUGIN, "%s: %s%s%s = %.200s: %s%s",
+                   s != NULL ? s->origin : "default", owner, owner[0] != '\0' ? ": " : "", v->info->name, text, allowed,
+                   hint);
 }
 
 static void range_text(const ds_param *info, char *out, size_t size)
@@ -144,11 +53,11 @@ static void range_text(const ds_param *info, char *out, size_t size)
     if (isinf(info->min) && isinf(info->max)) {
         snprintf(out, size, "expected %s", kind);
     } else if (isinf(info->max)) {
-        snprintf(out, size, "expected %s of at least %.10g", kind, info->min);
+        snprintf(out, size, "expected %s of at least %.15g", kind, info->min);
     } else if (isinf(info->min)) {
-        snprintf(out, size, "expected %s of at most %.10g", kind, info->max);
+        snprintf(out, size, "expected %s of at most %.15g", kind, info->max);
     } else {
-        snprintf(out, size, "expected %s from %.10g to %.10g", kind, info->min, info->max);
+        snprintf(out, size, "expected %s from %.15g to %.15g", kind, info->min, info->max);
     }
 }
 
@@ -164,18 +73,18 @@ static int parse_bool(const char *text, int64_t *out)
     return 0;
 }
 
-/* Appends `times` copies of v; 0 = out of memory or over the limit. */
+/* Appends `times` copies of v; 0, or an exit status: not enough memory, or more elements than allowed. */
 static int push(value *val, size_t *capacity, double v, uint64_t times)
 {
-    uint64_t limit = val->info->max_count != 0 ? val->info->max_count : 1u << 24;
-    if (times > limit || val->count + times > limit) {
-        return 0;
+    uint64_t limit = val->info->max_count != 0 ? val->info->max_count : LIST_LIMIT;
+    if (times > limit - val->count) {
+        return DS_EXIT_CONFIG;
     }
-    while (val->count + times > *capacity) {
-        size_t grown = *capacity == 0 ? 16 : 2 * *capacity;
+    if (val->count + times > *capacity) {
+        size_t grown = 2 * (size_t)(val->count + times);
         double *list = realloc(val->list, grown * sizeof *list);
         if (list == NULL) {
-            return 0;
+            return DS_EXIT_MEMORY;
         }
         val->list = list;
         *capacity = grown;
@@ -183,45 +92,55 @@ static int push(value *val, size_t *capacity, double v, uint64_t times)
     for (uint64_t i = 0; i < times; i++) {
         val->list[val->count++] = v;
     }
-    return 1;
+    return 0;
 }
 
+/* One element "v" or "v*k" of a list (at most 63 bytes); NULL, or what is wrong with it. */
+static const char *parse_element(char *token, const ds_param *info, double *v, int64_t *times, char *why, size_t size)
+{
+    char *star = strchr(token, '*');
+    *times = 1;
+    if (star != NULL) {
+        *star = '\0';
+        if (!ds_parse_int(star + 1, times) || *times < 1) {
+            return "v*k repeats v k times, k must be a whole number of at least 1";
+        }
+    }
+    if (!ds_parse_real(token, v) || !(*v >= info->min && *v <= info->max)) {
+        range_text(info, why, size);
+        return why;
+    }
+    return NULL;
+}
+
+/* Elements between blanks and commas; 0, or an exit status with the reason in why. */
 static int parse_list(const char *text, value *v, char *why, size_t size)
 {
     size_t capacity = 0;
     const char *at = text;
     char range[120];
 
-    range_text(v->info, range, sizeof range);
     for (;;) {
         char token[64];
+        double x;
+        int64_t times;
         at += strspn(at, " \t,");
         size_t n = strcspn(at, " \t,");
         if (n == 0) {
-            return 1;
-        }
-        if (n >= sizeof token) {
-            snprintf(why, size, "number %" PRIu64 " of the list is too long", v->count + 1);
             return 0;
         }
-        memcpy(token, at, n);
-        token[n] = '\0';
+        snprintf(token, sizeof token, "%.*s", n < sizeof token ? (int)n : 0, at);
+        const char *wrong = parse_element(token, v->info, &x, &times, range, sizeof range);
+        if (wrong != NULL) {
+            snprintf(why, size, "element %" PRIu64 " ('%.*s'): %s", v->count + 1, n < 40 ? (int)n : 40, at, wrong);
+            return DS_EXIT_CONFIG;
+        }
+        int status = push(v, &capacity, x, (uint64_t)times);
+        if (status != 0) {
+            snprintf(why, size, "more than %u elements", v->info->max_count != 0 ? v->info->max_count : LIST_LIMIT);
+            return status;
+        }
         at += n;
-        int64_t times = 1;
-        double x;
-        char *star = strchr(token, '*');
-        if (star != NULL) {
-            *star = '\0';
-        }
-        if ((star != NULL && (!ds_parse_int(star + 1, &times) || times < 1)) || !ds_parse_real(token, &x) ||
-            !(x >= v->info->min && x <= v->info->max)) {
-            snprintf(why, size, "element %" PRIu64 " of the list: %s", v->count + 1, range);
-            return 0;
-        }
-        if (!push(v, &capacity, x, (uint64_t)times)) {
-            snprintf(why, size, "more than %u elements", v->info->max_count != 0 ? v->info->max_count : 1u << 24);
-            return 0;
-        }
     }
 }
 
@@ -243,14 +162,26 @@ static char *absolute(const char *path, const char *base)
     return out;
 }
 
-/* Can the text stand as a value in an .ini file, where it must survive in the record of the run? */
-static int is_ini_text(const char *key, const char *text)
+static int is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+const char *ds_ini_text_problem(const char *key, const char *text)
 {
     size_t n = strlen(text);
-    if (n + strlen(key) > LINE_LIMIT || strpbrk(text, "\n\r") != NULL || strstr(text, " ;") != NULL || strstr(text, "\t;") != NULL) {
-        return 0;
+    if (!ds_text_is_line(text, n)) {
+        return "not UTF-8 text, or a line break or control character in it";
     }
-    return n == 0 || (strchr(" \t;", text[0]) == NULL && strchr(" \t", text[n - 1]) == NULL);
+    if (n + strlen(key) > LINE_LIMIT) {
+        return "too long for a line of 197 bytes in an .ini file";
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == ';' && (i == 0 || is_space(text[i - 1]))) {
+            return "a ';' at the beginning or after a blank begins a comment in an .ini file";
+        }
+    }
+    return n > 0 && (is_space(text[0]) || is_space(text[n - 1])) ? "a blank at an end gets lost in an .ini file" : NULL;
 }
 
 static int convert_file(value *v, const char *text, const ds_setting *s, const char *owner, ds_error *e)
@@ -266,14 +197,20 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
     if (v->text == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    if (!is_ini_text(v->info->name, v->text)) {
-        return refuse(s, owner, v, unwritable, e);
+    const char *problem = ds_ini_text_problem(v->info->name, v->text);
+    if (problem != NULL) {
+        char why[500];
+        snprintf(why, sizeof why, "with its folder %.300s: %s", v->text, problem);
+        return refuse(s, owner, v, text[0] == '/' ? problem : why, e);
     }
     if (stat(v->text, &st) != 0) {
-        return refuse(s, owner, v, "no such file", e);
+        return refuse(s, owner, v, strerror(errno), e);
     }
-    if (!S_ISREG(st.st_mode) || access(v->text, R_OK) != 0) {
-        return refuse(s, owner, v, S_ISREG(st.st_mode) ? "the file cannot be read" : "not a regular file", e);
+    if (!S_ISREG(st.st_mode)) {
+        return refuse(s, owner, v, S_ISDIR(st.st_mode) ? "a folder, expected a file" : "not a regular file", e);
+    }
+    if (access(v->text, R_OK) != 0) {
+        return refuse(s, owner, v, strerror(errno), e);
     }
     if (v->info->type == DS_PARAM_ARRAY && ds_array_read(v->text, 0, DS_EXIT_CONFIG, &v->array, &inner) != 0) {
         return inner.status == DS_EXIT_MEMORY ? ds_fail(e, DS_EXIT_MEMORY, "%s", inner.text)
@@ -282,57 +219,80 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
     return 0;
 }
 
+static int parse_enum(const char *text, value *v, char *why, size_t size)
+{
+    const char *const *choice = v->info->choices;
+    size_t used = (size_t)snprintf(why, size, "expected one of"), n = 0;
+    int ok = 0;
+
+    for (; choice[n] != NULL; n++) {
+        if (strcmp(choice[n], text) == 0) {
+            v->number = (int64_t)n;
+            ok = 1;
+        }
+        if (used < size) {
+            used += (size_t)snprintf(why + used, size - used, "%s %s", n > 0 ? "," : "", choice[n]);
+        }
+    }
+    const char *near = ok ? NULL : ds_nearest(text, choice, n);
+    if (near != NULL && used < size) {
+        snprintf(why + used, size - used, "; did you mean '%s'?", near);
+    }
+    return ok;
+}
+
+/* Converts the user's setting, or the default where s is NULL. */
 static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e)
 {
     const ds_param *info = v->info;
     const char *text = s != NULL ? s->value : info->default_text;
-    char why[300];
-    int ok = 1;
+    const char *problem = NULL;
+    char why[600];
+    int status = 0;
 
+    if (s != NULL && s->more != 0 && info->type != DS_PARAM_LIST) {
+        snprintf(why, sizeof why, "line %d is indented and so continues this value: only lists may go on", s->more);
+        return refuse(s, owner, v, why, e);
+    }
     range_text(info, why, sizeof why);
     switch (info->type) {
     case DS_PARAM_BOOL:
-        ok = parse_bool(text, &v->number);
-        snprintf(why, sizeof why, "expected true or false");
+        problem = parse_bool(text, &v->number) ? NULL : "expected true or false";
         break;
     case DS_PARAM_INT:
-        ok = ds_parse_int(text, &v->number) && (double)v->number >= info->min && (double)v->number <= info->max;
+        if (!ds_parse_int(text, &v->number) || !((double)v->number >= info->min && (double)v->number <= info->max)) {
+            problem = why;
+        }
         v->real = (double)v->number;
         break;
     case DS_PARAM_REAL:
-        ok = ds_parse_real(text, &v->real) && v->real >= info->min && v->real <= info->max;
-        break;
-    case DS_PARAM_ENUM: {
-        size_t used = (size_t)snprintf(why, sizeof why, "expected one of");
-        ok = 0;
-        for (int i = 0; info->choices[i] != NULL; i++) {
-            if (strcmp(info->choices[i], text) == 0) {
-                v->number = i;
-                ok = 1;
-            }
-            if (used < sizeof why) {
-                used += (size_t)snprintf(why + used, sizeof why - used, "%s %s", i > 0 ? "," : "", info->choices[i]);
-            }
+        if (!ds_parse_real(text, &v->real) || !(v->real >= info->min && v->real <= info->max)) {
+            problem = why;
         }
         break;
-    }
+    case DS_PARAM_ENUM:
+        problem = parse_enum(text, v, why, sizeof why) ? NULL : why;
+        break;
     case DS_PARAM_LIST:
-        ok = parse_list(text, v, why, sizeof why);
+        status = parse_list(text, v, why, sizeof why);
+        problem = status == DS_EXIT_CONFIG ? why : NULL;
         break;
     case DS_PARAM_PATH:
     case DS_PARAM_ARRAY:
         return convert_file(v, text, s, owner, e);
-    case DS_PARAM_TEXT:
-        ok = is_ini_text(info->name, text);
-        snprintf(why, sizeof why, "%s", unwritable);
-        break;
     default:
+        if ((info->flags & DS_PARAM_NAME_OR_PATH) != 0 && strchr(text, '/') != NULL) {
+            v->text = absolute(text, s != NULL ? s->base : NULL);
+        }
+        problem = ds_ini_text_problem(info->name, v->text != NULL ? v->text : text);
         break;
     }
-    if (!ok) {
-        return refuse(s, owner, v, why, e);
+    if (problem != NULL) {
+        return refuse(s, owner, v, problem, e);
     }
-    v->text = strdup(text);
+    if (status == 0 && v->text == NULL) {
+        v->text = strdup(text);
+    }
     return v->text != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
 }
 

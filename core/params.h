@@ -7,13 +7,17 @@
 
 #include "error.h"
 #include "settings.h"
+#include "text.h"
+
+/* Flag of a TEXT in a schema of the host itself: a name, or a file name where it has a slash, which is then made
+ * absolute like a PATH. */
+#define DS_PARAM_NAME_OR_PATH (1u << 31)
 
 typedef struct ds_params ds_params;
 
 /* Converts a section by a schema (NULL-terminated, may be NULL). `owner` names the plugin in messages ("torus"), or is
  * "" for the run. Refused with origin, key, value, what is allowed, and the nearest known name: unknown keys, values of
- * the wrong type or out of range, missing required ones, files that cannot be read. Keys in `ignore` (NULL-terminated,
- * may be NULL) are skipped. */
+ * the wrong type or out of range, missing required ones, files that cannot be read. */
 int ds_params_make(const ds_param *const *schema, const char *owner, const ds_settings *settings, int section,
                    ds_params **out, ds_error *e);
 void ds_params_free(ds_params *p);
@@ -37,11 +41,7 @@ int ds_params_given(const ds_params *p, size_t i);
  * ds_settings_read(). */
 int ds_params_write_ini(const ds_params *p, FILE *f);
 
-/* The known name nearest to `word` if it is near (edit distance <= 2, or a unique prefix), else NULL. */
-const char *ds_nearest(const char *word, const char *const *known, size_t count);
-
-/* Locale-independent conversions of a complete text (no trailing characters). 1 = ok. NaN is refused. */
-int ds_parse_real(const char *text, double *out);
-int ds_parse_int(const char *text, int64_t *out);
+/* NULL where `text` can stand as the value of `key` in an .ini file and comes back unchanged, else why not. */
+const char *ds_ini_text_problem(const char *key, const char *text);
 
 #endif

@@ -10,12 +10,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "params.h"
+#include "file.h"
+#include "text.h"
 
-/* inih keeps 199 characters of a line and hands a cut one on as if it were whole, so longer ones never reach it. */
-enum { LINE_LIMIT = 197, NAME_LIMIT = 47, FILE_LIMIT = 1 << 20 };
+enum {
+    LINE_LIMIT = 197, /* inih keeps 199 bytes of a line and hands a cut one on as if it were whole */
+    NAME_LIMIT = 47,
+    FILE_LIMIT = 1 << 20,
+    KEY_LIMIT = 4096, /* keys of one section: no schema has as many, and look-up is linear */
+    ORIGIN_SIZE = 300
+};
 
 const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt"};
+
+/* ---- the list ---- */
 
 static void free_setting(ds_setting *s)
 {
@@ -36,11 +44,11 @@ void ds_settings_clear(ds_settings *s)
     memset(s, 0, sizeof *s);
 }
 
-static ds_setting *find(const ds_settings *s, int section, const char *key)
+static ds_setting *find_in_layer(ds_section *section, const char *key, int layer)
 {
-    for (size_t i = 0; i < s->section[section].count; i++) {
-        if (strcmp(s->section[section].item[i].key, key) == 0) {
-            return &s->section[section].item[i];
+    for (size_t i = 0; i < section->count; i++) {
+        if (section->item[i].layer == layer && strcmp(section->item[i].key, key) == 0) {
+            return &section->item[i];
         }
     }
     return NULL;
@@ -48,7 +56,15 @@ static ds_setting *find(const ds_settings *s, int section, const char *key)
 
 const ds_setting *ds_settings_find(const ds_settings *s, int section, const char *key)
 {
-    return find(s, section, key);
+    const ds_section *sec = &s->section[section];
+    const ds_setting *best = NULL;
+    for (size_t i = 0; i < sec->count; i++) {
+        const ds_setting *item = &sec->item[i];
+        if ((best == NULL || item->layer > best->layer) && strcmp(item->key, key) == 0) {
+            best = item;
+        }
+    }
+    return best;
 }
 
 static int no_memory(ds_error *e)
@@ -56,42 +72,53 @@ static int no_memory(ds_error *e)
     return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
 }
 
-int ds_settings_add(ds_settings *s, int section, const char *key, const char *value, const char *origin,
-                    const char *base, int status, int layer, ds_error *e)
+/* Appends *fresh to a section, which then owns its texts. */
+static int append(ds_section *sec, const ds_setting *fresh, ds_error *e)
 {
-    ds_section *sec = &s->section[section];
-    ds_setting fresh = {strdup(key), strdup(value), strdup(origin), base != NULL ? strdup(base) : NULL, status, layer};
-    ds_setting *old = find(s, section, key);
-
-    if (fresh.key == NULL || fresh.value == NULL || fresh.origin == NULL || (base != NULL && fresh.base == NULL)) {
-        free_setting(&fresh);
-        return no_memory(e);
-    }
-    if (old != NULL) {
-        if (old->layer == layer && layer < 2) {
-            free_setting(&fresh);
-            return ds_fail(e, status, "%s: '%s' is set twice (first at %s): remove one", origin, key, old->origin);
-        }
-        if (old->layer > layer) {
-            free_setting(&fresh);
-            return 0;
-        }
-        free_setting(old);
-        *old = fresh;
-        return 0;
+    if (sec->count == KEY_LIMIT) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: more than %d keys in one section", fresh->origin, KEY_LIMIT);
     }
     if (sec->count == sec->capacity) {
         size_t capacity = sec->capacity == 0 ? 16 : 2 * sec->capacity;
         ds_setting *grown = realloc(sec->item, capacity * sizeof *grown);
         if (grown == NULL) {
-            free_setting(&fresh);
             return no_memory(e);
         }
         sec->item = grown;
         sec->capacity = capacity;
     }
-    sec->item[sec->count++] = fresh;
+    sec->item[sec->count++] = *fresh;
     return 0;
+}
+
+int ds_settings_add(ds_settings *s, int section, const char *key, const char *value, const char *origin,
+                    const char *base, int status, int layer, ds_error *e)
+{
+    ds_section *sec = &s->section[section];
+    ds_setting *old = find_in_layer(sec, key, layer);
+    ds_setting fresh = {.status = status, .layer = layer};
+    int failed;
+
+    if (old != NULL && layer == DS_LAYER_FILE) {
+        return ds_fail(e, status, "%s: '%s' is set twice (first at %s): remove one", origin, key, old->origin);
+    }
+    fresh.key = strdup(key);
+    fresh.value = strdup(value);
+    fresh.origin = strdup(origin);
+    fresh.base = base != NULL ? strdup(base) : NULL;
+    if (fresh.key == NULL || fresh.value == NULL || fresh.origin == NULL || (base != NULL && fresh.base == NULL)) {
+        failed = no_memory(e);
+    } else if (old != NULL) {
+        free_setting(old);
+        *old = fresh;
+        return 0;
+    } else {
+        failed = append(sec, &fresh, e);
+    }
+    if (failed != 0) {
+        free_setting(&fresh);
+    }
+    return failed;
 }
 
 int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e)
@@ -103,6 +130,7 @@ int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e)
             if (status != 0) {
                 return status;
             }
+            to->section[k].item[to->section[k].count - 1].more = s->more;
         }
     }
     return 0;
@@ -118,139 +146,156 @@ static int section_number(const char *name, size_t length)
     return -1;
 }
 
+/* ---- --set ---- */
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Drops blanks at both ends of the part at *s of *n bytes. */
+static void trim(const char **s, size_t *n)
+{
+    while (*n > 0 && is_blank((*s)[*n - 1])) {
+        --*n;
+    }
+    while (*n > 0 && is_blank(**s)) {
+        ++*s;
+        --*n;
+    }
+}
+
 int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
 {
     const char *equals = strchr(assignment, '=');
     const char *dot = strchr(assignment, '.');
     char key[NAME_LIMIT + 1], origin[NAME_LIMIT + 32];
 
-    if (equals == NULL || dot == NULL || dot > equals || dot + 1 == equals) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %s: expected SECTION.KEY=VALUE, for example env.steps=20", assignment);
+    if (!ds_text_is_line(assignment, strlen(assignment))) {
+        return ds_fail(e, DS_EXIT_CONFIG, "--set %.60s: not UTF-8 text, or a line break or control character in it",
+                       assignment);
     }
+    if (equals == NULL || dot == NULL || dot > equals) {
+        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: expected SECTION.KEY=VALUE, for example env.steps=20",
+                       assignment);
+    }
+    const char *name = dot + 1, *value = equals + 1;
+    size_t length = (size_t)(equals - name), value_length = strlen(value);
+    trim(&name, &length);
+    trim(&value, &value_length);
     int section = section_number(assignment, (size_t)(dot - assignment));
     if (section < 0) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %s: unknown section '%.*s': use run, env or opt", assignment,
-                       (int)(dot - assignment), assignment);
+        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: unknown section '%.*s': use run, env or opt", assignment,
+                       dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
     }
-    size_t length = (size_t)(equals - dot - 1);
-    if (length > NAME_LIMIT) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %s: the name has %zu characters, at most %d are possible", assignment,
+    if (length == 0 || length > NAME_LIMIT) {
+        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: the key has %zu bytes, 1 to %d are possible", assignment,
                        length, NAME_LIMIT);
     }
-    memcpy(key, dot + 1, length);
+    memcpy(key, name, length);
     key[length] = '\0';
     snprintf(origin, sizeof origin, "--set %s.%s", ds_section_names[section], key);
-    /* A repeated --set of one key is taken as a correction: the last one wins. */
-    ds_setting *old = find(s, section, key);
-    if (old != NULL && old->layer == 1) {
-        old->layer = 0;
+    char *copy = strndup(value, value_length);
+    if (copy == NULL) {
+        return no_memory(e);
     }
-    return ds_settings_add(s, section, key, equals + 1, origin, NULL, DS_EXIT_CONFIG, 1, e);
+    int status = ds_settings_add(s, section, key, copy, origin, NULL, DS_EXIT_CONFIG, DS_LAYER_SET, e);
+    free(copy);
+    return status;
 }
+
+/* ---- .ini files ---- */
 
 /* State of one parse: the text that is left, and what the line reader saw. */
 typedef struct reader {
     const char *at, *end;
     int line;
-    int indented; /* the line last handed out began with white space */
+    int indented; /* the line last handed out began with a blank */
     const char *name, *base;
     ds_settings *settings;
     ds_error *e;
     int status;
-    char section[NAME_LIMIT + 1];
-    int have_key;     /* an indented line continues a value */
-    ds_setting *last; /* that value; NULL where a flag overrides it */
+    int section;  /* DS_SECTION_*, -1 before the first */
+    int have_key; /* an indented line continues the value that was added last */
+    size_t length, capacity; /* of that value, once it was continued; else 0 */
 } reader;
+
+/* "runs.ini:12"; the beginning of a very long file name is left out. */
+static void origin_text(const reader *r, char out[ORIGIN_SIZE])
+{
+    size_t n = strlen(r->name), most = ORIGIN_SIZE - 20;
+    snprintf(out, ORIGIN_SIZE, "%s%s:%d", n > most ? "..." : "", n > most ? r->name + n - most : r->name, r->line);
+}
 
 static int bad_line(reader *r, const char *what)
 {
+    char origin[ORIGIN_SIZE];
     if (r->status == 0) {
-        r->status = ds_fail(r->e, DS_EXIT_CONFIG, "%s:%d: %s", r->name, r->line, what);
+        origin_text(r, origin);
+        r->status = ds_fail(r->e, DS_EXIT_CONFIG, "%s: %s", origin, what);
     }
     return 0;
 }
 
-/* Length of the UTF-8 sequence at s (at most n bytes), 0 if it is none. */
-static size_t utf8_length(const unsigned char *s, size_t n)
+static int check_section(reader *r, const char *s, size_t n)
 {
-    size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 :
-                 s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-    if (len == 0 || len > n) {
-        return 0;
+    const char *close = memchr(s, ']', n);
+    char text[160];
+
+    if (close == NULL) {
+        return bad_line(r, "section without ']'");
     }
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
+    const char *rest = close + 1;
+    size_t length = (size_t)(close - s) - 1, rest_length = n - length - 2;
+    trim(&rest, &rest_length);
+    if (rest_length > 0 && *rest != ';' && *rest != '#') {
+        return bad_line(r, "text after ']'");
     }
-    return len;
+    r->section = section_number(s + 1, length);
+    r->have_key = 0;
+    if (r->section < 0) {
+        snprintf(text, sizeof text, "unknown section [%.*s]: use [run], [env] or [opt]",
+                 length < 60 ? (int)length : 60, s + 1);
+        return bad_line(r, text);
+    }
+    return 1;
 }
 
 /* Tests the shape of a line before inih sees it, because inih would accept too much. */
 static int check_line(reader *r, const char *s, size_t n)
 {
-    for (size_t i = 0; i < n;) {
-        if (s[i] == '\0') {
-            return bad_line(r, "NUL byte: this is not a text file");
-        }
-        size_t len = utf8_length((const unsigned char *)s + i, n - i);
-        if (len == 0) {
-            return bad_line(r, "not UTF-8 text");
-        }
-        i += len;
+    if (memchr(s, '\0', n) != NULL) {
+        return bad_line(r, "NUL byte: this is not a text file");
     }
-    while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) {
-        n--;
+    if (!ds_text_is_line(s, n)) {
+        return bad_line(r, "not UTF-8 text, or a control character in it");
     }
-    size_t i = 0;
-    while (i < n && (s[i] == ' ' || s[i] == '\t')) {
-        i++;
-    }
-    if (i == n || s[i] == '#' || s[i] == ';') {
+    r->indented = n > 0 && is_blank(s[0]);
+    trim(&s, &n);
+    if (n == 0 || s[0] == '#' || s[0] == ';') {
         return 1;
     }
-    if (s[i] == '[') {
-        const char *close = memchr(s + i, ']', n - i);
-        size_t length = close != NULL ? (size_t)(close - s) - i - 1 : 0;
-        if (close == NULL) {
-            return bad_line(r, "section without ']'");
-        }
-        const char *rest = close + 1;
-        while (rest < s + n && (*rest == ' ' || *rest == '\t')) {
-            rest++;
-        }
-        if (rest < s + n && *rest != ';' && *rest != '#') {
-            return bad_line(r, "text after ']'");
-        }
-        if (section_number(s + i + 1, length) < 0) {
-            char text[160];
-            snprintf(text, sizeof text, "unknown section [%.*s]: use [run], [env] or [opt]",
-                     length < 60 ? (int)length : 60, s + i + 1);
-            return bad_line(r, text);
-        }
-        snprintf(r->section, sizeof r->section, "%.*s", (int)length, s + i + 1);
-        r->have_key = 0;
+    if (s[0] == '[') {
+        /* inih takes an indented section for a part of the value above. */
+        return r->indented ? bad_line(r, "indented section: '[' must be the first character of the line")
+                           : check_section(r, s, n);
+    }
+    if (r->indented && r->have_key) {
         return 1;
     }
-    if (i > 0 && r->have_key) {
-        return 1; /* continues the value above */
-    }
-    if (r->section[0] == '\0') {
+    if (r->section < 0) {
         return bad_line(r, "a key before the first section: begin with [run], [env] or [opt]");
     }
-    const char *sep = s + i;
-    while (sep < s + n && *sep != '=' && *sep != ':') {
-        sep++;
+    size_t key = 0;
+    while (key < n && s[key] != '=' && s[key] != ':') {
+        key++;
     }
-    if (sep == s + n) {
+    if (key == n) {
         return bad_line(r, "expected KEY = VALUE");
     }
-    size_t key = (size_t)(sep - s) - i;
-    while (key > 0 && (s[i + key - 1] == ' ' || s[i + key - 1] == '\t')) {
-        key--;
-    }
+    trim(&s, &key);
     if (key == 0 || key > NAME_LIMIT) {
-        return bad_line(r, key == 0 ? "a value without a key" : "the key is longer than 47 characters");
+        return bad_line(r, key == 0 ? "a value without a key" : "the key is longer than 47 bytes");
     }
     return 1;
 }
@@ -268,7 +313,7 @@ static char *next_line(char *buffer, int size, void *stream)
     const char *line = r->at;
     r->at = newline != NULL ? newline + 1 : r->end;
     r->line++;
-    if (r->line == 1 && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
+    if (r->line == 1 && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
         line += 3;
         n -= 3;
     }
@@ -276,109 +321,114 @@ static char *next_line(char *buffer, int size, void *stream)
         n--;
     }
     if (n > LINE_LIMIT || n + 2 > (size_t)size) {
-        bad_line(r, "line longer than 197 bytes: continue the value on an indented line");
+        bad_line(r, "line longer than 197 bytes: shorten it; a list may go on in an indented line");
         return NULL;
     }
     if (!check_line(r, line, n)) {
         return NULL;
     }
-    r->indented = n > 0 && (line[0] == ' ' || line[0] == '\t');
     memcpy(buffer, line, n);
     buffer[n] = '\n';
     buffer[n + 1] = '\0';
     return buffer;
 }
 
+/* Appends to the value that was added last, in time proportional to the text. */
+static int continue_value(reader *r, const char *value)
+{
+    ds_section *sec = &r->settings->section[r->section];
+    ds_setting *last = &sec->item[sec->count - 1];
+    size_t n = 0;
+
+    /* Not every version of inih takes comments out of such lines. */
+    while (value[n] != '\0' && !(value[n] == ';' && n > 0 && is_blank(value[n - 1]))) {
+        n++;
+    }
+    trim(&value, &n);
+    if (r->length == 0) {
+        r->length = strlen(last->value);
+        r->capacity = r->length + 1;
+        last->more = r->line;
+    }
+    if (r->length + n + 2 > r->capacity) {
+        size_t capacity = 2 * (r->length + n + 2);
+        char *grown = realloc(last->value, capacity);
+        if (grown == NULL) {
+            r->status = no_memory(r->e);
+            return 0;
+        }
+        last->value = grown;
+        r->capacity = capacity;
+    }
+    last->value[r->length] = ' ';
+    memcpy(last->value + r->length + 1, value, n);
+    r->length += n + 1;
+    last->value[r->length] = '\0';
+    return 1;
+}
+
 static int on_value(void *user, const char *section, const char *key, const char *value)
 {
     reader *r = user;
-    char origin[300];
+    char origin[ORIGIN_SIZE];
 
     if (r->status != 0) {
         return 0;
     }
-    int k = section_number(section, strlen(section));
-    if (k < 0 || value == NULL) {
+    /* Our reading of the line and inih's must agree. */
+    if (r->section < 0 || section_number(section, strlen(section)) != r->section || value == NULL) {
         return bad_line(r, "expected KEY = VALUE inside [run], [env] or [opt]");
     }
     if (r->indented && r->have_key) {
-        if (r->last == NULL) {
-            return 1;
-        }
-        size_t size = strlen(r->last->value) + strlen(value) + 2;
-        char *joined = malloc(size);
-        if (joined == NULL) {
-            r->status = no_memory(r->e);
-            return 0;
-        }
-        snprintf(joined, size, "%s %s", r->last->value, value);
-        free(r->last->value);
-        r->last->value = joined;
-        return 1;
+        return continue_value(r, value);
     }
-    snprintf(origin, sizeof origin, "%s:%d", r->name, r->line);
-    int status = ds_settings_add(r->settings, k, key, value, origin, r->base, DS_EXIT_CONFIG, 0, r->e);
-    if (status != 0) {
-        r->status = status;
-        return 0;
-    }
+    origin_text(r, origin);
+    r->status = ds_settings_add(r->settings, r->section, key, value, origin, r->base, DS_EXIT_CONFIG, DS_LAYER_FILE, r->e);
     r->have_key = 1;
-    r->last = find(r->settings, k, key);
-    if (r->last->layer != 0) {
-        r->last = NULL;
-    }
-    return 1;
+    r->length = 0;
+    return r->status == 0;
 }
 
 int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base, ds_error *e)
 {
-    reader r = {.at = text, .end = text + length, .name = name, .base = base, .settings = s, .e = e};
-    int bad;
+    reader r = {.at = text, .end = text + length, .name = name, .base = base, .settings = s, .e = e, .section = -1};
 
     if (length > FILE_LIMIT) {
         return ds_fail(e, DS_EXIT_CONFIG, "%s: %zu bytes, an .ini file may have at most %d", name, length, FILE_LIMIT);
     }
-    bad = ini_parse_stream(next_line, &r, on_value, &r);
+    int bad = ini_parse_stream(next_line, &r, on_value, &r);
     if (r.status == 0 && bad != 0) {
-        r.status = bad == -2 ? no_memory(e) : ds_fail(e, DS_EXIT_CONFIG, "%s:%d: expected KEY = VALUE", name, bad);
+        r.line = bad;
+        r.status = bad == -2 ? no_memory(e) : (bad_line(&r, "expected KEY = VALUE"), r.status);
     }
     return r.status;
 }
 
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e)
 {
-    FILE *f = fopen(path, "rb");
     struct stat st;
-    char *text = NULL, *base = NULL;
-    int status;
+    void *text = NULL;
+    size_t length = 0;
 
-    if (f == NULL) {
+    if (stat(path, &st) != 0) {
         return ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %s", path, strerror(errno));
     }
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode)) {
-        fclose(f);
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: not a regular file", path);
+    if (!S_ISREG(st.st_mode)) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: %s, expected an .ini file", path,
+                       S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
     }
-    if (st.st_size > FILE_LIMIT) {
-        fclose(f);
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: %lld bytes, an .ini file may have at most %d", path,
-                       (long long)st.st_size, FILE_LIMIT);
+    int status = ds_file_read(path, FILE_LIMIT, &text, &length, DS_EXIT_CONFIG, e);
+    if (status != 0) {
+        return status;
     }
-    text = malloc((size_t)st.st_size + 1);
-    base = realpath(path, NULL);
-    if (text == NULL || base == NULL) {
-        status = no_memory(e);
+    char *base = realpath(path, NULL);
+    if (base == NULL) {
+        status = ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %s", path, strerror(errno));
     } else {
-        size_t n = fread(text, 1, (size_t)st.st_size, f);
         char *slash = strrchr(base, '/');
-        if (ferror(f)) {
-            status = ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be read", path);
-        } else {
-            slash[slash == base ? 1 : 0] = '\0';
-            status = ds_settings_parse(s, text, n, path, base, e);
-        }
+        slash[slash == base ? 1 : 0] = '\0';
+        status = ds_settings_parse(s, text, length, path, base, e);
     }
-    fclose(f);
     free(text);
     free(base);
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* settings.h - what the user wrote: key = value pairs of the sections [run], [env] and [opt], with their origin.
  *
- * They come from an .ini file, from --set and from flags; nothing is interpreted here. Later ones win: flags and --set
- * over the file.
+ * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags win over --set, --set wins
+ * over the files, in whatever order they stand on the command line.
  */
 #ifndef DS_CORE_SETTINGS_H
 #define DS_CORE_SETTINGS_H
@@ -17,15 +17,20 @@ enum { DS_SECTION_RUN = 0, DS_SECTION_ENV = 1, DS_SECTION_OPT = 2, DS_SECTIONS =
 /* "run", "env", "opt". */
 extern const char *const ds_section_names[DS_SECTIONS];
 
+/* Where a setting comes from; a higher layer wins. */
+enum { DS_LAYER_FILE = 0, DS_LAYER_SET = 1, DS_LAYER_FLAG = 2 };
+
 typedef struct ds_setting {
     char *key;
     char *value;
     char *origin; /* "runs.ini:12", "--set env.steps", "--budget": for messages */
     char *base;   /* folder that relative file names are relative to, or NULL = the working directory */
     int status;   /* exit status where the value is wrong: DS_EXIT_USAGE for flags, else DS_EXIT_CONFIG */
-    int layer;    /* 0 = file, 1 = --set, 2 = flag; two of one layer are a duplicate */
+    int layer;    /* DS_LAYER_* */
+    int more;     /* line number of the first indented line that continues the value, 0 = none */
 } ds_setting;
 
+/* A key occurs at most once per layer: ask ds_settings_find() for the one that counts. */
 typedef struct ds_section {
     ds_setting *item;
     size_t count, capacity;
@@ -41,23 +46,25 @@ void ds_settings_clear(ds_settings *s);
 /* Deep copy into an empty *to. */
 int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e);
 
-/* Reads an .ini file. Refused, with file and line: lines over 197 bytes, NUL bytes, text that is not UTF-8, unknown
- * sections, keys outside a section, duplicate keys, lines without '=', files over 1 MiB, what is no regular file. An
- * indented line continues the value of the line before. */
+/* Reads an .ini file. Refused, with file and line: lines over 197 bytes, control characters, text that is not UTF-8,
+ * unknown or unclosed sections, keys outside a section, keys that a file has set before, lines without '=', files over
+ * 1 MiB, what is no regular file. An indented line continues the value of the line before. After a failure the
+ * settings are incomplete and only good for ds_settings_clear(). */
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e);
 
 /* The same from memory; `name` stands for the file in messages, `base` for its folder (may be NULL). */
 int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base,
                       ds_error *e);
 
-/* Adds "section.key=value" of a --set flag. */
+/* Adds "section.key=value" of a --set flag; blanks around key and value are dropped. */
 int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e);
 
-/* Adds a value; a later layer replaces an earlier one, the same layer twice is an error (flags: the last wins). */
+/* Adds a value. Twice in DS_LAYER_FILE is an error; in the other layers, where a user types corrections, the last one
+ * wins. */
 int ds_settings_add(ds_settings *s, int section, const char *key, const char *value, const char *origin,
                     const char *base, int status, int layer, ds_error *e);
 
-/* The setting of a key, or NULL. */
+/* The setting of a key that counts, or NULL. */
 const ds_setting *ds_settings_find(const ds_settings *s, int section, const char *key);
 
 #endif

@@ -17,23 +17,27 @@ static const char *const optimum_choices[] = {"random", "origin", "textbook", NU
 
 static const ds_param *const params[] = {
     DS_ENUM("function", "sphere", fn_names,
-            "Which function. rugged, plateau and valley live in [-1, 1]^n, branin, hartmann3, hartmann6 and camel6 in "
-            "the box of the literature, all others in [-5, 5]^n."),
+            "Which function. rugged, plateau and valley live in [-1, 1]^n, branin, hartmann3, hartmann6 and "
+            "camel6 in the box of the literature, all others in [-5, 5]^n."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 100000, "dim", "0", "",
                       "Number of variables; 0 = 10, or the function's own where that is fixed.", NULL},
     DS_BOOL("rotate", "false", "Turn the coordinates by a random rotation drawn from `instance`."),
     DS_ENUM("optimum", "random", optimum_choices,
-            "Where the minimum lies: random = drawn from `instance` in the middle of the box, origin = at 0, textbook "
-            "= where the literature has it. branin, hartmann3, hartmann6 and camel6 always stay where they are."),
-    DS_INT("instance", "1", 0, INT32_MAX, "", "Selects optimum, rotation and bumps (not the seed of the run)."),
+            "Where the minimum lies: random = drawn from `instance` in the middle of the box, origin = at 0, "
+            "textbook = where the literature has it. branin, hartmann3, hartmann6 and camel6 always stay "
+            "where they are."),
+    DS_INT("instance", "1", 0, INT32_MAX, "",
+           "Selects optimum, rotation and bumps (not the seed of the run)."),
     DS_LIST("lower", "", -1e100, 1e100, 0, "",
-            "Lower bounds of the variables: one value for all or one for each; empty = the function's usual box."),
+            "Lower bounds of the variables: one value for all or one for each; empty = the function's usual "
+            "box."),
     DS_LIST("upper", "", -1e100, 1e100, 0, "", "Upper bounds, as `lower`."),
     DS_REAL("noise", "0", 0, 1e100, "", "Standard deviation of a normal deviate that is added to the loss."),
     DS_REAL("grad_noise", "0", 0, 1, "",
             "Probability that the gradient is replaced by one of random direction and 3 times its length."),
     DS_REAL("fail_rate", "0", 0, 1, "",
-            "Share of all points at which the evaluation diverges (always the same points), to test error paths."),
+            "Share of all points at which the evaluation diverges (always the same points), to test error "
+            "paths."),
     NULL};
 
 typedef struct analytic {
@@ -56,17 +60,20 @@ static ds_status choose_n(const ds_host *host, const fn_def *def, int64_t dim, i
     char line[256];
     *n = dim ? (uint64_t)dim : def->fixed_n ? def->fixed_n : DEFAULT_N;
     if (def->fixed_n && *n != def->fixed_n) {
-        snprintf(line, sizeof line, "parameter dim = %" PRId64 ": function %s has %" PRIu64 " variables: leave dim at 0",
-                 dim, def->name, def->fixed_n);
+        snprintf(line, sizeof line,
+                 "parameter dim = %" PRId64 ": function %s has %" PRIu64 " variables: leave dim at 0", dim,
+                 def->name, def->fixed_n);
         return fail(host, line);
     }
     if (*n < def->min_n) {
-        snprintf(line, sizeof line, "parameter dim = %" PRId64 ": function %s needs at least %" PRIu64 " variables", dim,
+        snprintf(line, sizeof line,
+                 "parameter dim = %" PRId64 ": function %s needs at least %" PRIu64 " variables", dim,
                  def->name, def->min_n);
         return fail(host, line);
     }
     if (rotate && def->fixed_n) {
-        snprintf(line, sizeof line, "parameter rotate: function %s cannot be rotated: set rotate = false", def->name);
+        snprintf(line, sizeof line, "parameter rotate: function %s cannot be rotated: set rotate = false",
+                 def->name);
         return fail(host, line);
     }
     if (rotate && *n > MAX_ROTATED_N) {
@@ -78,7 +85,8 @@ static ds_status choose_n(const ds_host *host, const fn_def *def, int64_t dim, i
 }
 
 /* One bound list (none, one or n values) into out[n]. */
-static ds_status read_bound(const ds_host *host, const char *name, uint64_t n, const double usual[2], double *out)
+static ds_status read_bound(const ds_host *host, const char *name, uint64_t n, const double usual[2],
+                            double *out)
 {
     const double *value = NULL;
     uint64_t count = 0;
@@ -89,7 +97,8 @@ static ds_status read_bound(const ds_host *host, const char *name, uint64_t n, c
     if (count > 1 && count != n) {
         char line[256];
         snprintf(line, sizeof line,
-                 "parameter %s has %" PRIu64 " values: give none, one for all variables, or %" PRIu64, name, count, n);
+                 "parameter %s has %" PRIu64 " values: give none, one for all variables, or %" PRIu64, name,
+                 count, n);
         return fail(host, line);
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -141,8 +150,9 @@ static ds_status set_up(analytic *a, const ds_host *host)
     for (uint64_t i = 0; i < a->n; i++) {
         if (!(a->lower[i] < a->upper[i])) {
             char line[256];
-            snprintf(line, sizeof line, "parameters lower = %g and upper = %g of variable %" PRIu64
-                     ": lower must be less than upper", a->lower[i], a->upper[i], i);
+            snprintf(line, sizeof line,
+                     "parameters lower = %g, upper = %g of variable %" PRIu64 ": make lower less than upper",
+                     a->lower[i], a->upper[i], i);
             return fail(host, line);
         }
     }
@@ -273,14 +283,14 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "Test functions with known optimum and exact gradient.",
-    "Placed as f(x) = F(s Q (x - x_opt) + z_opt) with a seeded optimum x_opt and rotation Q. The minimum is 0, except "
-    "branin 0.397887, hartmann3 -3.86278, hartmann6 -3.32237, camel6 -1.03163.\n"
-    "rugged: |z|^2 + 0.3 sum(1 - cos(3.6 pi z_i)), z = 1.4 Q (x - x_opt). plateau: 1 minus the highest of seven "
-    "Gaussian bumps (one of height 1, six of 0.5), almost flat between them. valley: Rosenbrock/100, z = 2 Q (x - "
-    "x_opt) + 1.\n"
+    "Placed as f(x) = F(s Q (x - x_opt) + z_opt) with a seeded optimum x_opt and rotation Q. The minimum is "
+    "0, except branin 0.397887, hartmann3 -3.86278, hartmann6 -3.32237, camel6 -1.03163.\n"
+    "rugged: |z|^2 + 0.3 sum(1 - cos(3.6 pi z_i)), z = 1.4 Q (x - x_opt). plateau: 1 minus the highest of "
+    "seven Gaussian bumps (one of height 1, six of 0.5), almost flat between them. valley: Rosenbrock/100, z "
+    "= 2 Q (x - x_opt) + 1.\n"
     "noise and grad_noise act where the host passes a noise key; without one the function is exact.",
-    "N. Hansen et al., Real-parameter black-box optimization benchmarking 2009: noiseless functions definitions, "
-    "INRIA RR-6829.",
+    "N. Hansen et al., Real-parameter black-box optimization benchmarking 2009: noiseless functions "
+    "definitions, INRIA RR-6829.",
     params,
     NULL,
 };

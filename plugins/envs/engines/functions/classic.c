@@ -33,7 +33,8 @@ static double camel6(const fn_problem *p, const double *z, double *g)
 }
 
 /* -sum_k a_k exp(-sum_j A_kj (z_j - P_kj)^2), four terms. */
-static double hartmann(const fn_problem *p, const double *z, double *g, const double *shape, const double *centre)
+static double hartmann(const fn_problem *p, const double *z, double *g, const double *shape,
+                       const double *centre)
 {
     static const double height[4] = {1, 1.2, 3, 3.2};
     double f = 0;
@@ -58,21 +59,23 @@ static double hartmann(const fn_problem *p, const double *z, double *g, const do
 static double hartmann3(const fn_problem *p, const double *z, double *g)
 {
     static const double shape[4 * 3] = {3, 10, 30, 0.1, 10, 35, 3, 10, 30, 0.1, 10, 35};
-    static const double centre[4 * 3] = {3689, 1170, 2673, 4699, 4387, 7470, 1091, 8732, 5547, 381, 5743, 8828};
+    static const double centre[4 * 3] = {3689, 1170, 2673, 4699, 4387, 7470,
+                                         1091, 8732, 5547, 381,  5743, 8828};
     return hartmann(p, z, g, shape, centre);
 }
 
 static double hartmann6(const fn_problem *p, const double *z, double *g)
 {
-    static const double shape[4 * 6] = {10, 3,   17, 3.5, 1.7, 8,  0.05, 10, 17,   0.1, 8,   14,
-                                        3,  3.5, 1.7, 10, 17,  8,  17,   8,  0.05, 10,  0.1, 14};
-    static const double centre[4 * 6] = {1312, 1696, 5569, 124,  8283, 5886, 2329, 4135, 8307, 3736, 1004, 9991,
-                                         2348, 1451, 3522, 2883, 3047, 6650, 4047, 8828, 8732, 5743, 1091, 381};
+    static const double shape[4 * 6] = {10, 3,   17,  3.5, 1.7, 8, 0.05, 10, 17,   0.1, 8,   14,
+                                        3,  3.5, 1.7, 10,  17,  8, 17,   8,  0.05, 10,  0.1, 14};
+    static const double centre[4 * 6] = {1312, 1696, 5569, 124,  8283, 5886, 2329, 4135,
+                                         8307, 3736, 1004, 9991, 2348, 1451, 3522, 2883,
+                                         3047, 6650, 4047, 8828, 8732, 5743, 1091, 381};
     return hartmann(p, z, g, shape, centre);
 }
 
-/* Lower bounds: Branin 10/(8 pi) by its form; the others are the known minima less 1e-6. They hold outside the box
- * too (moving a point into [0, 1]^n brings it nearer to every centre of Hartmann's functions). */
+/* Lower bounds: Branin 10/(8 pi) by its form; the others are the known minima less 1e-6. They hold outside
+ * the box too (moving a point into [0, 1]^n brings it nearer to every centre of Hartmann's functions). */
 const fn_def fn_branin = {"branin", 2, 2, {-5, 0}, {10, 15}, 1, 0, 0, 0.39788735772, branin};
 const fn_def fn_hartmann3 = {"hartmann3", 3, 3, {0, 0}, {1, 1}, 1, 0, 0, -3.862783, hartmann3};
 const fn_def fn_hartmann6 = {"hartmann6", 6, 6, {0, 0}, {1, 1}, 1, 0, 0, -3.322369, hartmann6};

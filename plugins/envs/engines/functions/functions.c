@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* functions.c - the list of test functions, and how one is placed in its box: seeded shift, rotation and bumps.
- * Gradients follow by the chain rule, df/dx = s Q^T dF/dz. */
+/* functions.c - the list of test functions, and how one is placed in its box: seeded shift, rotation and
+ * bumps. Gradients follow by the chain rule, df/dx = s Q^T dF/dz. */
 #include "functions.h"
 
 #include <diffsim/random.h>
@@ -9,19 +9,19 @@
 #include <string.h>
 
 const fn_def *const fn_table[] = {
-    &fn_sphere,   &fn_ellipsoid, &fn_cigar,  &fn_tablet,    &fn_sharp_ridge, &fn_rosenbrock,
-    &fn_rastrigin, &fn_ackley,   &fn_schaffer_f7, &fn_griewank, &fn_branin,  &fn_hartmann3,
-    &fn_hartmann6, &fn_camel6,   &fn_rugged, &fn_plateau,   &fn_valley,      NULL,
+    &fn_sphere,    &fn_ellipsoid, &fn_cigar,       &fn_tablet,   &fn_sharp_ridge, &fn_rosenbrock,
+    &fn_rastrigin, &fn_ackley,    &fn_schaffer_f7, &fn_griewank, &fn_branin,      &fn_hartmann3,
+    &fn_hartmann6, &fn_camel6,    &fn_rugged,      &fn_plateau,  &fn_valley,      NULL,
 };
 
 const char *const fn_names[] = {
-    "sphere",    "ellipsoid", "cigar",      "tablet",   "sharp_ridge", "rosenbrock",
-    "rastrigin", "ackley",    "schaffer_f7", "griewank", "branin",     "hartmann3",
-    "hartmann6", "camel6",    "rugged",     "plateau",  "valley",      NULL,
+    "sphere",    "ellipsoid", "cigar",       "tablet",   "sharp_ridge", "rosenbrock",
+    "rastrigin", "ackley",    "schaffer_f7", "griewank", "branin",      "hartmann3",
+    "hartmann6", "camel6",    "rugged",      "plateau",  "valley",      NULL,
 };
 
-/* A rotation as a product of Householder reflections (Stewart 1980, uniform over the orthogonal group up to signs):
- * n^2/2 numbers and 2 n^2 operations, the same as a product with the matrix, but no O(n^3) set-up. */
+/* A rotation as a product of Householder reflections (Stewart 1980, uniform over the orthogonal group up to
+ * signs): n^2/2 numbers and 2 n^2 operations, the same as a product with the matrix, but no O(n^3) set-up. */
 static void draw_reflectors(fn_problem *p, uint64_t instance)
 {
     ds_random r = ds_random_open(instance, "rotation", 0);
@@ -70,14 +70,15 @@ static void rotate_back(const fn_problem *p, double *z)
     }
 }
 
-static void place_optimum(fn_problem *p, const double *lower, const double *upper, int optimum, uint64_t instance)
+static void place_optimum(fn_problem *p, const double *lower, const double *upper, int optimum,
+                          uint64_t instance)
 {
     ds_random r = ds_random_open(instance, "optimum", 0);
     for (uint64_t i = 0; i < p->n; i++) {
         double middle = 0.5 * (lower[i] + upper[i]);
         double half = 0.5 * p->def->opt_share * (upper[i] - lower[i]);
         double draw = middle + half * (2 * ds_random_uniform(&r) - 1);
-        p->x_opt[i] = optimum == FN_OPTIMUM_RANDOM ? draw
+        p->x_opt[i] = optimum == FN_OPTIMUM_RANDOM   ? draw
                       : optimum == FN_OPTIMUM_ORIGIN ? 0
                                                      : p->def->z_opt / p->def->scale;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rugged.c - test functions with many basins or plateaus: Rastrigin, Ackley, Schaffer F7, Griewank and two of our
- * own on [-1, 1]^n (rugged, plateau). Forms as in Hansen et al. 2009 (BBOB) and Ackley 1987; minimum 0. */
+/* rugged.c - test functions with many basins or plateaus: Rastrigin, Ackley, Schaffer F7, Griewank and two of
+ * our own on [-1, 1]^n. Forms as in Hansen et al. 2009 (BBOB) and Ackley 1987; minimum 0. */
 #include "functions.h"
 
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
 
-/* sum_i z_i^2 + 2 a sin^2(w z_i / 2) = sum_i z_i^2 + a (1 - cos(w z_i)), written without cancellation at z = 0. */
+/* sum_i z_i^2 + a (1 - cos(w z_i)), written with 2 sin^2(w z_i / 2) so that nothing cancels near 0. */
 static double wavy_bowl(const fn_problem *p, const double *z, double *g, double a, double w)
 {
     double f = 0;
@@ -77,7 +77,7 @@ static double schaffer_f7(const fn_problem *p, const double *z, double *g)
     return mean * mean;
 }
 
-/* |z|^2/4000 + 1 - prod cos(z_i / sqrt(i)). The product without factor i comes from products from both ends. */
+/* |z|^2/4000 + 1 - prod cos(z_i / sqrt(i)). Products from both ends give the product without factor i. */
 static double griewank(const fn_problem *p, const double *z, double *g)
 {
     double square = 0, product = 1;
@@ -99,11 +99,11 @@ static double griewank(const fn_problem *p, const double *z, double *g)
     return square / 4000 + (1 - product);
 }
 
-/* 1 - (highest of 7 Gaussian bumps: one of height 1 at the optimum, six of height 1/2) + 0.001 mean (x - x_opt)^2:
- * large flats with hardly a slope. Where two bumps are equally high the gradient is that of the first. */
+/* 1 - (highest of 7 Gaussian bumps: one of height 1 at the optimum, six of height 1/2) + 0.001 times the mean
+ * square of x - x_opt: large flats with hardly a slope. Where two bumps tie, the first gives the gradient. */
 static double plateau(const fn_problem *p, const double *x, double *g)
 {
-    double n = (double)p->n, variance = 0.04 * n, best = 0, mean = 0;
+    double n = (double)p->n, variance = 0.055 * n, best = 0, mean = 0;
     const double *top = p->bump;
     for (uint64_t k = 0; k < FN_BUMPS; k++) {
         const double *c = p->bump + k * p->n;
@@ -126,12 +126,10 @@ static double plateau(const fn_problem *p, const double *x, double *g)
     return 1 - best + 0.001 * mean;
 }
 
-#define BOX5 {-5, -5}, {5, 5}
-#define BOX1 {-1, -1}, {1, 1}
-const fn_def fn_rastrigin = {"rastrigin", 0, 1, BOX5, 1, 0.8, 0, 0, rastrigin};
-const fn_def fn_ackley = {"ackley", 0, 1, BOX5, 1, 0.8, 0, 0, ackley};
-const fn_def fn_schaffer_f7 = {"schaffer_f7", 0, 2, BOX5, 1, 0.8, 0, 0, schaffer_f7};
-const fn_def fn_griewank = {"griewank", 0, 1, BOX5, 1, 0.8, 0, 0, griewank};
+const fn_def fn_rastrigin = {"rastrigin", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, rastrigin};
+const fn_def fn_ackley = {"ackley", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, ackley};
+const fn_def fn_schaffer_f7 = {"schaffer_f7", 0, 2, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, schaffer_f7};
+const fn_def fn_griewank = {"griewank", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, griewank};
 /* Constants of our own: about five basins per axis on [-1, 1]. */
-const fn_def fn_rugged = {"rugged", 0, 1, BOX1, 1.4, 0.6, 0, 0, rugged};
-const fn_def fn_plateau = {"plateau", 0, 1, BOX1, 1, 0.6, 0, 0, plateau};
+const fn_def fn_rugged = {"rugged", 0, 1, {-1, -1}, {1, 1}, 1.4, 0.6, 0, 0, rugged};
+const fn_def fn_plateau = {"plateau", 0, 1, {-1, -1}, {1, 1}, 1, 0.4, 0, 0, plateau};

@@ -97,13 +97,11 @@ static double valley(const fn_problem *p, const double *z, double *g)
     return rosenbrock_times(p, z, g, 0.01);
 }
 
-#define BOX5 {-5, -5}, {5, 5}
-#define BOX1 {-1, -1}, {1, 1}
-const fn_def fn_sphere = {"sphere", 0, 1, BOX5, 1, 0.8, 0, 0, sphere};
-const fn_def fn_ellipsoid = {"ellipsoid", 0, 1, BOX5, 1, 0.8, 0, 0, ellipsoid};
-const fn_def fn_cigar = {"cigar", 0, 1, BOX5, 1, 0.8, 0, 0, cigar};
-const fn_def fn_tablet = {"tablet", 0, 1, BOX5, 1, 0.8, 0, 0, tablet};
-const fn_def fn_sharp_ridge = {"sharp_ridge", 0, 1, BOX5, 1, 0.8, 0, 0, sharp_ridge};
-const fn_def fn_rosenbrock = {"rosenbrock", 0, 2, BOX5, 1, 0.8, 1, 0, rosenbrock};
+const fn_def fn_sphere = {"sphere", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, sphere};
+const fn_def fn_ellipsoid = {"ellipsoid", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, ellipsoid};
+const fn_def fn_cigar = {"cigar", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, cigar};
+const fn_def fn_tablet = {"tablet", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, tablet};
+const fn_def fn_sharp_ridge = {"sharp_ridge", 0, 1, {-5, -5}, {5, 5}, 1, 0.8, 0, 0, sharp_ridge};
+const fn_def fn_rosenbrock = {"rosenbrock", 0, 2, {-5, -5}, {5, 5}, 1, 0.8, 1, 0, rosenbrock};
 /* Rosenbrock's valley on the box [-1, 1], z = 2 (x - x_opt) + 1, over 100: losses of order 1 to 10. */
-const fn_def fn_valley = {"valley", 0, 2, BOX1, 2, 0.5, 1, 0, valley};
+const fn_def fn_valley = {"valley", 0, 2, {-1, -1}, {1, 1}, 2, 0.5, 1, 0, valley};
