@@ -34,6 +34,7 @@ libdiffsim_la_SOURCES += core/render_geometry.c
 libdiffsim_la_SOURCES += core/render_raster.c
 libdiffsim_la_SOURCES += core/render_shade.c
 libdiffsim_la_SOURCES += core/render_shapes.c
+libdiffsim_la_SOURCES += core/render_smooth.c
 libdiffsim_la_SOURCES += core/run_options.c core/run_options.h
 libdiffsim_la_SOURCES += core/runlock.c core/runlock.h
 libdiffsim_la_SOURCES += core/scenedata.c core/scenedata.h

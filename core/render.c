@@ -71,6 +71,7 @@ typedef struct job {
     ds_pixel *ghost_pixels;
     ds_pixel *shadow;
     ds_material *material;
+    float *dense; /* by surface: radius of dense particles, else 0 */
     unsigned char *tone;
 } job;
 
@@ -84,6 +85,8 @@ static int fill(job *j, const ds_scenedata *s, uint64_t k, uint32_t what)
         m->g = ds_linear_from_srgb(rgb >> 8 & 255);
         m->b = ds_linear_from_srgb(rgb & 255);
         m->gloss = body->role == DS_ROLE_TOOL ? 0.8f : body->shape == DS_BODY_POINTS ? 0.12f : 0.3f;
+        j->dense[DS_SURFACE_FIRST + b] =
+            ds_geometry_dense_radius(s, &j->ref, body->role == DS_ROLE_TARGET ? 0 : k, b);
         if (body->role == DS_ROLE_TARGET) {
             if ((what & DS_RENDER_TARGET) != 0) {
                 ds_geometry_add(&j->scene, s, &j->ref, 0, b);
@@ -166,8 +169,10 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     j->pixels = malloc(n * sizeof *j->pixels);
     j->shadow = malloc((size_t)SHADOW_SIZE * SHADOW_SIZE * sizeof *j->shadow);
     j->material = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->material);
+    j->dense = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->dense);
     j->tone = malloc(TONES);
-    if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->tone == NULL || fill(j, s, k, what) != 0) {
+    if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->dense == NULL || j->tone == NULL ||
+        fill(j, s, k, what) != 0) {
         return DS_EXIT_MEMORY;
     }
     for (int i = 0; i < TONES; i++) {
@@ -175,6 +180,9 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     }
     ds_raster_clear(j->pixels, &j->camera);
     ds_raster_geometry(j->pixels, &j->camera, &j->scene);
+    if (ds_smooth_points(j->pixels, &j->camera, j->dense, DS_SURFACE_FIRST + (size_t)s->bodies) != 0) {
+        return DS_EXIT_MEMORY;
+    }
     if (j->ref.has_ground) {
         ds_raster_ground(j->pixels, &j->camera, j->ref.ground, GROUND_RADIUS);
     }
@@ -214,6 +222,7 @@ int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int h
     free(j.ghost_pixels);
     free(j.shadow);
     free(j.material);
+    free(j.dense);
     free(j.tone);
     return status == 0 ? 0 : ds_fail(e, status, "picture: out of memory");
 }
