@@ -138,12 +138,33 @@ static uint32_t toned(const job *j, float v)
     return j->tone[i < 0 ? 0 : i >= TONES ? TONES - 1 : i];
 }
 
+/* Surface that all sub-pixels of a pixel see, or DS_SURFACE_FIRST where they differ or see a body. */
+static uint32_t common_surface(const job *j, size_t at)
+{
+    uint32_t first = j->pixels[at].surface;
+    for (size_t k = 1; k < SUB * SUB; k++) {
+        if (j->pixels[at + k % SUB + k / SUB * (size_t)j->camera.width].surface != first) {
+            return DS_SURFACE_FIRST;
+        }
+    }
+    return first < DS_SURFACE_FIRST ? first : DS_SURFACE_FIRST;
+}
+
 static void resolve(const job *j, const ds_shading *s, int width, int height, uint32_t *out)
 {
     for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
+            size_t corner = (size_t)y * SUB * (size_t)j->camera.width + (size_t)x * SUB;
+            uint32_t common = common_surface(j, corner);
+            /* The plain floor changes slowly: two sub-pixels on a diagonal do. */
+            int step = common == DS_SURFACE_GROUND && j->ghost_pixels == NULL ? SUB * SUB - 1 : 1;
+            if (common == DS_SURFACE_NONE && j->ghost_pixels == NULL) {
+                *out++ = 0xffffff;
+                continue;
+            }
             vec3 sum = v3(0, 0, 0);
-            for (int k = 0; k < SUB * SUB; k++) {
+            int count = 0;
+            for (int k = 0; k < SUB * SUB; k += step) {
                 int u = x * SUB + k % SUB;
                 int v = y * SUB + k / SUB;
                 vec3 c = ds_shade(s, u, v);
@@ -152,8 +173,9 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
                     c = over(j, c, (size_t)v * (size_t)j->camera.width + (size_t)u);
                 }
                 sum = v3_add(sum, c);
+                count++;
             }
-            sum = v3_scale(sum, 1.0f / (SUB * SUB));
+            sum = v3_scale(sum, 1.0f / (float)count);
             *out++ = toned(j, sum.x) << 16 | toned(j, sum.y) << 8 | toned(j, sum.z);
         }
     }
