@@ -41,7 +41,8 @@ static double time_generations(cma *c, double *x, double *f, ds_random *random, 
 
 static void bench(uint64_t n, int profile, int diagonal, int generations)
 {
-    cma_options options = {.n = n, .profile = profile, .active = 1, .diagonal = diagonal};
+    cma_options options = {
+        .n = n, .profile = profile, .active = 1, .diagonal = diagonal, .eigen_share = 0.05};
     cma *c = cma_new(&options);
     double *m = calloc(n, sizeof(double));
     double *x = c ? malloc(c->k.lambda * n * sizeof(double)) : NULL;
@@ -73,7 +74,7 @@ static void bench(uint64_t n, int profile, int diagonal, int generations)
 int main(void)
 {
     static const uint64_t dims[] = {10, 40, 200};
-    static const int generations[] = {2000, 600, 60};
+    static const int generations[] = {4000, 1000, 400};
     for (int i = 0; i < 3; i++) {
         bench(dims[i], CMA_TUTORIAL, 0, generations[i]);
         bench(dims[i], CMA_PAPER, 0, generations[i]);

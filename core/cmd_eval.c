@@ -184,8 +184,8 @@ static int evaluate(evaluation *v, const request *q, ds_error *e)
         ds_log(DS_LOG_WARNING, NULL, "%s returns no gradient; --fd gives finite differences", v->id);
     }
     if (want_scene) {
-        status = ds_pool_scene(v->pool, v->x, 0, q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer,
-                               &v->scene, e);
+        status = ds_pool_scene(v->pool, v->x, ds_pool_noise_key(v->pool, 1),
+                               q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
         if (status == 0 && v->scene == NULL && v->answer.outcome <= DS_EVAL_INFEASIBLE) {
             return ds_fail(e, DS_EXIT_USAGE, "%s offers no scene: --metrics and --trajectory need the extension %s",
                            v->id, DS_EXT_SCENE);
@@ -346,7 +346,8 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
                              .isolation = o->isolation,
                              .timeout = o->timeout,
                              .memory = o->memory,
-                             .exact = 1};
+                             .exact = 1,
+                             .noise_key = o->noise_key};
     if (o->env[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE, "eval: name an environment with --env (`dshost list` shows them)");
     }

@@ -150,14 +150,18 @@ static int make_share(ds_crew *c, ds_error *e)
         capacity = capacity > CAPACITY_MAX && capacity > 4 * c->config.jobs ? CAPACITY_MAX : capacity;
     }
     uint64_t size = ds_share_layout(&head, c->config.jobs, capacity, c->env.info.n);
-    if (ftruncate(c->share_fd, (off_t)size) != 0) {
-        return ds_fail(e, DS_EXIT_MEMORY, "no %llu bytes of shared memory for the workers: %s",
-                       (unsigned long long)size, strerror(errno));
+    int code;
+    /* Limits of file sizes hold for memory files, too: fewer slots do as well. */
+    while ((code = ftruncate(c->share_fd, (off_t)size) != 0 ? errno : 0) == EFBIG && capacity > 2 * c->config.jobs) {
+        capacity /= 2;
+        size = ds_share_layout(&head, c->config.jobs, capacity, c->env.info.n);
     }
-    ds_share *s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->share_fd, 0);
+    ds_share *s = code == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->share_fd, 0) : MAP_FAILED;
     if (s == MAP_FAILED) {
-        return ds_fail(e, DS_EXIT_MEMORY, "no %llu bytes of shared memory for the workers: %s",
-                       (unsigned long long)size, strerror(errno));
+        code = code != 0 ? code : errno;
+        return ds_fail(e, code == EFBIG ? DS_EXIT_IO : DS_EXIT_MEMORY, "no %llu bytes of shared memory for the workers: %s%s",
+                       (unsigned long long)size, strerror(code),
+                       code == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
     }
     s->n = head.n;
     s->size = head.size;

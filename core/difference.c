@@ -18,16 +18,18 @@ typedef struct probe {
     double *saved;
 } probe;
 
-/* Is x + t d inside the box? */
+/* Is x + t d inside the box, and another point than x? */
 static int inside(const probe *p, double t)
 {
+    int moved = 0;
     for (uint64_t i = 0; i < p->n; i++) {
         double v = p->saved[i] + t * p->d[i];
         if (!(v >= p->lower[i] && v <= p->upper[i])) {
             return 0;
         }
+        moved |= v != p->saved[i];
     }
-    return 1;
+    return moved;
 }
 
 static double value_at(const probe *p, double t, int *failed)

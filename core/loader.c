@@ -467,7 +467,7 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
         }
     }
     if (status == 0 && kind != 0 && m->plugin->desc->kind != kind) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s is an %s, an %s is wanted here", m->path,
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s is an %s, an %s is wanted here", name,
                        kind_name(m->plugin->desc->kind), kind_name(kind));
     }
     if (status == 0) {

@@ -19,6 +19,9 @@ typedef struct command {
 
 static const command commands[] = {
     {"--worker", ds_cmd_worker, NULL},
+    {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
+    {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
+    {"export", ds_cmd_export, "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
@@ -86,6 +89,9 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0) {
             return finish(commands[i].run(argc - 1, argv + 1));
         }
+    }
+    if (argv[1][0] == '-') {
+        return finish(ds_cmd_run(argc, argv));
     }
     const char *names[COMMANDS];
     for (int i = 0; i < COMMANDS; i++) {

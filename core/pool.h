@@ -22,7 +22,8 @@ typedef struct ds_pool_config {
     int64_t memory;              /* MiB of one worker; 0 = no limit; process isolation only */
     const char *program;         /* dshost, where this program is not; NULL = /proc/self/exe */
     const atomic_int *stop;      /* nonzero = end; may be NULL */
-    int exact;                   /* all noise keys are 0: stochastic environments answer without noise */
+    int exact;                   /* every evaluation gets the noise key below */
+    uint64_t noise_key;          /* 0 = stochastic environments answer without noise */
 } ds_pool_config;
 
 typedef struct ds_pool ds_pool;
@@ -58,7 +59,8 @@ int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want,
 int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,
                   ds_scenedata **out, ds_error *e);
 
-/* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise and where config.exact. */
+/* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise; config.noise_key where
+ * config.exact. */
 uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id);
 
 #endif

@@ -33,6 +33,8 @@ const ds_param *const ds_run_schema[] = {
     DS_REAL("max_failed", "0.5", 0, 1, "",
             "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
+    DS_INT("noise_key", "0", 0, 9007199254740992.0, "", "Noise of one evaluation, for `dshost eval`: written by reproducer "
+                                                        "files; 0 = no noise."),
     DS_LIST("x", "", -INFINITY, INFINITY, 0, "", "One point, for `dshost eval`: written by reproducer files."),
     NULL};
 
@@ -40,7 +42,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
 {
     ds_params *p = NULL;
     const char *seed = "0";
-    int64_t isolation = 0, pictures = 1, threads = 1;
+    int64_t isolation = 0, pictures = 1, threads = 1, noise_key = 0;
     int status;
 
     memset(out, 0, sizeof *out);
@@ -64,10 +66,12 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     ds_params_int(p, "memory_mb", &out->memory);
     ds_params_real(p, "max_failed", &out->max_failed);
     ds_params_int(p, "pictures", &pictures);
+    ds_params_int(p, "noise_key", &noise_key);
     ds_params_list(p, "x", &out->x, &out->x_count);
     out->threads = (uint32_t)threads;
     out->isolation = (int)isolation;
     out->pictures = (int)pictures;
+    out->noise_key = (uint64_t)noise_key;
     if (out->jobs == 0) {
         out->jobs = ds_processors();
     }

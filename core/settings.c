@@ -338,8 +338,13 @@ static int continue_value(reader *r, const char *value)
 {
     ds_section *sec = &r->settings->section[r->section];
     ds_setting *last = &sec->item[sec->count - 1];
-    size_t n = strlen(value);
+    size_t n = 0;
 
+    /* Not every version of inih takes comments out of such lines. */
+    while (value[n] != '\0' && !(value[n] == ';' && n > 0 && is_blank(value[n - 1]))) {
+        n++;
+    }
+    trim(&value, &n);
     if (r->length == 0) {
         r->length = strlen(last->value);
         r->capacity = r->length + 1;
@@ -356,8 +361,9 @@ static int continue_value(reader *r, const char *value)
         r->capacity = capacity;
     }
     last->value[r->length] = ' ';
-    memcpy(last->value + r->length + 1, value, n + 1);
+    memcpy(last->value + r->length + 1, value, n);
     r->length += n + 1;
+    last->value[r->length] = '\0';
     return 1;
 }
 

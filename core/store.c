@@ -400,7 +400,7 @@ int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e)
             rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: a setting of section '%s'", s->path, name != NULL ? name : "");
             break;
         }
-        rc = ds_settings_add(out, section, key, value, s->path, NULL, DS_EXIT_IO, 0, e);
+        rc = ds_settings_add(out, section, key, value, s->path, NULL, DS_EXIT_CONFIG, 0, e);
     }
     if (rc == 0 && step != SQLITE_DONE) {
         rc = fail(s, e, "reading");

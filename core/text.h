@@ -13,7 +13,8 @@ int ds_parse_real(const char *text, double *out);
 int ds_parse_int(const char *text, int64_t *out);
 int ds_parse_seed(const char *text, uint64_t *out);
 
-/* The known name nearest to `word` if it is near (edit distance <= 2, or the only one that `word` begins), else NULL. */
+/* The known name nearest to `word` if it is near (edit distance at most 2 and half the
+ * length of the word, else the only one that begins with `word`), else NULL. */
 const char *ds_nearest(const char *word, const char *const *known, size_t count);
 
 /* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong forms, surrogates). */

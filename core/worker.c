@@ -354,7 +354,8 @@ int ds_cmd_worker(int argc, char **argv)
     (void)argv;
     memset(&w, 0, sizeof(w));
     if (read_start(&w, &e) != 0) {
-        return ds_command_failed(&e);
+        ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
+        return e.status;
     }
     if (settle_in(w.start.parent) != 0) {
         return DS_EXIT_UNMET;

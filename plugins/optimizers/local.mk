@@ -2,7 +2,8 @@
 # Optimizer plugins and the numerical methods they share.
 
 optplugin_LTLIBRARIES += plugins/optimizers/rand.la
-plugins_optimizers_rand_la_SOURCES = plugins/optimizers/rand.c
+plugins_optimizers_rand_la_SOURCES = plugins/optimizers/rand.c \
+	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h
 plugins_optimizers_rand_la_LDFLAGS = $(plugin_link)
 
 noinst_LTLIBRARIES += plugins/optimizers/methods/libcma.la
@@ -31,6 +32,7 @@ plugins_optimizers_methods_libbayes_la_SOURCES = \
 	plugins/optimizers/methods/cma2001.c plugins/optimizers/methods/cma2001.h \
 	plugins/optimizers/methods/descent.c plugins/optimizers/methods/descent.h \
 	plugins/optimizers/methods/gp.c plugins/optimizers/methods/gp.h \
+	plugins/optimizers/methods/gp_fit.c plugins/optimizers/methods/gp_internal.h \
 	plugins/optimizers/methods/lbfgsb.c plugins/optimizers/methods/lbfgsb.h \
 	plugins/optimizers/methods/linesearch.c plugins/optimizers/methods/linesearch.h \
 	plugins/optimizers/methods/params.h \

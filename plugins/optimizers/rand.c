@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rand - random search: every point is drawn uniformly from the box, whatever the answers are.
- * The baseline that any other optimizer has to beat at equal budget. */
+ * The baseline that any other optimizer has to beat at equal budget. Independent points, or a Sobol sequence.
+ */
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "methods/sobol.h"
+
 /* Rows per call: enough to feed the workers. Results do not depend on it. */
 enum { ROWS = 64 };
 
+enum { IID = 0, SOBOL = 1 };
+static const char *const sequences[] = {"iid", "sobol", NULL};
+
 static const ds_param *const params[] = {
+    DS_ENUM("sequence", "iid", sequences,
+            "iid = independent points; sobol = Joe and Kuo's sequence with a random digital shift, which "
+            "fills the box more evenly (up to 53 variables; independent points beyond)."),
     DS_BOOL("use_x0", "false", "Evaluate the start point that the environment suggests first."), NULL};
 
 typedef struct rand_search {
     const ds_problem *problem;
     ds_random random;
-    int64_t use_x0;
-    double *x;    /* ROWS x n */
-    double *loss; /* ROWS */
+    int64_t use_x0, sequence;
+    uint64_t drawn; /* points so far */
+    double *x;      /* ROWS x n */
+    double *loss;   /* ROWS */
 } rand_search;
 
 static void destroy(void *self)
@@ -46,6 +56,10 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
     r->problem = problem;
     r->random = ds_random_open(host->seed, "sample", 0);
     ds_status status = host->get_int(host, "use_x0", &r->use_x0);
+    status = status ? status : host->get_int(host, "sequence", &r->sequence);
+    if (problem->n > SOBOL_MAX_DIM) {
+        r->sequence = IID;
+    }
     if (status != DS_OK) {
         destroy(r);
         return status;
@@ -60,21 +74,39 @@ static ds_status evaluate(rand_search *r, const ds_objective *objective, uint64_
     return objective->evaluate(objective, &batch);
 }
 
+/* The next ROWS points of the unit cube. */
+static void draw(rand_search *r)
+{
+    if (r->sequence == SOBOL) {
+        ds_random shift = r->random; /* every block with the same random shift */
+        sobol_points_from(r->drawn, ROWS, r->problem->n, &shift, r->x);
+        r->drawn += ROWS;
+        return;
+    }
+    for (uint64_t k = 0; k < ROWS * r->problem->n; k++) {
+        r->x[k] = ds_random_uniform(&r->random);
+    }
+}
+
+static void stretch_to_box(const ds_problem *p, double *x)
+{
+    for (uint64_t k = 0; k < ROWS * p->n; k++) {
+        double lower = p->lower[k % p->n], upper = p->upper[k % p->n];
+        x[k] = fmin(fmax((1 - x[k]) * lower + x[k] * upper, lower), upper);
+    }
+}
+
 static ds_status run(void *self, const ds_objective *objective)
 {
     rand_search *r = self;
-    const ds_problem *p = r->problem;
     ds_status status = DS_OK;
     if (r->use_x0) {
-        memcpy(r->x, p->x0, p->n * sizeof(double));
+        memcpy(r->x, r->problem->x0, r->problem->n * sizeof(double));
         status = evaluate(r, objective, 1, "init");
     }
     while (status == DS_OK) {
-        for (uint64_t k = 0; k < ROWS * p->n; k++) {
-            double lower = p->lower[k % p->n], upper = p->upper[k % p->n];
-            double x = lower + ds_random_uniform(&r->random) * (upper - lower);
-            r->x[k] = fmin(fmax(x, lower), upper);
-        }
+        draw(r);
+        stretch_to_box(r->problem, r->x);
         status = evaluate(r, objective, ROWS, "sample");
     }
     return status;

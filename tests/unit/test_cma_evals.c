@@ -53,7 +53,7 @@ static int median_is_near(const struct reference *r, int active)
 {
     double m[40], counts[RUNS], want = active ? r->active : r->positive;
     uint64_t hits = 0;
-    cma_options options = {.n = r->n, .active = active};
+    cma_options options = {.n = r->n, .active = active, .eigen_share = 0.05};
     for (uint64_t i = 0; i < r->n; i++) {
         m[i] = r->f == cma_rosenbrock ? 0 : 1;
     }
@@ -126,6 +126,7 @@ static int result_agrees(const json_t *result)
     cma_options options = {.n = n,
                            .lambda = (uint64_t)number(result, "population"),
                            .active = 1,
+                           .eigen_share = 0.05,
                            .profile = strcmp(library, "cmaes") == 0 ? CMA_PAPER : CMA_TUTORIAL};
     assert_true(runs <= 64 && n <= 64);
     for (uint64_t seed = 1; seed <= runs; seed++) {

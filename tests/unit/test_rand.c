@@ -84,13 +84,38 @@ static void test_start_point(void **state)
     fake_env_close(&b);
 }
 
+/* In every variable, each block of 64 Sobol points has one point in each 64th of the range; runs can be
+ * extended. */
+static void test_sobol(void **state)
+{
+    (void)state;
+    fake_env a, b;
+    fake_env_open(&a, "envs/analytic", SETTINGS("dim=6", "lower=0", "upper=64"), 640, -1);
+    fake_env_open(&b, "envs/analytic", SETTINGS("dim=6", "lower=0", "upper=64"), 100, -1);
+    fake_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
+    fake_run(&b, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
+    assert_memory_equal(a.x, b.x, 100 * 6 * sizeof(double));
+    for (int block = 0; block < 10; block++) {
+        for (int i = 0; i < 6; i++) {
+            uint64_t seen = 0;
+            for (int k = 0; k < 64; k++) {
+                seen |= UINT64_C(1) << (int)a.x[(block * 64 + k) * 6 + i];
+            }
+            assert_true(seen == UINT64_MAX);
+        }
+    }
+    fake_env_close(&a);
+    fake_env_close(&b);
+    fake_env_open(&a, "envs/analytic", SETTINGS("dim=200"), 100, -1);
+    assert_int_equal(fake_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol")), DS_STOPPED);
+    fake_env_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sphere),
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_extension),
-        cmocka_unit_test(test_start_point),
+        cmocka_unit_test(test_sphere),      cmocka_unit_test(test_uniform), cmocka_unit_test(test_extension),
+        cmocka_unit_test(test_start_point), cmocka_unit_test(test_sobol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

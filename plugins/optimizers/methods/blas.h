@@ -12,12 +12,16 @@
 #include <cblas.h>
 #include <stddef.h>
 
-/* Cholesky factorisation of a symmetric positive definite matrix, its inverse, and systems with it. info > 0: the
- * leading minor of that order is not positive definite. */
+/* Cholesky factorisation of a symmetric positive definite matrix, and systems with it. info > 0: the leading minor of
+ * that order is not positive definite. */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t uplo_len);
-void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t uplo_len);
 void dpotrs_(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda, double *b,
              const int *ldb, int *info, size_t uplo_len);
+
+/* Inverse of a triangular matrix; product U U^T or L^T L of a triangular matrix with its transpose. */
+void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const int *lda, int *info, size_t uplo_len,
+             size_t diag_len);
+void dlauum_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t uplo_len);
 
 /* LU factorisation with partial pivoting and systems with it. */
 void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivot, int *info);

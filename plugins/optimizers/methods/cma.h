@@ -28,6 +28,7 @@ typedef struct cma_options {
     int diagonal;       /* 1 = keep only the diagonal of C (Ros and Hansen, PPSN 2008) */
     int equal_weights;  /* 1 = w_i = 1/mu (profile 2001) */
     double generations; /* planned, for the damping of C_CMAES; 0 = many */
+    double eigen_share; /* share of C that may change between decompositions; 0 = schedule of the tutorial */
 } cma_options;
 
 /* Strategy constants, named as in the tutorial. */

@@ -99,6 +99,18 @@ static void diagonal_rates(cma_constants *k, int profile)
     k->c_mu = fmin(1 - k->c_1, k->c_mu);
 }
 
+/* Generations from one decomposition to the next. 1/((c_1 + c_mu) 10 n) of the tutorial (appendix B.2) makes
+ * its cost O(n^2); a share > 0 waits until C has turned over by that much, which saves more in high
+ * dimension. */
+static uint64_t decomposition_gap(const cma_constants *k, const cma_options *o)
+{
+    if (o->profile == CMA_PAPER || o->profile == CMA_2001 || o->diagonal) {
+        return 1;
+    }
+    double rate = k->c_1 + k->c_mu, tutorial = ceil(1 / (rate * (double)k->n * 10));
+    return (uint64_t)fmin(fmax(fmax(1, tutorial), floor(o->eigen_share / rate)), 1e6);
+}
+
 uint64_t cma_default_lambda(uint64_t n)
 {
     return 4 + (uint64_t)floor(3 * log((double)n));
@@ -143,10 +155,7 @@ int cma_constants_init(cma_constants *k, const cma_options *o)
     if (o->profile == CMA_2001) {
         k->max_axis_ratio = 1e7;
     }
-    /* tutorial, appendix B.2: C changes little between decompositions; the other two decompose every time */
-    double gap = 1 / ((k->c_1 + k->c_mu) * n * 10);
-    int eager = o->profile == CMA_PAPER || o->profile == CMA_2001;
-    k->eigen_gap = eager ? 1 : (uint64_t)fmin(fmax(1, ceil(gap)), 1e6);
+    k->eigen_gap = decomposition_gap(k, o);
     return 0;
 }
 

@@ -1,98 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/gp.c - likelihood, fit and prediction of the Gaussian process in gp.h, in terms of BLAS level 3.
- *
- * Inputs are used as z = (u - 1/2) / length. A matrix stored by rows with d columns is, read by columns, its
- * transpose: Z^T with leading dimension d. Symmetric matrices live in their upper triangle.
- */
+/* methods/gp.c - kernel, data and predictions of the Gaussian process in gp.h, in terms of BLAS level 3. */
 #include "gp.h"
 
 #include "blas.h"
-#include "lbfgsb.h"
+#include "gp_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PREDICT_CHUNK 64      /* points per block of a prediction */
-#define MIN_VARIANCE 1e-12    /* floor of the posterior variance */
-#define FIT_RESTARTS 5        /* draws from the priors after a failed fit */
+#define PREDICT_CHUNK 64   /* points per block of a prediction */
+#define MIN_VARIANCE 1e-12 /* floor of the posterior variance */
 #define LOG_2PI 1.8378770664093454836
-
-struct gp_fit_space {
-    size_t n;                        /* data that the arrays hold */
-    double *kernel, *slope;          /* n x n each: K, then K^{-1}, then G; H */
-    double *z, *gz;                  /* n x d each */
-    double *square, *weight, *rho;   /* n each */
-};
-
-/* ---- priors ---------------------------------------------------------------------------------------------------- */
-
-/* Minus the logarithm of a density of the parameter itself (not of its logarithm), up to a constant, and its
- * derivative with respect to the logarithm. */
-static double lognormal_prior(double log_t, double mu, double sd, double *slope)
-{
-    double z = (log_t - mu) / sd;
-    *slope = 1.0 + z / sd;
-    return log_t + 0.5 * z * z;
-}
-
-static double gamma_prior(double log_t, double shape, double rate, double *slope)
-{
-    double t = exp(log_t);
-    *slope = -(shape - 1.0) + rate * t;
-    return -(shape - 1.0) * log_t + rate * t;
-}
-
-/* LogNormal(length_mu, sqrt 3) per length scale, see Hvarfner et al. */
-static double length_mu(const gp *g)
-{
-    return sqrt(2.0) + 0.5 * log((double)g->d);
-}
-
-static double length_prior(const gp *g, double log_length, double *slope)
-{
-    return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_length, length_mu(g), sqrt(3.0), slope)
-                                           : gamma_prior(log_length, 3.0, 6.0, slope);
-}
-
-static double noise_prior(const gp *g, double log_noise, double *slope)
-{
-    return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_noise, -4.0, 1.0, slope)
-                                           : gamma_prior(log_noise, 1.1, 0.05, slope);
-}
-
-static double variance_prior(double log_variance, double *slope)
-{
-    return gamma_prior(log_variance, 2.0, 0.15, slope);
-}
-
-/* Marsaglia and Tsang (2000) for shape >= 1. */
-static double draw_gamma(ds_random *rng, double shape, double rate)
-{
-    double d = shape - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
-    for (;;) {
-        double x = ds_random_normal(rng), v = 1.0 + c * x;
-        if (v <= 0.0) {
-            continue;
-        }
-        v = v * v * v;
-        if (log(ds_random_uniform(rng)) < 0.5 * x * x + d - d * v + d * log(v)) {
-            return d * v / rate;
-        }
-    }
-}
-
-/* ---- hyperparameters ------------------------------------------------------------------------------------------- */
-
-static int noise_is_inferred(const gp *g)
-{
-    return g->model.fixed_noise <= 0.0;
-}
-
-static int has_variance(const gp *g)
-{
-    return g->model.prior == GP_PRIOR_2022;
-}
 
 gp *gp_create(size_t d, const gp_model *model)
 {
@@ -103,8 +22,7 @@ gp *gp_create(size_t d, const gp_model *model)
     g->d = d;
     g->model = *model;
     g->hyper.length = calloc(d, sizeof(double));
-    g->fit_space = calloc(1, sizeof(*g->fit_space));
-    if (!g->hyper.length || !g->fit_space) {
+    if (!g->hyper.length) {
         gp_destroy(g);
         return NULL;
     }
@@ -112,22 +30,10 @@ gp *gp_create(size_t d, const gp_model *model)
     return g;
 }
 
-static void free_fit_space(struct gp_fit_space *w)
-{
-    free(w->kernel);
-    free(w->slope);
-    free(w->z);
-    free(w->square);
-    memset(w, 0, sizeof(*w));
-}
-
 void gp_destroy(gp *g)
 {
     if (g) {
-        if (g->fit_space) {
-            free_fit_space(g->fit_space);
-        }
-        free(g->fit_space);
+        gp_free_fit_space(g);
         free(g->hyper.length);
         free(g->z);
         free(g->y);
@@ -140,90 +46,11 @@ void gp_destroy(gp *g)
     }
 }
 
-void gp_default_hyper(gp *g)
-{
-    int old = g->model.prior == GP_PRIOR_2022;
-    double length = old ? log(2.0) : exp(length_mu(g) - 3.0);
-    for (size_t k = 0; k < g->d; k++) {
-        g->hyper.length[k] = length;
-    }
-    g->hyper.noise = noise_is_inferred(g) ? (old ? 2.0 : exp(-5.0)) : g->model.fixed_noise;
-    g->hyper.mean = 0.0;
-    g->hyper.variance = old ? log(2.0) : 1.0;
-}
-
-size_t gp_theta_size(const gp *g)
-{
-    return g->d + 1 + (size_t)noise_is_inferred(g) + (size_t)has_variance(g);
-}
-
-void gp_get_theta(const gp *g, double *theta)
-{
-    for (size_t k = 0; k < g->d; k++) {
-        *theta++ = log(g->hyper.length[k]);
-    }
-    if (noise_is_inferred(g)) {
-        *theta++ = log(g->hyper.noise);
-    }
-    *theta++ = g->hyper.mean;
-    if (has_variance(g)) {
-        *theta = log(g->hyper.variance);
-    }
-}
-
-void gp_set_theta(gp *g, const double *theta)
-{
-    for (size_t k = 0; k < g->d; k++) {
-        g->hyper.length[k] = exp(*theta++);
-    }
-    if (noise_is_inferred(g)) {
-        g->hyper.noise = exp(*theta++);
-    }
-    g->hyper.mean = *theta++;
-    if (has_variance(g)) {
-        g->hyper.variance = exp(*theta);
-    }
-}
-
-static void theta_bounds(const gp *g, double *lower, double *upper)
-{
-    double shortest = g->model.prior == GP_PRIOR_2024 ? 0.025 : 1e-3;
-    for (size_t k = 0; k < g->d; k++) {
-        *lower++ = log(shortest);
-        *upper++ = log(1e3);
-    }
-    if (noise_is_inferred(g)) {
-        *lower++ = log(1e-4);
-        *upper++ = log(10.0);
-    }
-    *lower++ = -5.0;
-    *upper++ = 5.0;
-    if (has_variance(g)) {
-        *lower = log(1e-2);
-        *upper = log(1e3);
-    }
-}
-
-static void draw_theta(const gp *g, ds_random *rng, double *theta)
-{
-    int old = g->model.prior == GP_PRIOR_2022;
-    for (size_t k = 0; k < g->d; k++) {
-        *theta++ = old ? log(draw_gamma(rng, 3.0, 6.0)) : length_mu(g) + sqrt(3.0) * ds_random_normal(rng);
-    }
-    if (noise_is_inferred(g)) {
-        *theta++ = old ? log(draw_gamma(rng, 1.1, 0.05)) : -4.0 + ds_random_normal(rng);
-    }
-    *theta++ = 0.0;
-    if (has_variance(g)) {
-        *theta = log(draw_gamma(rng, 2.0, 0.15));
-    }
-}
-
 /* ---- kernel ---------------------------------------------------------------------------------------------------- */
 
-/* Squared distances r2 (overwritten) to kernel values k; h, where wanted, is the factor of d k / d ln length_j =
- * h (z_j - z'_j)^2, which is regular at r = 0. */
-static void kernel_values(const gp *g, size_t count, double *r2, double *h)
+const double gp_jitters[GP_JITTERS] = {0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4};
+
+void gp_kernel_values(const gp *g, size_t count, double *r2, double *h)
 {
     double s2 = g->hyper.variance;
     if (g->model.kernel == GP_SE) {
@@ -245,7 +72,7 @@ static void kernel_values(const gp *g, size_t count, double *r2, double *h)
     }
 }
 
-static void scale_inputs(const gp *g, size_t n, const double *inputs, double *z)
+void gp_scale_inputs(const gp *g, size_t n, const double *inputs, double *z)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < g->d; k++) {
@@ -254,203 +81,25 @@ static void scale_inputs(const gp *g, size_t n, const double *inputs, double *z)
     }
 }
 
-static void row_squares(size_t n, size_t d, const double *z, double *square)
+void gp_row_squares(size_t n, size_t d, const double *z, double *square)
 {
     for (size_t i = 0; i < n; i++) {
         square[i] = cblas_ddot((int)d, z + i * d, 1, z + i * d, 1);
     }
 }
 
-/* Upper triangle of K + noise I of the scaled inputs z, columns `ld` apart, and of h where wanted; then its Cholesky
- * factor in place, with as much jitter as that takes. DS_E_NUMERIC without one. */
-static ds_status factor_kernel(const gp *g, size_t n, const double *z, const double *square, double *kernel, size_t ld,
-                               double *slope)
+void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *square, double jitter, double *kernel,
+                      size_t ld, double *slope)
 {
-    static const double jitters[] = {0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4};
-    for (size_t try = 0; try < sizeof(jitters) / sizeof(jitters[0]); try++) {
-        cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)n, (int)g->d, -2.0, z, (int)g->d, 0.0, kernel,
-                    (int)ld);
-        for (size_t j = 0; j < n; j++) {
-            double *column = kernel + j * ld;
-            for (size_t i = 0; i < j; i++) {
-                column[i] += square[i] + square[j];
-            }
-            kernel_values(g, j, column, slope ? slope + j * n : NULL);
-            column[j] = g->hyper.variance * (1.0 + jitters[try]) + g->hyper.noise;
-        }
-        int order = (int)n, lda = (int)ld, info;
-        dpotrf_("U", &order, kernel, &lda, &info, 1);
-        if (info == 0) {
-            return DS_OK;
-        }
-    }
-    return DS_E_NUMERIC;
-}
-
-static double log_diagonal(size_t n, const double *factor, size_t ld)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += log(factor[i * ld + i]);
-    }
-    return sum;
-}
-
-/* ---- fit ------------------------------------------------------------------------------------------------------- */
-
-static int reserve_fit_space(gp *g, size_t n)
-{
-    struct gp_fit_space *w = g->fit_space;
-    if (n <= w->n) {
-        return 1;
-    }
-    free_fit_space(w);
-    size_t room = n + n / 4 + 8;
-    w->kernel = malloc(room * room * sizeof(double));
-    w->slope = malloc(room * room * sizeof(double));
-    w->z = malloc(2 * room * g->d * sizeof(double));
-    w->square = malloc(3 * room * sizeof(double));
-    if (!w->kernel || !w->slope || !w->z || !w->square) {
-        free_fit_space(w);
-        return 0;
-    }
-    w->gz = w->z + room * g->d;
-    w->weight = w->square + room;
-    w->rho = w->weight + room;
-    w->n = room;
-    return 1;
-}
-
-/* With W = a a^T - K^{-1} and G = W .* H: turns the upper triangle of K^{-1} into that of G, sums the rows of G to
- * rho, and returns the trace of W. */
-static double weigh_slopes(size_t n, double *inverse, const double *slope, const double *a, double *rho)
-{
-    double trace = 0.0;
-    memset(rho, 0, n * sizeof(double));
+    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)n, (int)g->d, -2.0, z, (int)g->d, 0.0, kernel, (int)ld);
     for (size_t j = 0; j < n; j++) {
-        double *column = inverse + j * n;
-        const double *h = slope + j * n;
-        double sum = 0.0, aj = a[j];
+        double *column = kernel + j * ld;
         for (size_t i = 0; i < j; i++) {
-            double v = (a[i] * aj - column[i]) * h[i];
-            column[i] = v;
-            rho[i] += v;
-            sum += v;
+            column[i] += square[i] + square[j];
         }
-        rho[j] += sum;
-        trace += aj * aj - column[j];
-        column[j] = 0.0; /* it would multiply a zero difference */
+        gp_kernel_values(g, j, column, slope ? slope + j * n : NULL);
+        column[j] = g->hyper.variance * (1.0 + jitter) + g->hyper.noise;
     }
-    return trace;
-}
-
-double gp_objective(gp *g, size_t n, const double *inputs, const double *targets, const double *theta,
-                    double *gradient)
-{
-    size_t d = g->d, size = gp_theta_size(g);
-    struct gp_fit_space *w = g->fit_space;
-    memset(gradient, 0, size * sizeof(double));
-    if (n == 0 || !reserve_fit_space(g, n)) {
-        return INFINITY;
-    }
-    gp_set_theta(g, theta);
-    scale_inputs(g, n, inputs, w->z);
-    row_squares(n, d, w->z, w->square);
-    if (factor_kernel(g, n, w->z, w->square, w->kernel, n, w->slope) != DS_OK) {
-        return INFINITY;
-    }
-    int order = (int)n, one = 1, info;
-    double *a = w->weight, fit = 0.0, sum_a = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        a[i] = targets[i] - g->hyper.mean;
-    }
-    dpotrs_("U", &order, &one, w->kernel, &order, a, &order, &info, 1);
-    for (size_t i = 0; i < n; i++) {
-        fit += (targets[i] - g->hyper.mean) * a[i];
-        sum_a += a[i];
-    }
-    double value = 0.5 * fit + log_diagonal(n, w->kernel, n) + 0.5 * (double)n * LOG_2PI;
-
-    dpotri_("U", &order, w->kernel, &order, &info, 1);
-    double trace = weigh_slopes(n, w->kernel, w->slope, a, w->rho);
-    cblas_dsymm(CblasColMajor, CblasRight, CblasUpper, (int)d, (int)n, 1.0, w->kernel, (int)n, w->z, (int)d, 0.0,
-                w->gz, (int)d);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < d; k++) {
-            size_t ik = i * d + k;
-            gradient[k] -= w->z[ik] * (w->rho[i] * w->z[ik] - w->gz[ik]);
-        }
-    }
-    double slope;
-    for (size_t k = 0; k < d; k++) {
-        value += length_prior(g, theta[k], &slope);
-        gradient[k] += slope;
-    }
-    size_t next = d;
-    if (noise_is_inferred(g)) {
-        value += noise_prior(g, theta[next], &slope);
-        gradient[next++] = slope - 0.5 * g->hyper.noise * trace;
-    }
-    gradient[next++] = -sum_a;
-    if (has_variance(g)) { /* sum of W .* K without its noise: rr.a - n - noise tr W */
-        value += variance_prior(theta[next], &slope);
-        gradient[next] = slope - 0.5 * (fit - (double)n - g->hyper.noise * trace);
-    }
-    for (size_t k = 0; k < size; k++) {
-        gradient[k] /= (double)n;
-    }
-    return value / (double)n;
-}
-
-/* One L-BFGS-B search from theta, which becomes its end point. */
-static ds_status search_theta(gp *g, lbfgsb *search, size_t n, const double *inputs, const double *targets,
-                              double *theta, double *gradient, gp_stop stop, const void *stop_ctx)
-{
-    int state = LBFGSB_EVALUATE;
-    lbfgsb_start(search, theta);
-    while (state == LBFGSB_EVALUATE) {
-        if (stop && stop(stop_ctx)) {
-            return DS_STOPPED;
-        }
-        double value = gp_objective(g, n, inputs, targets, lbfgsb_point(search), gradient);
-        state = lbfgsb_tell(search, value, gradient);
-    }
-    double value;
-    const double *best = lbfgsb_solution(search, &value);
-    if (state == LBFGSB_NONFINITE || (state == LBFGSB_STUCK && lbfgsb_iterations(search) == 0)) {
-        return DS_E_NUMERIC;
-    }
-    memcpy(theta, best, gp_theta_size(g) * sizeof(double));
-    return DS_OK;
-}
-
-ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, int max_iterations, ds_random *rng,
-                 gp_stop stop, const void *stop_ctx)
-{
-    size_t size = gp_theta_size(g);
-    lbfgsb_options options = LBFGSB_DEFAULTS;
-    options.max_iterations = max_iterations;
-    double *block = malloc(5 * size * sizeof(double));
-    if (!block) {
-        return DS_E_NOMEM;
-    }
-    double *before = block, *theta = block + size, *gradient = block + 2 * size;
-    double *lower = block + 3 * size, *upper = block + 4 * size;
-    theta_bounds(g, lower, upper);
-    gp_get_theta(g, before);
-    memcpy(theta, before, size * sizeof(double));
-    lbfgsb *search = lbfgsb_create(size, lower, upper, &options);
-    ds_status status = search && reserve_fit_space(g, n) ? DS_E_NUMERIC : DS_E_NOMEM;
-    for (int i = 0; i <= FIT_RESTARTS && status == DS_E_NUMERIC; i++) {
-        if (i > 0) {
-            draw_theta(g, rng, theta);
-        }
-        status = search_theta(g, search, n, inputs, targets, theta, gradient, stop, stop_ctx);
-    }
-    gp_set_theta(g, status == DS_OK ? theta : before);
-    lbfgsb_destroy(search);
-    free(block);
-    return status;
 }
 
 /* ---- data ------------------------------------------------------------------------------------------------------ */
@@ -499,11 +148,18 @@ ds_status gp_condition(gp *g, size_t n, const double *inputs)
     if (!reserve_data(g, n)) {
         return DS_E_NOMEM;
     }
-    scale_inputs(g, n, inputs, g->z);
-    row_squares(n, g->d, g->z, g->weight);
-    ds_status status = factor_kernel(g, n, g->z, g->weight, g->factor, g->capacity, NULL);
-    g->n = status == DS_OK ? n : 0;
-    return status;
+    gp_scale_inputs(g, n, inputs, g->z);
+    gp_row_squares(n, g->d, g->z, g->weight);
+    for (size_t i = 0; i < GP_JITTERS; i++) {
+        int order = (int)n, ld = (int)g->capacity, info;
+        gp_kernel_matrix(g, n, g->z, g->weight, gp_jitters[i], g->factor, g->capacity, NULL);
+        dpotrf_("U", &order, g->factor, &ld, &info, 1);
+        if (info == 0) {
+            g->n = n;
+            return DS_OK;
+        }
+    }
+    return DS_E_NUMERIC;
 }
 
 ds_status gp_append(gp *g, const double *input)
@@ -513,7 +169,7 @@ ds_status gp_append(gp *g, const double *input)
     }
     size_t n = g->n, d = g->d;
     double *z = g->z + n * d, *column = g->factor + n * g->capacity;
-    scale_inputs(g, 1, input, z);
+    gp_scale_inputs(g, 1, input, z);
     for (size_t i = 0; i < n; i++) {
         double r2 = 0.0;
         for (size_t k = 0; k < d; k++) {
@@ -522,7 +178,7 @@ ds_status gp_append(gp *g, const double *input)
         }
         column[i] = r2;
     }
-    kernel_values(g, n, column, NULL);
+    gp_kernel_values(g, n, column, NULL);
     cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, (int)n, g->factor, (int)g->capacity, column, 1);
     double rest = g->hyper.variance + g->hyper.noise - cblas_ddot((int)n, column, 1, column, 1);
     if (!(rest > 1e-20)) {
@@ -547,11 +203,11 @@ void gp_set_targets(gp *g, const double *targets)
 
 double gp_log_likelihood(const gp *g)
 {
-    double fit = 0.0;
+    double sum = -0.5 * (double)g->n * LOG_2PI;
     for (size_t i = 0; i < g->n; i++) {
-        fit += (g->y[i] - g->hyper.mean) * g->weight[i];
+        sum -= 0.5 * (g->y[i] - g->hyper.mean) * g->weight[i] + log(g->factor[i * g->capacity + i]);
     }
-    return -0.5 * fit - log_diagonal(g->n, g->factor, g->capacity) - 0.5 * (double)g->n * LOG_2PI;
+    return sum;
 }
 
 /* ---- prediction ------------------------------------------------------------------------------------------------ */
@@ -598,9 +254,9 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
     size_t n = g->n, d = g->d;
     double *k = g->k, *h = g->h, *slope = g->h + n * q;
     double *square = g->t, *zq = square + n, *square_q = zq + q * d, *t = square_q + q;
-    row_squares(n, d, g->z, square);
-    scale_inputs(g, q, points, zq);
-    row_squares(q, d, zq, square_q);
+    gp_row_squares(n, d, g->z, square);
+    gp_scale_inputs(g, q, points, zq);
+    gp_row_squares(q, d, zq, square_q);
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)q, (int)d, -2.0, g->z, (int)d, zq, (int)d, 0.0,
                 k, (int)n);
     for (size_t j = 0; j < q; j++) {
@@ -608,7 +264,7 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
             k[j * n + i] += square[i] + square_q[j];
         }
     }
-    kernel_values(g, n * q, k, dmean ? slope : NULL);
+    gp_kernel_values(g, n * q, k, dmean ? slope : NULL);
     for (size_t j = 0; j < q; j++) {
         mean[j] = g->hyper.mean;
     }
