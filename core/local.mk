@@ -50,6 +50,7 @@ libdiffsim_la_SOURCES += core/render_geometry.c
 libdiffsim_la_SOURCES += core/render_raster.c
 libdiffsim_la_SOURCES += core/render_shade.c
 libdiffsim_la_SOURCES += core/render_shapes.c
+libdiffsim_la_SOURCES += core/render_smooth.c
 libdiffsim_la_SOURCES += core/replay.c core/replay.h
 libdiffsim_la_SOURCES += core/run.c core/run.h
 libdiffsim_la_SOURCES += core/run_flags.c core/run_flags.h
