@@ -1,2 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 # Optimizer plugins and the numerical methods they share.
+
+optplugin_LTLIBRARIES += plugins/optimizers/rand.la
+plugins_optimizers_rand_la_SOURCES = plugins/optimizers/rand.c \
+	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h
+plugins_optimizers_rand_la_LDFLAGS = $(plugin_link)
+
+noinst_LTLIBRARIES += plugins/optimizers/methods/libcma.la
+plugins_optimizers_methods_libcma_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)
+plugins_optimizers_methods_libcma_la_SOURCES = \
+	plugins/optimizers/methods/cma.c plugins/optimizers/methods/cma.h \
+	plugins/optimizers/methods/cma_bounds.c plugins/optimizers/methods/cma_bounds.h \
+	plugins/optimizers/methods/cma_constants.c \
+	plugins/optimizers/methods/cma_restart.c plugins/optimizers/methods/cma_restart.h \
+	plugins/optimizers/methods/cma_stop.c plugins/optimizers/methods/cma_stop.h \
+	plugins/optimizers/methods/eigen.c plugins/optimizers/methods/eigen.h
+
+optplugin_LTLIBRARIES += plugins/optimizers/cmaes.la
+plugins_optimizers_cmaes_la_SOURCES = plugins/optimizers/cmaes.c
+plugins_optimizers_cmaes_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_cmaes_la_LIBADD = plugins/optimizers/methods/libcma.la
+# Numerics of the optimizers; each plugin links what it uses.
+noinst_LTLIBRARIES += plugins/optimizers/methods/libbayes.la
+plugins_optimizers_methods_libbayes_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_methods_libbayes_la_LIBADD = $(OPENBLAS_LIBS)
+plugins_optimizers_methods_libbayes_la_SOURCES = \
+	plugins/optimizers/methods/acquisition.c plugins/optimizers/methods/acquisition.h \
+	plugins/optimizers/methods/blas.h \
+	plugins/optimizers/methods/box.h \
+	plugins/optimizers/methods/cma2001.c plugins/optimizers/methods/cma2001.h \
+	plugins/optimizers/methods/descent.c plugins/optimizers/methods/descent.h \
+	plugins/optimizers/methods/gp.c plugins/optimizers/methods/gp.h \
+	plugins/optimizers/methods/gp_fit.c plugins/optimizers/methods/gp_internal.h \
+	plugins/optimizers/methods/lbfgsb.c plugins/optimizers/methods/lbfgsb.h \
+	plugins/optimizers/methods/linesearch.c plugins/optimizers/methods/linesearch.h \
+	plugins/optimizers/methods/params.h \
+	plugins/optimizers/methods/sim.c plugins/optimizers/methods/sim.h \
+	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h \
+	plugins/optimizers/methods/surrogate.c plugins/optimizers/methods/surrogate.h
+
+optplugin_LTLIBRARIES += plugins/optimizers/bo.la plugins/optimizers/boleap.la
+plugins_optimizers_bo_la_SOURCES = plugins/optimizers/bo.c
+plugins_optimizers_bo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_bo_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_bo_la_LIBADD = plugins/optimizers/methods/libbayes.la
+plugins_optimizers_boleap_la_SOURCES = plugins/optimizers/boleap.c
+plugins_optimizers_boleap_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_boleap_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_boleap_la_LIBADD = plugins/optimizers/methods/libbayes.la

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench/bench_gp.c - times of the Gaussian process: one evaluation of the fit objective with gradient, a refit, and the
+ * search of the acquisition function, at the sizes that Bayesian optimization meets. */
+#include "../plugins/optimizers/methods/acquisition.h"
+#include "../plugins/optimizers/methods/blas.h"
+#include "../plugins/optimizers/methods/gp.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A rugged function at uniform random points, standardised. */
+static void make_data(size_t n, size_t d, double *u, double *y)
+{
+    ds_random rng = ds_random_open(1, "bench", n);
+    double mean = 0.0, square = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        y[i] = 0.0;
+        for (size_t k = 0; k < d; k++) {
+            double v = 2.0 * ds_random_uniform(&rng) - 1.0, z = 1.5 * (v - 0.6 * sin((double)k + 1.0));
+            u[i * d + k] = 0.5 * (v + 1.0);
+            y[i] += z * z + 0.25 * (1.0 - cos(12.566370614359172 * z));
+        }
+        mean += y[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        square += (y[i] - mean) * (y[i] - mean);
+    }
+    for (size_t i = 0; i < n; i++) {
+        y[i] = (y[i] - mean) / sqrt(square / (double)(n - 1));
+    }
+}
+
+static void bench(const char *name, const gp_model *model, size_t n, size_t d, int repeats)
+{
+    double *u = malloc(n * d * sizeof(double)), *y = malloc(n * sizeof(double));
+    double *theta = malloc(2 * (d + 3) * sizeof(double)), *gradient = theta + d + 3;
+    gp *g = gp_create(d, model);
+    make_data(n, d, u, y);
+    gp_get_theta(g, theta);
+    gp_objective(g, n, u, y, theta, gradient);
+    double best = INFINITY;
+    for (int i = 0; i < repeats; i++) {
+        double t = now();
+        gp_objective(g, n, u, y, theta, gradient);
+        best = fmin(best, now() - t);
+    }
+    gp_default_hyper(g);
+    ds_random rng = ds_random_open(1, "fit", 0);
+    double t = now();
+    gp_fit(g, n, u, y, 200, &rng, NULL, NULL);
+    double first = now() - t;
+    t = now(); /* warm start: one tenth less data, then all of it */
+    gp_fit(g, n - n / 10, u, y, 75, &rng, NULL, NULL);
+    t = now();
+    gp_fit(g, n, u, y, 75, &rng, NULL, NULL);
+    gp_condition(g, n, u);
+    gp_set_targets(g, y);
+    double refit = now() - t;
+    acquisition a = {ACQUISITION_LCB, 1.0, 0.0};
+    acquisition_search search = {512, 10, 200, u, (n + 19) / 20, u, n};
+    double *point = malloc(d * sizeof(double));
+    t = now();
+    acquisition_minimise(g, &a, &search, &rng, NULL, NULL, point);
+    double search_time = now() - t;
+    printf("%-14s n %4zu d %2zu  objective+gradient %7.2f ms  first fit %6.3f s  refit %6.3f s  acquisition %6.3f s\n",
+           name, n, d, 1e3 * best, first, refit, search_time);
+    free(point);
+    free(theta);
+    free(u);
+    free(y);
+    gp_destroy(g);
+}
+
+int main(void)
+{
+    static const gp_model se = {GP_SE, GP_PRIOR_2024, 0.0}, matern = {GP_MATERN52, GP_PRIOR_2022, 0.0};
+    openblas_set_num_threads(1);
+    bench("se 2024", &se, 200, 15, 50);
+    bench("matern52 2022", &matern, 200, 15, 50);
+    bench("se 2024", &se, 500, 15, 20);
+    bench("se 2024", &se, 1000, 30, 10);
+    bench("matern52 2022", &matern, 1000, 30, 10);
+    bench("se 2024", &se, 2000, 30, 3);
+    return 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bo.c - Bayesian optimization that chooses where gradient descents start; with j = 1 it is Bayesian optimization
+ * alone. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable simulation from a global
+ * perspective" (CoRL 2022, arXiv:2207.00167). */
+#include <diffsim/plugin.h>
+
+#include "methods/blas.h"
+#include "methods/descent.h"
+#include "methods/params.h"
+#include "methods/sim.h"
+#include "methods/surrogate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct bo {
+    const ds_host *host;
+    const ds_problem *problem;
+    int64_t J;       /* evaluations of a descent */
+    int64_t n_init;  /* points of the initial design; 0 = none */
+    sim sim;
+    surrogate *model;
+    descent descent;
+    double *x_n;     /* start of the present descent */
+    uint64_t trial;
+    int at_start;    /* the next evaluation is the start */
+} bo;
+
+/* Sim(s): evaluates a point of the present descent and adds it to the data of the model. */
+static ds_status simulate(void *self_, const double *s, double *loss, double *gradient, uint32_t *outcome)
+{
+    bo *self = self_;
+    size_t done;
+    int random_start = surrogate_recorded(self->model) == 0;
+    sim_label label = {self->at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
+    ds_status status = sim_evaluate(&self->sim, label, 1, s, loss, self->J > 1 ? gradient : NULL, outcome, &done);
+    if (done > 0 && !surrogate_add(self->model, 1, s, loss, self->at_start)) {
+        return DS_E_NOMEM;
+    }
+    self->at_start = 0;
+    return status;
+}
+
+/* Evaluates the initial design in one batch. */
+static ds_status evaluate_design(bo *self)
+{
+    size_t count = (size_t)self->n_init, done;
+    double *v = malloc(count * (self->sim.n + 1) * sizeof(double));
+    if (!v) {
+        return DS_E_NOMEM;
+    }
+    double *loss = v + count * self->sim.n;
+    surrogate_design(self->model, count, v);
+    ds_status status = sim_evaluate(&self->sim, (sim_label){"init", 0}, count, v, loss, NULL, NULL, &done);
+    if (!surrogate_add(self->model, done, v, loss, 0)) {
+        status = DS_E_NOMEM;
+    }
+    free(v);
+    return status;
+}
+
+static ds_status bo_run(void *self_, const ds_objective *objective)
+{
+    bo *self = self_;
+    self->sim.objective = objective;
+    ds_status status = self->n_init > 1 ? evaluate_design(self) : DS_OK;
+    for (self->trial = 1; status == DS_OK; self->trial++) {
+        status = surrogate_propose(self->model, self->trial, self->x_n); /* argmin of the acquisition function */
+        if (status == DS_OK) {
+            self->at_start = 1;
+            status = descent_run(&self->descent, self->x_n, self->J, simulate, self);
+        }
+    }
+    if (status == DS_E_NOMEM) {
+        self->host->error(self->host, status, "out of memory: lower n_max or fit_max");
+    }
+    return status;
+}
+
+static void bo_destroy(void *self_)
+{
+    bo *self = self_;
+    if (self) {
+        surrogate_destroy(self->model);
+        descent_free(&self->descent);
+        sim_free(&self->sim);
+        free(self->x_n);
+        free(self);
+    }
+}
+
+static ds_status bo_create(const ds_host *host, const ds_problem *problem, void **out)
+{
+    blas_use_one_thread();
+    bo *self = calloc(1, sizeof(*self));
+    if (!self) {
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    self->host = host;
+    self->problem = problem;
+    self->J = param_int(host, "j");
+    if (self->J > 1 && !problem->has_gradient) {
+        host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 1, no descents from the proposed points");
+        self->J = 1;
+    }
+    self->n_init = param_int(host, "n_init");
+    if (self->n_init == 0 && self->J == 1) { /* Bayesian optimization alone: 2 n + 2, at most a tenth of the budget */
+        uint64_t count = 2 * problem->n + 2;
+        count = problem->budget > 0 && count > problem->budget / 10 ? problem->budget / 10 : count;
+        self->n_init = (int64_t)count;
+    }
+    surrogate_options model = surrogate_read_options(host);
+    descent_options steps = descent_read_options(host);
+    self->model = surrogate_create(host, problem, &model);
+    self->x_n = malloc((size_t)problem->n * sizeof(double));
+    size_t rows = self->n_init > 1 ? (size_t)self->n_init : 1;
+    if (!descent_init(&self->descent, (size_t)problem->n, &steps) || !sim_init(&self->sim, problem, rows) ||
+        !self->model || !self->x_n) {
+        bo_destroy(self);
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    *out = self;
+    return DS_OK;
+}
+
+static const ds_param *const params[] = {
+    DS_INT("j", "50", 1, 1e9, "", "Evaluations of each descent, its start included; 1 = no descents."),
+    DS_INT("n_init", "0", 0, 1e6, "",
+           "Points of a Sobol design evaluated first. 0: none with descents (the first one starts at a uniform random "
+           "point), else 2 n + 2, at most a tenth of the budget."),
+    DESCENT_PARAMS,
+    SURROGATE_PARAMS,
+    NULL};
+
+static const ds_desc desc = {
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_OPTIMIZER,
+    .flags = DS_OPT_USES_GRADIENT | DS_OPT_USES_BUDGET,
+    .id = "bo",
+    .version = "0.1",
+    .license = "Apache-2.0",
+    .summary = "Bayesian optimization that chooses the starts of gradient descents",
+    .description = "Repeats: fit a Gaussian process to all simulations so far, start a gradient descent where the "
+                   "acquisition function is least, add every point of the descent to the data.",
+    .citation = "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+                "simulation from a global perspective. CoRL 2022, arXiv:2207.00167 (the baseline BO)",
+    .params = params,
+};
+
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof(ds_optimizer_vtable),
+    .create = bo_create,
+    .destroy = bo_destroy,
+    .run = bo_run,
+};
+
+DS_DEFINE_OPTIMIZER(desc, vtable)

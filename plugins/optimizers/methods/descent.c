@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* methods/descent.c - projected gradient descent with Adam and simpler step rules, see descent.h. */
+#include "descent.h"
+
+#include "box.h"
+#include "params.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", NULL};
+
+descent_options descent_read_options(const ds_host *host)
+{
+    descent_options o = {(int)param_int(host, "step"), param_real(host, "lr"), param_int(host, "patience"),
+                         param_real(host, "tol")};
+    return o;
+}
+
+int descent_init(descent *d, size_t n, const descent_options *options)
+{
+    memset(d, 0, sizeof(*d));
+    d->n = n;
+    d->options = *options;
+    d->best = calloc(6 * n, sizeof(double));
+    d->last = d->best + n;
+    d->s = d->last + n;
+    d->gradient = d->s + n;
+    d->moment = d->gradient + n;
+    d->root = d->moment + n;
+    return d->best != NULL;
+}
+
+void descent_free(descent *d)
+{
+    free(d->best);
+    d->best = NULL;
+}
+
+/* Largest component, NAN if one is not finite. */
+static double max_norm(size_t n, const double *g)
+{
+    double norm = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        if (!isfinite(g[k])) {
+            return NAN;
+        }
+        norm = fmax(norm, fabs(g[k]));
+    }
+    return norm;
+}
+
+/* The change of coordinate k at step t = 1, 2, ...; `norm` is the Euclidean norm of the gradient. */
+static double step_size(descent *d, size_t k, int64_t t, double norm)
+{
+    double g = d->gradient[k], lr = d->options.lr;
+    switch (d->options.step) {
+    case DESCENT_ADAM:
+        d->moment[k] = 0.9 * d->moment[k] + 0.1 * g;
+        /* the root of the second moment: the square of a huge gradient would overflow */
+        d->root[k] = hypot(sqrt(0.999) * d->root[k], sqrt(0.001) * g);
+        return lr * (d->moment[k] / (1.0 - pow(0.9, (double)t))) /
+               (d->root[k] / sqrt(1.0 - pow(0.999, (double)t)) + 1e-8);
+    case DESCENT_NSGD:
+        return lr * sqrt((double)d->n) * (g / norm);
+    case DESCENT_MOMENTUM:
+        d->moment[k] = 0.9 * d->moment[k] + 0.1 * g;
+        return lr * d->moment[k];
+    default:
+        return lr * g;
+    }
+}
+
+/* s <- clamp(s - step(gradient)). Returns whether s changed. */
+static int take_step(descent *d, int64_t t, double largest)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        sum += (d->gradient[k] / largest) * (d->gradient[k] / largest);
+    }
+    double norm = largest * sqrt(sum); /* scaled: squares of huge gradients overflow */
+    int moved = 0;
+    for (size_t k = 0; k < d->n; k++) {
+        double before = d->s[k], after = before - step_size(d, k, t, norm);
+        d->s[k] = isnan(after) ? before : box_clamp(after, -1.0, 1.0);
+        moved |= d->s[k] != before;
+    }
+    return moved;
+}
+
+ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx)
+{
+    size_t bytes = d->n * sizeof(double);
+    int64_t stall = 0;
+    d->best_loss = INFINITY;
+    d->evaluations = 0;
+    memset(d->moment, 0, bytes);
+    memset(d->root, 0, bytes);
+    for (size_t k = 0; k < d->n; k++) {
+        d->s[k] = box_clamp(start[k], -1.0, 1.0);
+    }
+    memcpy(d->best, d->s, bytes);
+    memcpy(d->last, d->s, bytes);
+    for (int64_t j = 1; j <= limit; j++) {
+        double loss = INFINITY;
+        uint32_t outcome = DS_EVAL_OK;
+        ds_status status = evaluate(ctx, d->s, &loss, d->gradient, &outcome);
+        if (!isfinite(loss)) {
+            return status;
+        }
+        d->evaluations = j;
+        memcpy(d->last, d->s, bytes);
+        if (j == 1 || loss < d->best_loss - d->options.tol * fmax(1.0, fabs(d->best_loss))) {
+            d->best_loss = loss;
+            memcpy(d->best, d->s, bytes);
+            stall = 0;
+        } else {
+            stall++;
+        }
+        double largest = max_norm(d->n, d->gradient);
+        if (status != DS_OK || outcome != DS_EVAL_OK || stall > d->options.patience || !(largest > 0.0)) {
+            return status;
+        }
+        if (j < limit && !take_step(d, j, largest)) {
+            return DS_OK;
+        }
+    }
+    return DS_OK;
+}

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the interface itself: headers, frozen layout, plugins old, bad and by others, the conformance kit.
+dist_check_SCRIPTS += tests/headers.sh
+dist_check_SCRIPTS += tests/cli/examples.sh
+
+check_PROGRAMS += tests/unit/test_abi
+tests_unit_test_abi_SOURCES = tests/unit/test_abi.c
+tests_unit_test_abi_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_abi_LDADD = $(CMOCKA_LIBS)
