@@ -8,6 +8,7 @@ badopt=$DS_TOP_BUILD/tests/plugins/.libs/badopt.so
 LC_ALL=C
 LSAN_OPTIONS=suppressions=$DS_TOP_SRC/tests/lsan.supp:print_suppressions=0
 export LC_ALL LSAN_OPTIONS
+unset DS_PLUGIN_PATH POSIXLY_CORRECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/diffsim-cli-XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -57,6 +58,41 @@ refuses() {
     passed=$?
     [ "$passed" -eq 0 ] || echo "#   exit status $got, expected $expected with '$pattern': $*"
     result "$passed" "$name"
+}
+
+# run COMMAND...: stdout and stderr go to $tmp/out and $tmp/err, stdin comes from $input, the exit status to $status.
+run() {
+    status=0
+    "$@" >"$tmp/out" 2>"$tmp/err" <"${input:-/dev/null}" || status=$?
+    return "$status"
+}
+
+# good NAME ARGUMENT...: dshost succeeds and says nothing on stderr.
+good() {
+    name=$1
+    shift
+    run "$dshost" "$@"
+    [ "$status" -eq 0 ] && [ ! -s "$tmp/err" ]
+    result $? "$name"
+}
+
+# bad EXPECTED TEXT ARGUMENT...: dshost ends with that status, nothing on stdout, and one line, with TEXT, on stderr.
+bad() {
+    expected=$1
+    text=$2
+    shift 2
+    run "$dshost" "$@"
+    [ "$status" -eq "$expected" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
+        grep -q '^dshost: error: ' "$tmp/err" && grep -qF -- "$text" "$tmp/err"
+    passed=$?
+    [ "$passed" -eq 0 ] || echo "#   exit status $status, expected $expected with '$text'"
+    result "$passed" "$expected: $* -> $text"
+}
+
+# has TEXT NAME: the last output contains TEXT.
+has() {
+    grep -qF -- "$1" "$tmp/out"
+    result $? "$2"
 }
 
 # table DIR: the record of a run without the columns that depend on the time.
