@@ -38,6 +38,7 @@ typedef struct history {
     uint64_t *step;      /* indices where the best loss improved */
     uint64_t steps;
     double typical_high; /* 98th percentile of the finite losses */
+    double largest;      /* the highest finite loss */
     double smallest;     /* smallest magnitude of a nonzero improvement */
 } history;
 
@@ -72,6 +73,7 @@ static int look(const ds_convergence *run, history *h)
             continue;
         }
         h->used[tag_of(run, i)]++;
+        h->largest = h->steps == 0 ? v : fmax(h->largest, v);
         if (i % stride == 0) {
             sample[sampled++] = v;
         }
@@ -96,7 +98,7 @@ static int look(const ds_convergence *run, history *h)
     }
     if (sampled > 0) {
         qsort(sample, sampled, sizeof *sample, compare_double);
-        h->typical_high = sample[(sampled - 1) * 98 / 100];
+        h->typical_high = sample[sampled - 1 - sampled / 50];
     } else if (h->steps > 0) {
         h->typical_high = run->loss[h->first];
     }
@@ -129,6 +131,10 @@ static ds_scale y_scale(const ds_convergence *run, const history *h)
     }
     double low = run->loss[h->best];
     double high = fmax(h->typical_high, run->loss[h->first]);
+    /* Rare high losses are shown at the edge, but only where they would press the rest together. */
+    if (h->largest / 3 - low / 3 <= high - low || (low > 0 && high / low > 10 && h->largest / high < high / low)) {
+        high = fmax(high, h->largest);
+    }
     if (isfinite(run->target)) {
         low = fmin(low, run->target);
         high = fmax(high, run->target);

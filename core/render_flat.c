@@ -210,6 +210,7 @@ static void draw_frame(const flat *f, const ds_scenedata *s, double x, double y,
         ds_canvas_line(f->c, p, y, p, y + h, GRID_COLOR, 1, 0);
         ds_canvas_text(f->c, p, y + h + 18, 13, DS_TEXT_CENTER, TICK_COLOR, 0, ticks[i].label);
     }
+    ds_canvas_text(f->c, x + w + 4, y + h + 18, 13, 0, TICK_COLOR, 0, "m");
     n = ds_scale_ticks(&sy, 5, ticks);
     for (size_t i = 0; i < n; i++) {
         double p = ds_scale_map(&sy, ticks[i].value);
