@@ -67,6 +67,7 @@ libdiffsim_la_SOURCES += core/run_series.c core/run_series.h
 libdiffsim_la_SOURCES += core/runlock.c core/runlock.h
 libdiffsim_la_SOURCES += core/scenedata.c core/scenedata.h
 libdiffsim_la_SOURCES += core/scenedata_block.c
+libdiffsim_la_SOURCES += core/trajectory.c
 libdiffsim_la_SOURCES += core/settings.c core/settings.h
 libdiffsim_la_SOURCES += core/share.c core/share.h
 libdiffsim_la_SOURCES += core/signals.c core/signals.h
