@@ -4,7 +4,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "text.h"
 
 int ds_fail(ds_error *e, int status, const char *format, ...)
 {
@@ -14,12 +15,8 @@ int ds_fail(ds_error *e, int status, const char *format, ...)
         e->status = status;
         vsnprintf(e->text, sizeof e->text, format, ap);
         va_end(ap);
-        /* Texts may quote plugin messages and file contents: keep the promise of one line. */
-        for (char *c = e->text; *c != '\0'; c++) {
-            if (*c == '\n' || *c == '\r') {
-                *c = ' ';
-            }
-        }
+        /* Texts may quote plugin messages and file contents: keep the promise of one line of text. */
+        ds_text_clean(e->text);
     }
     return status;
 }

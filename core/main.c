@@ -3,16 +3,104 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
+#include "commands.h"
+#include "json_text.h"
+#include "log.h"
+#include "text.h"
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary; /* NULL = not shown */
+} command;
+
+static const command commands[] = {
+    {"--worker", ds_cmd_worker, NULL},
+    {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
+    {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
+    {"export", ds_cmd_export, "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
+    {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
+    {"list", ds_cmd_list, "list the plugins on the search path"},
+    {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
+    {"template", ds_cmd_template, "print a commented .ini file for an environment and an optimizer"},
+    {"check", ds_cmd_check, "test a plugin for conformance (TAP on stdout)"},
+    {"doctor", ds_cmd_doctor, "print versions, paths and limits, and test what a run needs"},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+int ds_command_failed(const ds_error *e)
+{
+    ds_log(DS_LOG_ERROR, NULL, "%s", e->text);
+    return e->status;
+}
+
+static void usage(FILE *f)
+{
+    fprintf(f, "usage: dshost [COMMAND] [OPTIONS]\n\n"
+               "  dshost --env plugins/envs/torus.so --opt boleap.so    one run: progress, saved result, pictures\n\n"
+               "commands:\n");
+    for (int i = 0; i < COMMANDS; i++) {
+        if (commands[i].summary != NULL) {
+            fprintf(f, "  %-9s %s\n", commands[i].name, commands[i].summary);
+        }
+    }
+    fprintf(f, "\n`dshost COMMAND --help` and `dshost help ID` tell more; `man dshost` has it all.\n");
+}
+
+int ds_command_usage(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) == 0 && commands[i].summary != NULL) {
+            char flag[] = "--help", copy[32];
+            char *argv[] = {copy, flag, NULL};
+            snprintf(copy, sizeof copy, "%s", name);
+            return commands[i].run(2, argv);
+        }
+    }
+    return -1;
+}
+
+/* Whatever a command printed must have arrived: a full disk behind a redirection is an error. */
+static int finish(int status)
+{
+    ds_error e;
+    return ds_stdout_done(&e) != 0 && status == DS_EXIT_OK ? ds_command_failed(&e) : status;
+}
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        printf("dshost %s\n", PACKAGE_VERSION);
-        return DS_EXIT_OK;
+    /* Flags may stand anywhere behind the command, whatever the environment says. */
+    unsetenv("POSIXLY_CORRECT");
+    /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the machine. */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
+    setenv("OMP_NUM_THREADS", "1", 0);
+
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        usage(argc < 2 ? stderr : stdout);
+        return finish(argc < 2 ? DS_EXIT_USAGE : DS_EXIT_OK);
     }
-    fprintf(stderr, "dshost: no command\n");
-    return DS_EXIT_USAGE;
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("dshost %s (plugin ABI %u.%u)\n", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
+        return finish(DS_EXIT_OK);
+    }
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return finish(commands[i].run(argc - 1, argv + 1));
+        }
+    }
+    if (argv[1][0] == '-') {
+        return finish(ds_cmd_run(argc, argv));
+    }
+    const char *names[COMMANDS];
+    for (int i = 0; i < COMMANDS; i++) {
+        names[i] = commands[i].name;
+    }
+    const char *near = ds_nearest(argv[1], names, COMMANDS);
+    ds_error e;
+    ds_fail(&e, DS_EXIT_USAGE, near != NULL ? "unknown command '%.60s'; did you mean '%s'?"
+                                            : "unknown command '%.60s'; `dshost --help` lists them", argv[1], near);
+    return ds_command_failed(&e);
 }

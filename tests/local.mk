@@ -17,7 +17,27 @@ AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; TZ=UTC; export TZ;
 TESTS += $(check_PROGRAMS) $(check_SCRIPTS)
 dist_check_SCRIPTS =
+# Programs and scripts that take minutes: `make check-slow`.
+SLOW_TESTS =
+slow_scripts =
+EXTRA_PROGRAMS += $(SLOW_TESTS)
+EXTRA_DIST += $(slow_scripts)
 check_SCRIPTS = $(dist_check_SCRIPTS)
 EXTRA_DIST += tests/tap-wrap.sh
 TEST_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+include tests/pictures.mk
+
+check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
+	@$(AM_TESTS_ENVIRONMENT) { \
+	for t in $(SLOW_TESTS); do echo "== $$t"; $(SHELL) $(srcdir)/tests/tap-wrap.sh ./$$t; done; \
+	for t in $(slow_scripts); do echo "== $$t"; $(SHELL) $(srcdir)/$$t || echo "not ok - $$t"; done; \
+	} 2>&1 | tee check-slow.log; \
+	! grep -qE '^(not ok|Bail out)' check-slow.log
+.PHONY: check-slow
+include tests/cma.mk
+include tests/back.mk
+include tests/plugins.mk
+include tests/rigid.mk
+include tests/front.mk
 include tests/bayes.mk
+include tests/mpm.mk

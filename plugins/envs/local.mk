@@ -1,2 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Environment plugins and the engines they share.
+
+include plugins/envs/engines/functions/local.mk
+include plugins/envs/engines/scene/local.mk
+include plugins/envs/engines/chain/local.mk
+
+envplugin_LTLIBRARIES += plugins/envs/analytic.la
+plugins_envs_analytic_la_SOURCES = plugins/envs/analytic.c
+plugins_envs_analytic_la_LDFLAGS = $(plugin_link)
+plugins_envs_analytic_la_LIBADD = plugins/envs/engines/functions/libfunctions.la
+
+envplugin_LTLIBRARIES += plugins/envs/cartpole.la
+plugins_envs_cartpole_la_SOURCES = plugins/envs/cartpole.c
+plugins_envs_cartpole_la_LDFLAGS = $(plugin_link)
+plugins_envs_cartpole_la_LIBADD = plugins/envs/engines/chain/libchain.la plugins/envs/engines/scene/libscene.la
+envplugin_LTLIBRARIES += plugins/envs/pendulum.la
+plugins_envs_pendulum_la_SOURCES = plugins/envs/pendulum.c
+plugins_envs_pendulum_la_LDFLAGS = $(plugin_link)
+include plugins/envs/engines/mpm/local.mk

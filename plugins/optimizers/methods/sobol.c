@@ -90,6 +90,11 @@ static void direction_numbers(size_t k, uint32_t direction[BITS])
 
 void sobol_points(size_t count, size_t dim, ds_random *rng, double *points)
 {
+    sobol_points_from(0, count, dim, rng, points);
+}
+
+void sobol_points_from(uint64_t first, size_t count, size_t dim, ds_random *rng, double *points)
+{
     if (dim > SOBOL_MAX_DIM) {
         for (size_t i = 0; i < count * dim; i++) {
             points[i] = ds_random_uniform(rng);
@@ -99,11 +104,14 @@ void sobol_points(size_t count, size_t dim, ds_random *rng, double *points)
     for (size_t k = 0; k < dim; k++) {
         uint32_t direction[BITS];
         direction_numbers(k, direction);
-        uint32_t word = ds_random_u32(rng); /* the digital shift is the first point */
+        uint32_t word = ds_random_u32(rng); /* the digital shift is point 0 */
+        for (int digit = 0; digit < BITS; digit++) {
+            word ^= (((first ^ (first >> 1)) >> digit) & 1u) ? direction[digit] : 0;
+        }
         for (size_t i = 0; i < count; i++) {
             points[i * dim + k] = ((double)word + 0.5) * 0x1p-32;
-            int zeros = 0; /* trailing ones of i = index of the digit that the Gray code changes next */
-            while (zeros < BITS - 1 && ((i >> zeros) & 1u)) {
+            int zeros = 0; /* trailing ones of the index = digit that the Gray code changes next */
+            while (zeros < BITS - 1 && (((first + i) >> zeros) & 1u)) {
                 zeros++;
             }
             word ^= direction[zeros];

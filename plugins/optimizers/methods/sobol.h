@@ -17,4 +17,8 @@
 /* Writes the first `count` points (row-major, count x dim, in (0, 1)); the randomisation comes from `rng`. */
 void sobol_points(size_t count, size_t dim, ds_random *rng, double *points);
 
+/* The same for points first, first + 1, ... (at most 2^32 in all): called with equal copies of `rng`, blocks
+ * continue one sequence in up to SOBOL_MAX_DIM dimensions. */
+void sobol_points_from(uint64_t first, size_t count, size_t dim, ds_random *rng, double *points);
+
 #endif

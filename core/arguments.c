@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arguments.c - getopt_long with messages of our own. */
+#include "config.h"
+
+#include "arguments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+
+/* The long option that `arg` ("--name" or "--name=value") spells out, else NULL. */
+static const struct option *spelled_out(const char *arg, const struct option *options)
+{
+    size_t n = strcspn(arg, "=");
+    for (; n > 2 && options->name != NULL; options++) {
+        if (strlen(options->name) == n - 2 && strncmp(options->name, arg + 2, n - 2) == 0) {
+            return options;
+        }
+    }
+    return NULL;
+}
+
+/* Describes what getopt_long stumbled over: `arg`, or the short flag `letter` (0 = none) somewhere before it. */
+static void explain(const char *arg, int letter, const char *command, const struct option *options, ds_error *e)
+{
+    const char *known[64];
+    char name[64], hint[160];
+    size_t n = 0, begins = 0;
+    const struct option *exact = spelled_out(arg, options);
+
+    if (letter != 0 && exact != NULL && exact->val == letter && strchr(arg, '=') != NULL) {
+        ds_fail(e, DS_EXIT_USAGE, "%s: --%s takes no value", command, exact->name);
+        return;
+    }
+    if (letter != 0) {
+        ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%c; `dshost %s --help` lists what there is", command, letter,
+                command);
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
+    for (; options[n].name != NULL && n < 64; n++) {
+        known[n] = options[n].name;
+        begins += strncmp(known[n], name, strlen(name)) == 0;
+    }
+    const char *near = ds_nearest(name, known, n);
+    if (near != NULL) {
+        snprintf(hint, sizeof hint, "did you mean --%s?", near);
+    } else {
+        snprintf(hint, sizeof hint, "`dshost %s --help` lists what there is", command);
+    }
+    ds_fail(e, DS_EXIT_USAGE, "%s: %s flag --%s; %s", command, begins > 1 ? "ambiguous" : "unknown", name, hint);
+}
+
+int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e)
+{
+    opterr = 0;
+    int c = getopt_long(argc, argv, ":h", options, NULL);
+    const char *arg = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+    if (c == ':') {
+        ds_fail(e, DS_EXIT_USAGE, "%s: %s needs a value", command, arg);
+        return '?';
+    }
+    if (c == '?') {
+        explain(arg, optopt, command, options, e);
+    }
+    return c;
+}
+
+int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e)
+{
+    if (optind < argc) {
+        return ds_fail(e, DS_EXIT_USAGE, "%s: unexpected argument '%.80s'", command, argv[optind]);
+    }
+    return 0;
+}
+
+int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, ds_error *e)
+{
+    int c;
+    while ((c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
+        if (c == '?') {
+            return e->status;
+        }
+    }
+    int status = ds_arguments_end(argc, argv, command, e);
+    optind = 0; /* glibc: begin anew */
+    return status;
+}

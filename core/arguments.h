@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arguments.h - command line flags with messages in the manner of dshost: one line that says what and what instead. */
+#ifndef DS_CORE_ARGUMENTS_H
+#define DS_CORE_ARGUMENTS_H
+
+#include <getopt.h>
+
+#include "error.h"
+
+/* One step of getopt_long with its own messages off: the option's code, -1 at the end, or '?' after filling *e with an
+ * unknown flag (and the nearest known one), a missing or a superfluous value. `command` names the command in messages. */
+int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e);
+
+/* Tests all flags and that no other argument is there, before any of them is acted on, and puts getopt back to the start:
+ * a wrong flag is told before a wrong file that another flag names. 0, or DS_EXIT_USAGE. */
+int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, ds_error *e);
+
+/* No argument may be left. 0, or DS_EXIT_USAGE. */
+int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e);
+
+#endif

@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* canvas.c - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as text.
+ *
+ * cairo can write SVG too, but turns every letter into an outline; a plot whose labels can be searched, copied and
+ * edited is worth the few lines that write the elements here.
+ */
+#include "config.h"
+
+#include "canvas.h"
+
+#include <cairo.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+
+#define FONT "DejaVu Sans"
+
+#ifdef DS_SANITIZERS
+/* fontconfig, which cairo asks for fonts, keeps some patterns until the process ends. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig\n";
+}
+#endif
+
+struct ds_canvas {
+    int kind;
+    int width;
+    int height;
+    cairo_surface_t *surface; /* an SVG canvas has one of 1x1 pixels, to measure text */
+    cairo_t *cr;
+    char *svg;
+    size_t used;
+    size_t room;
+    int clips; /* number of the last clip path in the SVG */
+    int failed;
+};
+
+ds_color ds_color_hex(uint32_t rgb, double a)
+{
+    ds_color c = {(double)(rgb >> 16 & 255) / 255, (double)(rgb >> 8 & 255) / 255, (double)(rgb & 255) / 255, a};
+    return c;
+}
+
+ds_color ds_color_series(uint32_t i, double a)
+{
+    static const uint32_t okabe_ito[7] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0xf0e442};
+    return ds_color_hex(okabe_ito[i % 7], a);
+}
+
+/* ---- SVG text building ---- */
+
+static void add_bytes(ds_canvas *c, const char *p, size_t n)
+{
+    if (c->failed) {
+        return;
+    }
+    if (n > c->room - c->used) {
+        size_t room = c->room + (n > c->room ? n : c->room) + 4096;
+        char *more = realloc(c->svg, room);
+        if (more == NULL) {
+            c->failed = 1;
+            return;
+        }
+        c->svg = more;
+        c->room = room;
+    }
+    memcpy(c->svg + c->used, p, n);
+    c->used += n;
+}
+
+static void add(ds_canvas *c, const char *text)
+{
+    add_bytes(c, text, strlen(text));
+}
+
+/* A coordinate with two decimals, independent of the locale; far outside the page is as good as outside. */
+static void add_number(ds_canvas *c, double v)
+{
+    char s[40];
+    v = isnan(v) ? 0 : fmax(-1e6, fmin(1e6, v));
+    long k = lround(v * 100);
+    long a = labs(k);
+    if (a % 100 == 0) {
+        snprintf(s, sizeof s, "%s%ld", k < 0 ? "-" : "", a / 100);
+    } else {
+        snprintf(s, sizeof s, "%s%ld.%02ld", k < 0 ? "-" : "", a / 100, a % 100);
+    }
+    add(c, s);
+}
+
+static void add_attribute(ds_canvas *c, const char *name, double v)
+{
+    add(c, " ");
+    add(c, name);
+    add(c, "=\"");
+    add_number(c, v);
+    add(c, "\"");
+}
+
+static void add_color(ds_canvas *c, const char *name, ds_color v)
+{
+    char s[80];
+    snprintf(s, sizeof s, " %s=\"#%02x%02x%02x\"", name, (unsigned)lround(v.r * 255), (unsigned)lround(v.g * 255),
+             (unsigned)lround(v.b * 255));
+    add(c, s);
+    if (v.a < 1) {
+        snprintf(s, sizeof s, "%s-opacity", name);
+        add_attribute(c, s, v.a);
+    }
+}
+
+static int stroked(ds_color stroke, double line)
+{
+    return line > 0 && stroke.a > 0;
+}
+
+/* Ends an element that was begun with its shape. */
+static void add_paint(ds_canvas *c, ds_color fill, ds_color stroke, double line)
+{
+    if (fill.a > 0) {
+        add_color(c, "fill", fill);
+    } else {
+        add(c, " fill=\"none\"");
+    }
+    if (stroked(stroke, line)) {
+        add_color(c, "stroke", stroke);
+        add_attribute(c, "stroke-width", line);
+    }
+    add(c, "/>\n");
+}
+
+/* ---- cairo ---- */
+
+static void set_color(ds_canvas *c, ds_color v)
+{
+    cairo_set_source_rgba(c->cr, v.r, v.g, v.b, v.a);
+}
+
+static void paint(ds_canvas *c, ds_color fill, ds_color stroke, double line)
+{
+    if (fill.a > 0) {
+        set_color(c, fill);
+        cairo_fill_preserve(c->cr);
+    }
+    if (stroked(stroke, line)) {
+        set_color(c, stroke);
+        cairo_set_line_width(c->cr, line);
+        cairo_stroke_preserve(c->cr);
+    }
+    cairo_new_path(c->cr);
+}
+
+/* cairo keeps 24.8 fixed-point coordinates. */
+static double limited(double v)
+{
+    return isnan(v) ? 0 : fmax(-1e6, fmin(1e6, v));
+}
+
+/* ---- life ---- */
+
+ds_canvas *ds_canvas_new(int kind, int width, int height)
+{
+    ds_canvas *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        return NULL;
+    }
+    c->kind = kind;
+    c->width = width;
+    c->height = height;
+    int svg = kind == DS_CANVAS_SVG;
+    c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, svg ? 1 : width, svg ? 1 : height);
+    c->cr = cairo_create(c->surface);
+    if (cairo_status(c->cr) != CAIRO_STATUS_SUCCESS) {
+        ds_canvas_free(c);
+        return NULL;
+    }
+    cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
+    if (svg) {
+        char s[200];
+        snprintf(s, sizeof s,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                 "font-family=\"DejaVu Sans, Verdana, sans-serif\">\n",
+                 width, height, width, height);
+        add(c, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        add(c, s);
+    }
+    ds_canvas_rect(c, 0, 0, width, height, ds_color_hex(0xffffff, 1), ds_color_hex(0, 0), 0);
+    return c;
+}
+
+void ds_canvas_free(ds_canvas *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    cairo_destroy(c->cr);
+    cairo_surface_destroy(c->surface);
+    free(c->svg);
+    free(c);
+}
+
+/* ---- shapes ---- */
+
+void ds_canvas_rect(ds_canvas *c, double x, double y, double w, double h, ds_color fill, ds_color stroke, double line)
+{
+    if (c->kind == DS_CANVAS_SVG) {
+        add(c, "<rect");
+        add_attribute(c, "x", x);
+        add_attribute(c, "y", y);
+        add_attribute(c, "width", w);
+        add_attribute(c, "height", h);
+        add_paint(c, fill, stroke, line);
+        return;
+    }
+    cairo_rectangle(c->cr, limited(x), limited(y), limited(w), limited(h));
+    paint(c, fill, stroke, line);
+}
+
+void ds_canvas_circle(ds_canvas *c, double x, double y, double r, ds_color fill, ds_color stroke, double line)
+{
+    if (c->kind == DS_CANVAS_SVG) {
+        add(c, "<circle");
+        add_attribute(c, "cx", x);
+        add_attribute(c, "cy", y);
+        add_attribute(c, "r", r);
+        add_paint(c, fill, stroke, line);
+        return;
+    }
+    cairo_arc(c->cr, limited(x), limited(y), limited(r), 0, 2 * acos(-1.0));
+    paint(c, fill, stroke, line);
+}
+
+static void add_points(ds_canvas *c, const double *xy, size_t n)
+{
+    add(c, " points=\"");
+    for (size_t i = 0; i < n; i++) {
+        add(c, i > 0 ? " " : "");
+        add_number(c, xy[2 * i]);
+        add(c, ",");
+        add_number(c, xy[2 * i + 1]);
+    }
+    add(c, "\"");
+}
+
+static void path(ds_canvas *c, const double *xy, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cairo_line_to(c->cr, limited(xy[2 * i]), limited(xy[2 * i + 1]));
+    }
+}
+
+void ds_canvas_polygon(ds_canvas *c, const double *xy, size_t n, ds_color fill, ds_color stroke, double line)
+{
+    if (n == 0) {
+        return;
+    }
+    if (c->kind == DS_CANVAS_SVG) {
+        add(c, "<polygon stroke-linejoin=\"round\"");
+        add_points(c, xy, n);
+        add_paint(c, fill, stroke, line);
+        return;
+    }
+    path(c, xy, n);
+    cairo_close_path(c->cr);
+    paint(c, fill, stroke, line);
+}
+
+void ds_canvas_polyline(ds_canvas *c, const double *xy, size_t n, ds_color stroke, double line, double dash)
+{
+    if (n == 0) {
+        return;
+    }
+    ds_color none = {0, 0, 0, 0};
+    if (c->kind == DS_CANVAS_SVG) {
+        add(c, "<polyline stroke-linejoin=\"round\"");
+        add_points(c, xy, n);
+        if (dash > 0) {
+            add_attribute(c, "stroke-dasharray", dash);
+        }
+        add_paint(c, none, stroke, line);
+        return;
+    }
+    path(c, xy, n);
+    cairo_set_dash(c->cr, &dash, dash > 0 ? 1 : 0, 0);
+    paint(c, none, stroke, line);
+    cairo_set_dash(c->cr, NULL, 0, 0);
+}
+
+void ds_canvas_line(ds_canvas *c, double x0, double y0, double x1, double y1, ds_color stroke, double line,
+                    double dash)
+{
+    double xy[4] = {x0, y0, x1, y1};
+    ds_canvas_polyline(c, xy, 2, stroke, line, dash);
+}
+
+/* A path of single segments with round caps. */
+static void capped(ds_canvas *c, const double *from, const double *to, size_t n, ds_color stroke, double line)
+{
+    ds_color none = {0, 0, 0, 0};
+    if (n == 0) {
+        return;
+    }
+    if (c->kind == DS_CANVAS_SVG) {
+        add(c, "<path stroke-linecap=\"round\" d=\"");
+        for (size_t i = 0; i < n; i++) {
+            add(c, "M");
+            add_number(c, from[2 * i]);
+            add(c, " ");
+            add_number(c, from[2 * i + 1]);
+            add(c, "L");
+            add_number(c, to[2 * i]);
+            add(c, " ");
+            add_number(c, to[2 * i + 1]);
+        }
+        add(c, "\"");
+        add_paint(c, none, stroke, line);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        cairo_move_to(c->cr, limited(from[2 * i]), limited(from[2 * i + 1]));
+        cairo_line_to(c->cr, limited(to[2 * i]), limited(to[2 * i + 1]));
+    }
+    cairo_set_line_cap(c->cr, CAIRO_LINE_CAP_ROUND);
+    paint(c, none, stroke, line);
+    cairo_set_line_cap(c->cr, CAIRO_LINE_CAP_BUTT);
+}
+
+void ds_canvas_stick(ds_canvas *c, double x0, double y0, double x1, double y1, ds_color stroke, double line)
+{
+    double a[2] = {x0, y0};
+    double b[2] = {x1, y1};
+    capped(c, a, b, 1, stroke, line);
+}
+
+void ds_canvas_dots(ds_canvas *c, const double *xy, size_t n, double r, ds_color color)
+{
+    /* In pieces: the cost of one cairo path grows faster than its length. */
+    size_t piece = c->kind == DS_CANVAS_SVG ? n : 256;
+    for (size_t i = 0; i < n; i += piece) {
+        capped(c, xy + 2 * i, xy + 2 * i, n - i < piece ? n - i : piece, color, 2 * r);
+    }
+}
+
+void ds_canvas_clip(ds_canvas *c, double x, double y, double w, double h)
+{
+    if (c->kind == DS_CANVAS_SVG) {
+        char s[80];
+        c->clips++;
+        snprintf(s, sizeof s, "<clipPath id=\"clip%d\"><rect", c->clips);
+        add(c, s);
+        add_attribute(c, "x", x);
+        add_attribute(c, "y", y);
+        add_attribute(c, "width", w);
+        add_attribute(c, "height", h);
+        snprintf(s, sizeof s, "/></clipPath>\n<g clip-path=\"url(#clip%d)\">\n", c->clips);
+        add(c, s);
+        return;
+    }
+    cairo_save(c->cr);
+    cairo_rectangle(c->cr, x, y, w, h);
+    cairo_clip(c->cr);
+}
+
+void ds_canvas_unclip(ds_canvas *c)
+{
+    if (c->kind == DS_CANVAS_SVG) {
+        add(c, "</g>\n");
+        return;
+    }
+    cairo_restore(c->cr);
+}
+
+void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *pixels)
+{
+    if (c->kind == DS_CANVAS_SVG) {
+        return;
+    }
+    cairo_surface_flush(c->surface);
+    unsigned char *data = cairo_image_surface_get_data(c->surface);
+    int stride = cairo_image_surface_get_stride(c->surface);
+    for (int j = 0; j < h; j++) {
+        for (int i = 0; i < w; i++) {
+            if (x + i >= 0 && x + i < c->width && y + j >= 0 && y + j < c->height) {
+                uint32_t v = pixels[(size_t)j * (size_t)w + (size_t)i];
+                memcpy(data + (ptrdiff_t)(y + j) * stride + (ptrdiff_t)4 * (x + i), &v, 4);
+            }
+        }
+    }
+    cairo_surface_mark_dirty(c->surface);
+}
+
+/* ---- text ---- */
+
+/* Length of the valid UTF-8 sequence at p (a printable character), or 0. */
+static size_t utf8_length(const unsigned char *p)
+{
+    if (p[0] < 0x80) {
+        return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
+    }
+    size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    for (size_t k = 1; k < n; k++) {
+        if ((p[k] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    int overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    int surrogate = p[0] == 0xed && p[1] >= 0xa0;
+    int outside = p[0] == 0xf4 && p[1] >= 0x90;
+    int control = p[0] == 0xc2 && p[1] < 0xa0;
+    int noncharacter = p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe;
+    return overlong || surrogate || outside || control || noncharacter ? 0 : n;
+}
+
+enum { TEXT_MAX = 512 };
+
+/* Copies what can be shown; names of plugins and units come from outside. */
+static void clean(char out[TEXT_MAX], const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t used = 0;
+    while (*p != '\0' && used + 5 < TEXT_MAX) {
+        size_t n = utf8_length(p);
+        if (n == 0) {
+            out[used++] = '?';
+            p++;
+        } else {
+            memcpy(out + used, p, n);
+            used += n;
+            p += n;
+        }
+    }
+    out[used] = '\0';
+}
+
+static void choose_font(ds_canvas *c, double size, int style)
+{
+    cairo_select_font_face(c->cr, FONT, CAIRO_FONT_SLANT_NORMAL,
+                           (style & DS_TEXT_BOLD) != 0 ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c->cr, size);
+}
+
+double ds_canvas_text_width(ds_canvas *c, double size, int style, const char *text)
+{
+    char s[TEXT_MAX];
+    cairo_text_extents_t extents;
+    clean(s, text);
+    choose_font(c, size, style);
+    cairo_text_extents(c->cr, s, &extents);
+    return extents.x_advance;
+}
+
+static void svg_text(ds_canvas *c, double x, double y, double size, int style, ds_color color, double turn,
+                     const char *s)
+{
+    static const char *const anchors[4] = {"start", "middle", "end", "start"};
+    add(c, "<text");
+    add_attribute(c, "x", x);
+    add_attribute(c, "y", y);
+    add_attribute(c, "font-size", size);
+    add_color(c, "fill", color);
+    if ((style & 3) != DS_TEXT_LEFT) {
+        add(c, " text-anchor=\"");
+        add(c, anchors[style & 3]);
+        add(c, "\"");
+    }
+    if ((style & DS_TEXT_BOLD) != 0) {
+        add(c, " font-weight=\"bold\"");
+    }
+    if (turn < 0 || turn > 0) {
+        add(c, " transform=\"rotate(");
+        add_number(c, turn);
+        add(c, " ");
+        add_number(c, x);
+        add(c, " ");
+        add_number(c, y);
+        add(c, ")\"");
+    }
+    add(c, ">");
+    for (const char *p = s; *p != '\0'; p++) {
+        switch (*p) {
+        case '&':
+            add(c, "&amp;");
+            break;
+        case '<':
+            add(c, "&lt;");
+            break;
+        case '>':
+            add(c, "&gt;");
+            break;
+        default:
+            add_bytes(c, p, 1);
+        }
+    }
+    add(c, "</text>\n");
+}
+
+void ds_canvas_text(ds_canvas *c, double x, double y, double size, int style, ds_color color, double turn,
+                    const char *text)
+{
+    char s[TEXT_MAX];
+    clean(s, text);
+    if (c->kind == DS_CANVAS_SVG) {
+        svg_text(c, x, y, size, style, color, turn, s);
+        return;
+    }
+    double width = ds_canvas_text_width(c, size, style, s);
+    int align = style & 3;
+    cairo_save(c->cr);
+    set_color(c, color);
+    cairo_translate(c->cr, limited(x), limited(y));
+    cairo_rotate(c->cr, turn * acos(-1.0) / 180);
+    cairo_move_to(c->cr, align == DS_TEXT_CENTER ? -width / 2 : align == DS_TEXT_RIGHT ? -width : 0, 0);
+    cairo_show_text(c->cr, s);
+    cairo_restore(c->cr);
+    cairo_new_path(c->cr);
+}
+
+void ds_canvas_text_fit(ds_canvas *c, double x, double y, double size, int style, ds_color color, double width,
+                        const char *text)
+{
+    char s[TEXT_MAX + 8];
+    clean(s, text);
+    size_t n = strlen(s);
+    while (n > 0 && ds_canvas_text_width(c, size, style, s) > width) {
+        do {
+            n--;
+        } while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80);
+        memcpy(s + n, "...", 4);
+    }
+    ds_canvas_text(c, x, y, size, style, color, 0, s);
+}
+
+/* Appends a short text where it fits whole. */
+static size_t append(char *out, size_t room, size_t n, const char *text)
+{
+    size_t k = strlen(text);
+    if (n + k < room) {
+        memcpy(out + n, text, k);
+        n += k;
+    }
+    return n;
+}
+
+void ds_label_number(char *out, size_t room, double v, int digits)
+{
+    static const char *const superscript[10] = {
+        "\xe2\x81\xb0", "\xc2\xb9",     "\xc2\xb2",     "\xc2\xb3",     "\xe2\x81\xb4",
+        "\xe2\x81\xb5", "\xe2\x81\xb6", "\xe2\x81\xb7", "\xe2\x81\xb8", "\xe2\x81\xb9"};
+    char s[64];
+    snprintf(s, sizeof s, "%.*g", digits > 0 ? digits : 5, v + 0.0);
+    size_t n = 0;
+    const char *e = strchr(s, 'e');
+    for (const char *p = s; *p != '\0' && p != e; p++) {
+        char one[2] = {*p == ',' ? '.' : *p, '\0'};
+        n = append(out, room, n, *p == '-' ? "\xe2\x88\x92" : one);
+    }
+    if (e != NULL) {
+        char exponent[24];
+        int power = atoi(e + 1);
+        /* A mantissa of 1 is not worth writing. */
+        if (n == 1 && out[0] == '1') {
+            n = 0;
+        } else {
+            n = append(out, room, n, "\xc2\xb7");
+        }
+        n = append(out, room, n, "10");
+        snprintf(exponent, sizeof exponent, "%d", power);
+        for (const char *p = exponent; *p != '\0'; p++) {
+            n = append(out, room, n, *p == '-' ? "\xe2\x81\xbb" : superscript[*p - '0']);
+        }
+    }
+    out[n] = '\0';
+}
+
+/* ---- writing ---- */
+
+typedef struct sink {
+    ds_file *file;
+    ds_error *e;
+} sink;
+
+static cairo_status_t write_png(void *closure, const unsigned char *data, unsigned int length)
+{
+    sink *s = closure;
+    return ds_file_write(s->file, data, length, s->e) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
+{
+    cairo_status_t st = cairo_status(c->cr);
+    if (c->failed || st == CAIRO_STATUS_NO_MEMORY) {
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name);
+    }
+    if (st != CAIRO_STATUS_SUCCESS) {
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot draw the picture: %s", path_name, cairo_status_to_string(st));
+    }
+    if (c->kind == DS_CANVAS_SVG) {
+        size_t used = c->used;
+        add(c, "</svg>\n");
+        int status = c->failed ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name)
+                               : ds_file_write_atomic(path_name, c->svg, c->used, e);
+        c->used = used;
+        return status;
+    }
+    sink s = {NULL, e};
+    int status = ds_file_open(&s.file, path_name, e);
+    if (status != 0) {
+        return status;
+    }
+    st = cairo_surface_write_to_png_stream(c->surface, write_png, &s);
+    if (st == CAIRO_STATUS_SUCCESS) {
+        return ds_file_commit(s.file, e);
+    }
+    ds_file_abort(s.file);
+    return st == CAIRO_STATUS_WRITE_ERROR ? DS_EXIT_IO
+                                          : ds_fail(e, DS_EXIT_IO, "%s: cannot make the picture: %s", path_name,
+                                                    cairo_status_to_string(st));
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test, for bug reports. */
+#include "config.h"
+
+#include <cairo.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "json_text.h"
+#include "loader.h"
+#include "log.h"
+
+static void add(json_t *o, const char *key, const char *text)
+{
+    json_object_set_new(o, key, ds_json_text(text));
+}
+
+static void processor(json_t *o)
+{
+    char line[512], model[300] = "unknown";
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+            snprintf(model, sizeof model, "%s", strchr(line, ':') + 2);
+            model[strcspn(model, "\n")] = '\0';
+            break;
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    add(o, "processor", model);
+    json_object_set_new(o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+    json_object_set_new(o, "memory_mb",
+                        json_integer(sysconf(_SC_PHYS_PAGES) / 1024 * (sysconf(_SC_PAGESIZE) / 1024)));
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    add(o, "instructions", __builtin_cpu_supports("avx512f") ? "avx512" : __builtin_cpu_supports("avx2") ? "avx2"
+                                                                                                        : "baseline");
+#endif
+}
+
+static void limit(json_t *o, const char *key, int which)
+{
+    struct rlimit r;
+    if (getrlimit(which, &r) == 0 && r.rlim_cur != RLIM_INFINITY) {
+        json_object_set_new(o, key, json_integer((json_int_t)r.rlim_cur));
+    } else {
+        add(o, key, "none");
+    }
+}
+
+/* Can a file be made where results go? */
+static int write_test(json_t *o)
+{
+    char name[] = "dshost-doctor-XXXXXX";
+    int fd = mkstemp(name);
+    if (fd < 0) {
+        char text[200];
+        snprintf(text, sizeof text, "failed: %s", strerror(errno));
+        add(o, "write_here", text);
+        return 1;
+    }
+    close(fd);
+    unlink(name);
+    add(o, "write_here", "ok");
+    return 0;
+}
+
+static int plugins(json_t *o)
+{
+    ds_found *list = NULL;
+    size_t count = 0;
+    int refused = 0;
+    ds_error e = {0};
+    json_t *path = json_array(), *bad = json_array();
+    const char *const *dirs = ds_loader_path();
+
+    for (int i = 0; dirs[i] != NULL; i++) {
+        if (access(dirs[i], F_OK) == 0) {
+            json_array_append_new(path, ds_json_text(dirs[i]));
+        }
+    }
+    json_object_set_new(o, "plugin_path", path);
+    if (ds_loader_list(&list, &count, &e) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            if (list[i].module == NULL) {
+                json_array_append_new(bad, json_string(list[i].refusal));
+                refused++;
+            }
+        }
+    }
+    json_object_set_new(o, "plugins", json_integer((json_int_t)count - refused));
+    json_object_set_new(o, "plugins_refused", bad);
+    ds_found_free(list, count);
+    return refused;
+}
+
+static void print_text(const json_t *o)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)o, key, v) {
+        if (json_is_string(v)) {
+            printf("%-16s %s\n", key, json_string_value(v));
+        } else if (json_is_integer(v)) {
+            printf("%-16s %lld\n", key, (long long)json_integer_value(v));
+        } else {
+            size_t i;
+            json_t *item;
+            if (json_array_size(v) == 0) {
+                printf("%-16s none\n", key);
+            }
+            json_array_foreach(v, i, item) {
+                printf("%-16s %s\n", i == 0 ? key : "", json_string_value(item));
+            }
+        }
+    }
+}
+
+int ds_cmd_doctor(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    struct utsname u;
+    char text[300];
+    ds_error e = {0};
+    int json = 0, c, status = 0;
+
+    while ((c = ds_arguments_next(argc, argv, "doctor", options, &e)) != -1) {
+        if (c == 'h') {
+            printf("usage: dshost doctor [--json]\nExit status 1 where something is wrong.\n");
+            return DS_EXIT_OK;
+        }
+        if (c != 'j') {
+            return ds_command_failed(&e);
+        }
+        json = 1;
+    }
+    if (ds_arguments_end(argc, argv, "doctor", &e) != 0) {
+        return ds_command_failed(&e);
+    }
+    json_t *o = json_object();
+    snprintf(text, sizeof text, "%s, plugin ABI %u.%u", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
+    add(o, "dshost", text);
+    add(o, "compiler", __VERSION__);
+#ifdef DS_SANITIZERS
+    add(o, "sanitizers", DS_SANITIZERS);
+#endif
+    if (uname(&u) == 0) {
+        snprintf(text, sizeof text, "%s %s %s", u.sysname, u.release, u.machine);
+        add(o, "system", text);
+    }
+    add(o, "glibc", gnu_get_libc_version());
+    add(o, "sqlite", sqlite3_libversion());
+    add(o, "cairo", cairo_version_string());
+    add(o, "jansson", jansson_version_str());
+    add(o, "zlib", zlibVersion());
+    processor(o);
+    limit(o, "limit_as", RLIMIT_AS);
+    limit(o, "limit_fsize", RLIMIT_FSIZE);
+    limit(o, "limit_nproc", RLIMIT_NPROC);
+    limit(o, "limit_nofile", RLIMIT_NOFILE);
+    int bad = plugins(o) + write_test(o);
+    if (json) {
+        status = ds_json_write(o, stdout, "standard output", &e);
+    } else {
+        print_text(o);
+    }
+    json_decref(o);
+    if (status == 0) {
+        status = ds_stdout_done(&e);
+    }
+    return status != 0 ? ds_command_failed(&e) : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
+}

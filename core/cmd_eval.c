@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_eval.c - `dshost eval`: one point of an environment: loss, gradient, finite differences, metrics, trajectory. */
+#include "config.h"
+
+#include <diffsim/random.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "difference.h"
+#include "json_text.h"
+#include "log.h"
+#include "npy.h"
+#include "pool.h"
+#include "run_options.h"
+#include "scenedata.h"
+#include "share.h"
+
+typedef struct request {
+    const char *x_spec, *trajectory;
+    int gradient, fd, metrics, json;
+} request;
+
+/* The environment and what it answered. */
+typedef struct evaluation {
+    ds_pool *pool;
+    const ds_pool_env *env;
+    const char *id;
+    double *x, *grad;    /* n values each */
+    ds_answer answer;
+    ds_quotient *fd;     /* n of them, or NULL */
+    ds_scenedata *scene; /* or NULL */
+    int status;          /* of the pool: not 0 once it failed as a whole */
+    ds_error error;
+} evaluation;
+
+static const char usage[] =
+    "usage: dshost eval --env E [OPTIONS]\n"
+    "  --env E              environment: id, file name on the plugin path, or path\n"
+    "  --set env.K=V        set a parameter\n"
+    "  --config F.ini       read settings from a file; --set and flags win over it\n"
+    "  --x SPEC             FILE.npy, FILE.txt, - (standard input), center, random:SEED; else the start point\n"
+    "  --gradient           also d loss / d x\n"
+    "  --fd                 also finite differences, the step chosen per component\n"
+    "  --metrics            also the metrics of every output step\n"
+    "  --trajectory F.npz   write the frames as NumPy arrays\n"
+    "  --seed N             seed of the environment\n"
+    "  --threads N          threads inside one evaluation\n"
+    "  --isolation I        process (default) or none: evaluate in a worker process or in this one\n"
+    "  --json               one JSON object with 17 significant digits\n"
+    "  -h, --help           this text\n";
+
+/* ---- the point ---- */
+
+static int wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_CONFIG, "%s: %" PRIu64 " numbers, but %s has %" PRIu64 " variables", origin, count, id, n);
+}
+
+static int read_point(const evaluation *v, const char *spec, ds_error *e)
+{
+    ds_array a = {0};
+    char origin[300];
+    int status = ds_array_read(spec, 0, DS_EXIT_CONFIG, &a, e);
+    if (status != 0) {
+        return status;
+    }
+    if (a.size != v->env->info.n) {
+        snprintf(origin, sizeof origin, "--x %s", spec);
+        status = wrong_count(origin, v->id, a.size, v->env->info.n, e);
+    } else {
+        memcpy(v->x, a.data, a.size * sizeof *v->x);
+    }
+    ds_array_free(&a);
+    return status;
+}
+
+static int random_point(const evaluation *v, const char *seed_text, ds_error *e)
+{
+    uint64_t seed;
+    if (!ds_parse_seed(seed_text, &seed)) {
+        return ds_fail(e, DS_EXIT_USAGE, "--x random:%s: expected random:SEED, SEED from 0 to 18446744073709551615",
+                       seed_text);
+    }
+    ds_random r = ds_random_open(seed, "eval.x", 0);
+    for (uint64_t i = 0; i < v->env->info.n; i++) {
+        double lower = v->env->lower[i], upper = v->env->upper[i];
+        v->x[i] = fmin(lower + (upper - lower) * ds_random_uniform(&r), upper);
+    }
+    return 0;
+}
+
+static int make_point(const evaluation *v, const char *spec, const ds_run_options *run, ds_error *e)
+{
+    const ds_pool_env *env = v->env;
+    uint64_t n = env->info.n;
+    int status = 0;
+
+    if (spec == NULL && run->x_count > 0) {
+        if (run->x_count != n) {
+            return wrong_count("run.x", v->id, run->x_count, n, e);
+        }
+        memcpy(v->x, run->x, n * sizeof *v->x);
+    } else if (spec == NULL) {
+        memcpy(v->x, env->x0, n * sizeof *v->x);
+    } else if (strcmp(spec, "center") == 0) {
+        for (uint64_t i = 0; i < n; i++) {
+            v->x[i] = 0.5 * env->lower[i] + 0.5 * env->upper[i];
+        }
+    } else if (strncmp(spec, "random:", 7) == 0) {
+        status = random_point(v, spec + 7, e);
+    } else {
+        status = read_point(v, spec, e);
+    }
+    for (uint64_t i = 0; i < n && status == 0; i++) {
+        if (!(v->x[i] >= env->lower[i] && v->x[i] <= env->upper[i])) {
+            status = ds_fail(e, DS_EXIT_CONFIG, "%s: variable %" PRIu64 " is %.17g, outside of its bounds %.17g..%.17g",
+                             spec != NULL ? "--x" : "run.x", i, v->x[i], env->lower[i], env->upper[i]);
+        }
+    }
+    return status;
+}
+
+/* ---- evaluation ---- */
+
+/* Where an answer of the pool goes. */
+typedef struct destination {
+    ds_answer *answer;
+    double *grad; /* or NULL */
+    uint64_t n;
+} destination;
+
+static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad)
+{
+    const destination *d = ctx;
+    (void)i;
+    *d->answer = *answer;
+    if (d->grad != NULL && grad != NULL) {
+        memcpy(d->grad, grad, d->n * sizeof *grad);
+    }
+    return 0;
+}
+
+static double loss_at(void *ctx, const double *x, int *failed)
+{
+    evaluation *v = ctx;
+    ds_answer a = {.loss = NAN, .outcome = DS_EVAL_ERROR};
+    destination d = {&a, NULL, v->env->info.n};
+    if (v->status == 0) {
+        v->status = ds_pool_evaluate(v->pool, 1, x, 0, 1, keep, &d, &v->error);
+    }
+    *failed |= v->status != 0 || a.outcome > DS_EVAL_BAD_GRAD;
+    return a.loss;
+}
+
+static int differences(evaluation *v, ds_error *e)
+{
+    uint64_t n = v->env->info.n;
+    v->fd = calloc(n, sizeof *v->fd);
+    if (v->fd == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        v->fd[i] = ds_difference_component(loss_at, v, n, v->x, v->env->lower, v->env->upper, i, v->answer.loss);
+    }
+    if (v->status != 0) {
+        *e = v->error;
+    }
+    return v->status;
+}
+
+static int evaluate(evaluation *v, const request *q, ds_error *e)
+{
+    int want_scene = q->metrics || q->trajectory != NULL;
+    int want_grad = q->gradient && v->env->has_gradient;
+    destination d = {&v->answer, want_grad ? v->grad : NULL, v->env->info.n};
+    int status = 0;
+
+    if (q->gradient && !want_grad) {
+        ds_log(DS_LOG_WARNING, NULL, "%s returns no gradient; --fd gives finite differences", v->id);
+    }
+    if (want_scene) {
+        status = ds_pool_scene(v->pool, v->x, ds_pool_noise_key(v->pool, 1),
+                               q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
+        if (status == 0 && v->scene == NULL && v->answer.outcome <= DS_EVAL_INFEASIBLE) {
+            return ds_fail(e, DS_EXIT_USAGE, "%s offers no scene: --metrics and --trajectory need the extension %s",
+                           v->id, DS_EXT_SCENE);
+        }
+    }
+    if (status == 0 && (want_grad || !want_scene)) {
+        status = ds_pool_evaluate(v->pool, 1, v->x, want_grad ? DS_WANT_GRAD : 0, 1, keep, &d, e);
+    }
+    if (status == 0 && q->fd && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
+        status = differences(v, e);
+    }
+    if (status == 0 && q->trajectory != NULL && v->scene != NULL) {
+        status = ds_trajectory_write(q->trajectory, v->scene, e);
+    }
+    return status;
+}
+
+/* ---- output ---- */
+
+static const char *grad_kind(uint32_t kind)
+{
+    static const char *const names[] = {"none", "adjoint", "forward", "fd", "smoothed"};
+    return kind < 5 ? names[kind] : "?";
+}
+
+static json_t *fd_json(const ds_quotient *fd, uint64_t n)
+{
+    json_t *a = json_array();
+    for (uint64_t i = 0; i < n; i++) {
+        json_array_append_new(a, ds_json_real(fd[i].value));
+    }
+    return a;
+}
+
+/* The keys are a contract with users' scripts: none is ever renamed. */
+static int print_json(const evaluation *v, const request *q, ds_error *e)
+{
+    uint64_t n = v->env->info.n;
+    int has_gradient = q->gradient && v->answer.grad_kind != DS_GRAD_NONE;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "env", json_string(v->id));
+    json_object_set_new(o, "n", json_integer((json_int_t)n));
+    json_object_set_new(o, "x", ds_json_reals(v->x, n));
+    json_object_set_new(o, "loss", ds_json_real(v->answer.loss));
+    json_object_set_new(o, "outcome", json_string(ds_outcome_name(v->answer.outcome)));
+    json_object_set_new(o, "gradient", has_gradient ? ds_json_reals(v->grad, n) : json_null());
+    json_object_set_new(o, "gradient_kind", json_string(grad_kind(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
+    if (q->fd) {
+        json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
+    }
+    json_object_set_new(o, "steps", json_integer((json_int_t)v->env->info.steps));
+    json_object_set_new(o, "wall_s", ds_json_real(v->answer.wall));
+    if (q->metrics) {
+        json_t *m = json_object();
+        for (uint64_t k = 0; v->scene != NULL && k < v->scene->metrics; k++) {
+            const ds_scenedata_metric *metric = &v->scene->metric[k];
+            json_object_set_new(m, metric->name, ds_json_reals(metric->values, v->scene->frames));
+        }
+        json_object_set_new(o, "metrics", m);
+    }
+    int status = ds_json_write(o, stdout, "standard output", e);
+    json_decref(o);
+    return status;
+}
+
+static void print_variables(const evaluation *v, int gradient)
+{
+    printf("\nvariable                        x%s%s\n", gradient ? "                 gradient" : "",
+           v->fd != NULL ? "        finite difference   spread" : "");
+    for (uint64_t i = 0; i < v->env->info.n; i++) {
+        printf("%8" PRIu64 " %24.17g", i, v->x[i]);
+        if (gradient) {
+            printf(" %24.17g", v->grad[i]);
+        }
+        if (v->fd != NULL) {
+            printf(" %24.17g %8.1e%s", v->fd[i].value, v->fd[i].spread,
+                   v->fd[i].agreed ? "" : "  (no two steps agree: a switch or noise)");
+        }
+        printf("\n");
+    }
+}
+
+static void print_text(const evaluation *v, const request *q)
+{
+    const ds_answer *a = &v->answer;
+    printf("env       %s, %" PRIu64 " variables, %" PRIu64 " steps\n", v->id, v->env->info.n, v->env->info.steps);
+    printf("outcome   %s%s%s\n", ds_outcome_name(a->outcome), a->message[0] != '\0' ? ": " : "", a->message);
+    if (a->bad_step >= 0) {
+        printf("bad step  %" PRId64 "\n", a->bad_step);
+    }
+    printf("loss      %.17g\n", a->loss);
+    printf("time      %.4g s\n", a->wall);
+    if (q->gradient || v->fd != NULL) {
+        print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
+    }
+    if (q->metrics && v->scene != NULL && v->scene->metrics > 0) {
+        printf("\nmetric                     step 0                last step\n");
+        for (uint64_t k = 0; k < v->scene->metrics; k++) {
+            const ds_scenedata_metric *m = &v->scene->metric[k];
+            printf("%-16s %16.9g %24.9g %s\n", m->name, m->values[0], m->values[v->scene->frames - 1], m->unit);
+        }
+    }
+}
+
+/* ---- command ---- */
+
+/* Flags that are keys of [run], too. */
+static const char *run_key(int code)
+{
+    return code == 'e' ? "env" : code == 'S' ? "seed" : code == 'T' ? "threads" : code == 'i' ? "isolation" : NULL;
+}
+
+/* 0, -1 = help was printed, or an exit status. */
+static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
+{
+    static const struct option options[] = {
+        {"env", required_argument, NULL, 'e'},       {"set", required_argument, NULL, 's'},
+        {"config", required_argument, NULL, 'c'},    {"x", required_argument, NULL, 'x'},
+        {"gradient", no_argument, NULL, 'g'},        {"fd", no_argument, NULL, 'f'},
+        {"metrics", no_argument, NULL, 'm'},         {"trajectory", required_argument, NULL, 't'},
+        {"seed", required_argument, NULL, 'S'},      {"threads", required_argument, NULL, 'T'},
+        {"isolation", required_argument, NULL, 'i'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},            {0}};
+    int status = ds_arguments_check(argc, argv, "eval", options, e);
+
+    for (int c; status == 0 && (c = ds_arguments_next(argc, argv, "eval", options, e)) != -1;) {
+        q->x_spec = c == 'x' ? optarg : q->x_spec;
+        q->trajectory = c == 't' ? optarg : q->trajectory;
+        q->gradient |= c == 'g';
+        q->fd |= c == 'f';
+        q->metrics |= c == 'm';
+        q->json |= c == 'j';
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return -1;
+        }
+        if (c == 's') {
+            status = ds_settings_set(settings, optarg, e);
+        } else if (c == 'c') {
+            status = ds_settings_read(settings, optarg, e);
+        } else if (run_key(c) != NULL) {
+            char origin[32];
+            snprintf(origin, sizeof origin, "--%s", run_key(c));
+            status = ds_settings_add(settings, DS_SECTION_RUN, run_key(c), optarg, origin, NULL, DS_EXIT_USAGE,
+                                     DS_LAYER_FLAG, e);
+        }
+    }
+    return status;
+}
+
+static int open_env(evaluation *v, const ds_settings *settings, const ds_run_options *o, ds_error *e)
+{
+    ds_pool_config config = {.settings = settings,
+                             .seed = o->seed,
+                             .threads = o->threads,
+                             .jobs = 1,
+                             .isolation = o->isolation,
+                             .timeout = o->timeout,
+                             .memory = o->memory,
+                             .exact = 1,
+                             .noise_key = o->noise_key};
+    if (o->env[0] == '\0') {
+        return ds_fail(e, DS_EXIT_USAGE, "eval: name an environment with --env (`dshost list` shows them)");
+    }
+    int status = ds_loader_open(o->env, DS_KIND_ENV, &config.module, e);
+    if (status == 0) {
+        v->id = config.module->id;
+        status = ds_pool_open(&config, &v->pool, e);
+    }
+    if (status == 0) {
+        v->env = ds_pool_env_of(v->pool);
+        v->x = calloc(v->env->info.n, 2 * sizeof *v->x);
+        status = v->x != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        v->grad = v->x != NULL ? v->x + v->env->info.n : NULL;
+    }
+    return status;
+}
+
+static int run(const ds_settings *settings, const ds_run_options *options, const request *q, ds_error *e)
+{
+    evaluation v = {0};
+    int status = open_env(&v, settings, options, e);
+
+    if (status == 0) {
+        status = make_point(&v, q->x_spec, options, e);
+    }
+    if (status == 0) {
+        status = evaluate(&v, q, e);
+    }
+    if (status == 0 && q->json) {
+        status = print_json(&v, q, e);
+    } else if (status == 0) {
+        print_text(&v, q);
+    }
+    if (status == 0) {
+        status = ds_stdout_done(e);
+    }
+    if (status == 0 && v.answer.outcome > DS_EVAL_BAD_GRAD) {
+        status = ds_fail(e, DS_EXIT_ENV, "%s: evaluation failed: %s%s%s", v.id, ds_outcome_name(v.answer.outcome),
+                         v.answer.message[0] != '\0' ? ": " : "", v.answer.message);
+    }
+    free(v.x);
+    free(v.fd);
+    ds_scenedata_free(v.scene);
+    ds_pool_close(v.pool);
+    return status;
+}
+
+int ds_cmd_eval(int argc, char **argv)
+{
+    ds_settings settings = {0};
+    ds_run_options options = {0};
+    request q = {0};
+    ds_error e = {0};
+    int status = parse(argc, argv, &settings, &q, &e);
+
+    if (status == 0) {
+        status = ds_run_options_make(&settings, &options, &e);
+    }
+    if (status == 0) {
+        status = run(&settings, &options, &q, &e);
+    }
+    ds_run_options_clear(&options);
+    ds_settings_clear(&settings);
+    if (status == -1) {
+        return DS_EXIT_OK;
+    }
+    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_help.c - `dshost help ID`: what a plugin is and which parameters it has, from its own schema. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "describe.h"
+#include "json_text.h"
+#include "loader.h"
+#include "run_options.h"
+
+static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
+
+static json_t *param_json(const ds_param *p)
+{
+    json_t *choices = json_null();
+    if (p->choices != NULL) {
+        choices = json_array();
+        for (int i = 0; p->choices[i] != NULL; i++) {
+            json_array_append_new(choices, json_string(p->choices[i]));
+        }
+    }
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:b, s:b}", "name", p->name, "type",
+                     type_words[p->type], "default", p->default_text, "min", ds_json_real(p->min), "max",
+                     ds_json_real(p->max), "unit", p->unit, "doc", p->doc, "choices", choices, "required",
+                     (p->flags & DS_PARAM_REQUIRED) != 0, "advanced", (p->flags & DS_PARAM_ADVANCED) != 0);
+}
+
+static json_t *params_json(const ds_param *const *params)
+{
+    json_t *list = json_array();
+    for (int i = 0; params != NULL && params[i] != NULL; i++) {
+        json_array_append_new(list, param_json(params[i]));
+    }
+    return list;
+}
+
+static json_t *plugin_json(const ds_module *m)
+{
+    const ds_desc *d = m->plugin->desc;
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "id", d->id, "kind",
+                     d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
+                     d->license, "summary", d->summary, "description", d->description, "citation", d->citation,
+                     "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "params", params_json(d->params));
+}
+
+static void plugin_text(const ds_module *m)
+{
+    const ds_desc *d = m->plugin->desc;
+    printf("%s - %s\n\n", d->id, d->summary);
+    ds_describe_paragraphs(stdout, d->description);
+    if (d->citation[0] != '\0') {
+        printf("Source:\n");
+        ds_describe_paragraphs(stdout, d->citation);
+    }
+    printf("%s %s, license %s, %s\n", d->kind == DS_KIND_ENV ? "Environment" : "Optimizer", d->version, d->license,
+           m->path);
+    printf("Set parameters with --set %s.NAME=VALUE or in section [%s] of an .ini file:\n\n",
+           d->kind == DS_KIND_ENV ? "env" : "opt", d->kind == DS_KIND_ENV ? "env" : "opt");
+    if (d->params == NULL || d->params[0] == NULL) {
+        printf("  (none)\n");
+    }
+    for (int i = 0; d->params != NULL && d->params[i] != NULL; i++) {
+        ds_describe_param(stdout, d->params[i], "  ");
+    }
+}
+
+static const char usage[] =
+    "usage: dshost help ID [--json]      a plugin and its parameters\n"
+    "       dshost help run [--json]     section [run] of an .ini file\n"
+    "       dshost help COMMAND          the flags of a command\n";
+
+/* Section [run] of an .ini file. */
+static int help_run(int json, ds_error *e)
+{
+    int status = 0;
+    if (json) {
+        json_t *o = json_pack("{s:s, s:o}", "id", "run", "params", params_json(ds_run_schema));
+        status = ds_json_write(o, stdout, "standard output", e);
+        json_decref(o);
+        return status;
+    }
+    printf("Section [run] of an .ini file; the same names are flags of `dshost run` (--timeout-s for timeout_s).\n\n");
+    for (int i = 0; ds_run_schema[i] != NULL; i++) {
+        ds_describe_param(stdout, ds_run_schema[i], "  ");
+    }
+    return 0;
+}
+
+static int help_plugin(const char *name, int json, ds_error *e)
+{
+    const ds_module *m = NULL;
+    int status = ds_loader_open(name, 0, &m, e);
+    if (status == 0 && json) {
+        json_t *o = plugin_json(m);
+        status = ds_json_write(o, stdout, "standard output", e);
+        json_decref(o);
+    } else if (status == 0) {
+        plugin_text(m);
+    }
+    return status;
+}
+
+int ds_cmd_help(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    ds_error e = {0};
+    int json = 0, c, status;
+
+    while ((c = ds_arguments_next(argc, argv, "help", options, &e)) != -1) {
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return DS_EXIT_OK;
+        }
+        if (c != 'j') {
+            return ds_command_failed(&e);
+        }
+        json = 1;
+    }
+    if (optind + 1 != argc) {
+        ds_fail(&e, DS_EXIT_USAGE,
+                "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
+        return ds_command_failed(&e);
+    }
+    const char *name = argv[optind];
+    if (strcmp(name, "run") == 0) {
+        status = help_run(json, &e);
+    } else {
+        int command = ds_command_usage(name);
+        if (command != -1) {
+            return command;
+        }
+        status = help_plugin(name, json, &e);
+    }
+    if (status == 0) {
+        status = ds_stdout_done(&e);
+    }
+    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_list.c - `dshost list`: the plugins on the search path, and why others were refused. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "json_text.h"
+#include "loader.h"
+
+static const char *kind_word(uint32_t kind)
+{
+    return kind == DS_KIND_ENV ? "environment" : kind == DS_KIND_OPTIMIZER ? "optimizer" : "unknown";
+}
+
+static int print_json(const ds_found *list, size_t count, ds_error *e)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const ds_found *f = &list[i];
+        const ds_desc *d = f->module != NULL ? f->module->plugin->desc : NULL;
+        json_array_append_new(all, json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:s*}", "id", ds_json_text(f->id),
+                                             "kind", kind_word(f->kind), "path", ds_json_text(f->path), "shadowed",
+                                             f->shadowed, "version", d != NULL ? d->version : NULL, "summary",
+                                             d != NULL ? d->summary : NULL, "refused",
+                                             d == NULL ? f->refusal : NULL));
+    }
+    int status = ds_json_write(all, stdout, "standard output", e);
+    json_decref(all);
+    return status;
+}
+
+static void print_kind(const ds_found *list, size_t count, uint32_t kind, const char *title)
+{
+    printf("%s\n", title);
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].module != NULL && list[i].kind == kind && !list[i].shadowed) {
+            printf("  %-14s %s\n", list[i].id, list[i].module->plugin->desc->summary);
+        }
+    }
+}
+
+static void print_text(const ds_found *list, size_t count)
+{
+    print_kind(list, count, DS_KIND_ENV, "environments");
+    print_kind(list, count, DS_KIND_OPTIMIZER, "optimizers");
+    int first = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].module == NULL || list[i].shadowed) {
+            printf("%s", first ? "not used\n" : "");
+            first = 0;
+            if (list[i].module == NULL) {
+                printf("  %s\n", list[i].refusal);
+            } else {
+                printf("  %s: shadowed by another %s.so earlier on the path\n", list[i].path, list[i].id);
+            }
+        }
+    }
+}
+
+int ds_cmd_list(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    ds_found *list = NULL;
+    size_t count = 0;
+    ds_error e = {0};
+    int json = 0, c;
+
+    while ((c = ds_arguments_next(argc, argv, "list", options, &e)) != -1) {
+        if (c == 'h') {
+            printf("usage: dshost list [--json]\n");
+            return DS_EXIT_OK;
+        }
+        if (c != 'j') {
+            return ds_command_failed(&e);
+        }
+        json = 1;
+    }
+    if (ds_arguments_end(argc, argv, "list", &e) != 0) {
+        return ds_command_failed(&e);
+    }
+    int status = ds_loader_list(&list, &count, &e);
+    if (status == 0 && json) {
+        status = print_json(list, count, &e);
+    } else if (status == 0) {
+        print_text(list, count);
+    }
+    ds_found_free(list, count);
+    if (status == 0) {
+        status = ds_stdout_done(&e);
+    }
+    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}

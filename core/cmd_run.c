@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_run.c - `dshost run`, the command that is meant when none is named. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "folder.h"
+#include "json_text.h"
+#include "run.h"
+#include "run_flags.h"
+#include "run_series.h"
+#include "signals.h"
+
+/* "torus" of "plugins/envs/torus.so"; to be freed. */
+static char *id_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    char *id = strdup(slash != NULL ? slash + 1 : name);
+    size_t len = id != NULL ? strlen(id) : 0;
+    if (len > 3 && strcmp(id + len - 3, ".so") == 0) {
+        id[len - 3] = '\0';
+    }
+    return id;
+}
+
+/* The folder that the user named, or a new one; to be freed. */
+static char *choose_folder(const ds_run_options *o)
+{
+    if (o->out[0] != '\0') {
+        return strdup(o->out);
+    }
+    char *env = id_of(o->env);
+    char *opt = id_of(o->opt);
+    char *folder = env != NULL && opt != NULL ? ds_folder_default(env, opt, o->seed) : NULL;
+    free(env);
+    free(opt);
+    return folder;
+}
+
+static int run(const ds_run_flags *flags, ds_error *e)
+{
+    ds_run_options options;
+    json_t *summary = NULL;
+    int rc = ds_run_options_make(&flags->settings, &options, e);
+    if (rc != 0) {
+        return rc;
+    }
+    if (options.env[0] == '\0' || options.opt[0] == '\0') {
+        ds_run_options_clear(&options);
+        return ds_fail(e, DS_EXIT_USAGE, "run: name an environment with --env and an optimizer with --opt (`dshost list` "
+                                         "shows them)");
+    }
+    char *folder = choose_folder(&options);
+    if (folder == NULL) {
+        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    } else if (options.runs > 1) {
+        rc = ds_series_start(&flags->settings, &options, folder, &summary, e);
+    } else {
+        rc = ds_run_start(&flags->settings, folder, &summary, e);
+    }
+    rc = ds_run_print(flags->json, folder, summary, rc, e);
+    json_decref(summary);
+    free(folder);
+    ds_run_options_clear(&options);
+    return rc;
+}
+
+int ds_cmd_run(int argc, char **argv)
+{
+    ds_run_flags flags;
+    ds_error e = {0, ""};
+    int rc = ds_run_flags_read(argc, argv, 0, &flags, NULL, &e);
+    if (rc == 0 && flags.help) {
+        printf("usage: dshost [run] --env E --opt O [OPTIONS]\n\n"
+               "Searches for the x that minimises the loss of environment E with optimizer O, and leaves a result folder.\n\n");
+        ds_run_flags_help(0, stdout);
+        rc = ds_stdout_done(&e);
+    } else if (rc == 0) {
+        ds_signals_install();
+        rc = run(&flags, &e);
+    }
+    ds_settings_clear(&flags.settings);
+    return ds_run_exit(rc, &e);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_template.c - `dshost template ENV OPT`: a commented .ini file with every parameter at its default. */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "describe.h"
+#include "json_text.h"
+#include "loader.h"
+#include "run_options.h"
+
+static void write_params(const ds_param *const *params, int all)
+{
+    for (int i = 0; params != NULL && params[i] != NULL; i++) {
+        const ds_param *p = params[i];
+        char type[DS_DESCRIBE_SIZE];
+        if ((p->flags & DS_PARAM_ADVANCED) != 0 && !all) {
+            continue;
+        }
+        ds_describe_type(p, type, sizeof type);
+        ds_describe_wrapped(stdout, "# ", p->doc);
+        ds_describe_wrapped(stdout, "# ", type);
+        /* Parameters stay commented out: a later version may have a better default. */
+        printf("%s%s =%s%s\n\n", (p->flags & DS_PARAM_REQUIRED) != 0 ? "" : "; ", p->name,
+               p->default_text[0] != '\0' ? " " : "", p->default_text);
+    }
+}
+
+/* What the user named, in a form that works from any folder. */
+static const char *lasting_name(const char *given, const ds_module *m)
+{
+    return strchr(given, '/') != NULL ? m->path : m->id;
+}
+
+static void write_run(const char *env, const char *opt)
+{
+    printf("[run]\nenv = %s\nopt = %s\n\n", env, opt);
+    for (int i = 0; ds_run_schema[i] != NULL; i++) {
+        const ds_param *p = ds_run_schema[i];
+        if (strcmp(p->name, "env") != 0 && strcmp(p->name, "opt") != 0 && strcmp(p->name, "x") != 0) {
+            const ds_param *one[] = {p, NULL};
+            write_params(one, 1);
+        }
+    }
+}
+
+static void write_plugin(const ds_module *m, const char *section, int all)
+{
+    printf("[%s]\n", section);
+    ds_describe_wrapped(stdout, "# ", m->plugin->desc->summary);
+    printf("\n");
+    write_params(m->plugin->desc->params, all);
+}
+
+int ds_cmd_template(int argc, char **argv)
+{
+    static const struct option options[] = {{"all", no_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
+    const ds_module *env = NULL, *opt = NULL;
+    ds_error e = {0};
+    int all = 0, c;
+
+    while ((c = ds_arguments_next(argc, argv, "template", options, &e)) != -1) {
+        if (c == 'h') {
+            printf("usage: dshost template ENV OPT [--all] > my.ini\n"
+                   "Prints an .ini file with every parameter (--all: the advanced ones, too) at its default.\n"
+                   "Run it with: dshost run --config my.ini\n");
+            return DS_EXIT_OK;
+        }
+        if (c != 'a') {
+            return ds_command_failed(&e);
+        }
+        all = 1;
+    }
+    if (optind + 2 != argc) {
+        ds_fail(&e, DS_EXIT_USAGE,
+                "template: name one environment and one optimizer, as in `dshost template torus boleap`");
+        return ds_command_failed(&e);
+    }
+    int status = ds_loader_open(argv[optind], DS_KIND_ENV, &env, &e);
+    if (status == 0) {
+        status = ds_loader_open(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
+    }
+    if (status == 0) {
+        printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION, env->id,
+               opt->id);
+        write_run(lasting_name(argv[optind], env), lasting_name(argv[optind + 1], opt));
+        write_plugin(env, "env", all);
+        write_plugin(opt, "opt", all);
+        status = ds_stdout_done(&e);
+    }
+    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}

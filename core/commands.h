@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commands.h - the commands of dshost: each parses its own arguments (argv[0] is its name) and returns an exit status. */
+#ifndef DS_CORE_COMMANDS_H
+#define DS_CORE_COMMANDS_H
+
+#include "error.h"
+
+int ds_cmd_check(int argc, char **argv);
+int ds_cmd_doctor(int argc, char **argv);
+int ds_cmd_eval(int argc, char **argv);
+int ds_cmd_export(int argc, char **argv);
+int ds_cmd_help(int argc, char **argv);
+int ds_cmd_list(int argc, char **argv);
+int ds_cmd_resume(int argc, char **argv);
+int ds_cmd_run(int argc, char **argv);
+int ds_cmd_template(int argc, char **argv);
+int ds_cmd_worker(int argc, char **argv); /* hidden: a process that evaluates for its parent */
+
+/* Prints what `dshost NAME --help` does; -1 where there is no such command. */
+int ds_command_usage(const char *name);
+
+/* Prints "dshost: TEXT" (after "error: ") on stderr and returns the status. */
+int ds_command_failed(const ds_error *e);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* describe.c - writes parameters and paragraphs in words. */
+#include "config.h"
+
+#include "describe.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = 100 };
+
+void ds_describe_wrapped(FILE *f, const char *prefix, const char *text)
+{
+    size_t column = 0;
+    while (*text != '\0' && *text != '\n') {
+        size_t n = strcspn(text, " \n");
+        if (column == 0) {
+            column = strlen(prefix) + n;
+            fprintf(f, "%s%.*s", prefix, (int)n, text);
+        } else if (column + 1 + n > WIDTH) {
+            column = strlen(prefix) + n;
+            fprintf(f, "\n%s%.*s", prefix, (int)n, text);
+        } else {
+            column += 1 + n;
+            fprintf(f, " %.*s", (int)n, text);
+        }
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', f);
+}
+
+void ds_describe_paragraphs(FILE *f, const char *text)
+{
+    while (*text != '\0') {
+        ds_describe_wrapped(f, "", text);
+        fputc('\n', f);
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+}
+
+void ds_describe_type(const ds_param *p, char *out, size_t size)
+{
+    static const char *const words[] = {"?", "bool", "int", "real", "", "text", "file", "list", "file of numbers"};
+    size_t used = 0;
+
+    for (size_t i = 0; p->type == DS_PARAM_ENUM && p->choices[i] != NULL && used < size; i++) {
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? " | " : "(", p->choices[i]);
+    }
+    if (p->type != DS_PARAM_ENUM) {
+        used = (size_t)snprintf(out, size, "(%s", words[p->type]);
+    }
+    if (p->type == DS_PARAM_INT || p->type == DS_PARAM_REAL || p->type == DS_PARAM_LIST) {
+        char range[80] = "";
+        if (isfinite(p->min) && isfinite(p->max)) {
+            snprintf(range, sizeof range, ", %.15g to %.15g", p->min, p->max);
+        } else if (isfinite(p->min)) {
+            snprintf(range, sizeof range, ", at least %.15g", p->min);
+        } else if (isfinite(p->max)) {
+            snprintf(range, sizeof range, ", at most %.15g", p->max);
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s", range);
+    }
+    if (used < size) {
+        snprintf(out + used, size - used, "%s%s%s)", p->unit[0] != '\0' ? ", " : "", p->unit,
+                 (p->flags & DS_PARAM_REQUIRED) != 0 ? ", required" : "");
+    }
+}
+
+void ds_describe_param(FILE *f, const ds_param *p, const char *indent)
+{
+    char type[DS_DESCRIBE_SIZE], prefix[32];
+    ds_describe_type(p, type, sizeof type);
+    snprintf(prefix, sizeof prefix, "%s    ", indent);
+    fprintf(f, "%s%s%s%s", indent, p->name, p->default_text[0] != '\0' ? " = " : "", p->default_text);
+    if (strlen(indent) + strlen(p->name) + strlen(p->default_text) + 6 + strlen(type) <= WIDTH) {
+        fprintf(f, "   %s\n", type);
+    } else {
+        fputc('\n', f);
+        ds_describe_wrapped(f, prefix, type);
+    }
+    ds_describe_wrapped(f, prefix, p->doc);
+}

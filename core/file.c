@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file.c - reading whole files, and writing files so that a reader sees the old or the new content, never a part. */
+#include "config.h"
+
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    BUFFER = 1 << 16,
+    STREAM_LIMIT = 1 << 28 /* devices such as /dev/zero never end */
+};
+
+struct ds_file {
+    char *path;      /* as the caller wrote it, for messages */
+    char *target;    /* what is replaced: path with symbolic links resolved */
+    char *temporary; /* NULL where the target is written directly */
+    int fd;
+    int failed; /* exit status of the first failure, 0 = none */
+    int error;  /* errno of that failure */
+    size_t used;
+    unsigned char buffer[BUFFER];
+};
+
+static int write_failed(const char *name, int error, ds_error *e)
+{
+    const char *hint = "";
+    if (error == ENOSPC || error == EDQUOT) {
+        hint = "; free some space or choose another folder";
+    } else if (error == EFBIG) {
+        hint = "; the file size limit (ulimit -f) is too small";
+    }
+    return ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s%s", name, strerror(error), hint);
+}
+
+/* Returns 0 or an errno. */
+static int write_fully(int fd, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    while (len > 0) {
+        ssize_t n = write(fd, p, len < (size_t)1 << 30 ? len : (size_t)1 << 30);
+        if (n < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return errno;
+        }
+        if (n == 0) {
+            return ENOSPC;
+        }
+        p += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_error *e)
+{
+    int error = write_fully(fd, data, len);
+    return error == 0 ? 0 : write_failed(name, error, e);
+}
+
+static void file_free(ds_file *f)
+{
+    free(f->path);
+    free(f->target);
+    free(f->temporary);
+    free(f);
+}
+
+/* Creates a new file next to f->target that no other process or thread uses; returns 0 or an errno. */
+static int open_temporary(ds_file *f, mode_t mode)
+{
+    const char *slash = strrchr(f->target, '/');
+    int folder = slash == NULL ? 0 : (int)(slash - f->target) + 1;
+    size_t room = (size_t)folder + 64;
+    f->temporary = malloc(room);
+    if (f->temporary == NULL) {
+        return ENOMEM;
+    }
+    for (int attempt = 0; attempt < 10000; attempt++) {
+        snprintf(f->temporary, room, "%.*s.tmp-%ld-%d", folder, f->target, (long)getpid(), attempt);
+        f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (f->fd >= 0) {
+            return 0;
+        }
+        if (errno != EEXIST) {
+            return errno;
+        }
+    }
+    return EEXIST;
+}
+
+int ds_file_open(ds_file **out, const char *path, ds_error *e)
+{
+    *out = NULL;
+    ds_file *f = calloc(1, sizeof *f);
+    char *copy = strdup(path);
+    if (f == NULL || copy == NULL) {
+        free(f);
+        free(copy);
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", path);
+    }
+    f->path = copy;
+    f->fd = -1;
+    int error = 0;
+    struct stat st;
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) {
+            error = EISDIR;
+        } else if (!S_ISREG(st.st_mode)) {
+            f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+            error = f->fd < 0 ? errno : 0;
+        } else {
+            f->target = realpath(path, NULL);
+            error = f->target == NULL ? errno : open_temporary(f, 0600);
+            if (error == 0 && fchmod(f->fd, st.st_mode & 0777) != 0) {
+                error = errno;
+            }
+        }
+    } else if (errno == ENOENT) {
+        f->target = strdup(path);
+        error = f->target == NULL ? ENOMEM : open_temporary(f, 0666);
+    } else {
+        error = errno;
+    }
+    if (error != 0) {
+        ds_file_abort(f);
+        return write_failed(path, error, e);
+    }
+    *out = f;
+    return 0;
+}
+
+static int fail_with(ds_file *f, int error, ds_error *e)
+{
+    f->failed = DS_EXIT_IO;
+    f->error = error;
+    return write_failed(f->path, error, e);
+}
+
+static int flush(ds_file *f, ds_error *e)
+{
+    int error = write_fully(f->fd, f->buffer, f->used);
+    f->used = 0;
+    return error == 0 ? 0 : fail_with(f, error, e);
+}
+
+int ds_file_write(ds_file *f, const void *data, size_t len, ds_error *e)
+{
+    if (f->failed != 0) {
+        return write_failed(f->path, f->error, e);
+    }
+    if (len > BUFFER - f->used) {
+        int status = flush(f, e);
+        if (status != 0) {
+            return status;
+        }
+        if (len >= BUFFER) {
+            int error = write_fully(f->fd, data, len);
+            return error == 0 ? 0 : fail_with(f, error, e);
+        }
+    }
+    if (len > 0) {
+        memcpy(f->buffer + f->used, data, len);
+        f->used += len;
+    }
+    return 0;
+}
+
+/* Makes the rename itself durable. Not every file system offers it; the content is safe either way. */
+static void sync_folder(const char *target)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(target, '/');
+    if (slash == NULL) {
+        strcpy(folder, ".");
+    } else {
+        int n = snprintf(folder, sizeof folder, "%.*s", (int)(slash - target) + 1, target);
+        if (n < 0 || (size_t)n >= sizeof folder) {
+            return;
+        }
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)!fsync(fd);
+        close(fd);
+    }
+}
+
+int ds_file_commit(ds_file *f, ds_error *e)
+{
+    int status = f->failed != 0 ? write_failed(f->path, f->error, e) : flush(f, e);
+    if (status == 0 && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
+        status = fail_with(f, errno, e);
+    }
+    int fd = f->fd;
+    f->fd = -1;
+    if (close(fd) != 0 && errno != EINTR && status == 0) {
+        status = fail_with(f, errno, e);
+    }
+    if (status == 0 && f->temporary != NULL) {
+        if (rename(f->temporary, f->target) != 0) {
+            status = fail_with(f, errno, e);
+        } else {
+            free(f->temporary);
+            f->temporary = NULL;
+            sync_folder(f->target);
+        }
+    }
+    ds_file_abort(f);
+    return status;
+}
+
+void ds_file_abort(ds_file *f)
+{
+    if (f == NULL) {
+        return;
+    }
+    if (f->fd >= 0) {
+        close(f->fd);
+        f->fd = -1;
+        if (f->temporary != NULL) {
+            unlink(f->temporary);
+        }
+    } else if (f->temporary != NULL && f->failed != 0) {
+        unlink(f->temporary);
+    }
+    file_free(f);
+}
+
+int ds_file_write_atomic(const char *path, const void *data, size_t len, ds_error *e)
+{
+    ds_file *f;
+    int status = ds_file_open(&f, path, e);
+    if (status != 0) {
+        return status;
+    }
+    /* A failure here is kept in f and told by commit(). */
+    (void)ds_file_write(f, data, len, NULL);
+    return ds_file_commit(f, e);
+}
+
+/* Reads until the end, growing the buffer; *error = 0, an errno, or EFBIG for more than `limit` bytes. */
+static unsigned char *read_fully(int fd, size_t first, size_t limit, size_t *len, int *error)
+{
+    size_t room = first < 4096 ? 4096 : first;
+    unsigned char *data = malloc(room + 1);
+    size_t used = 0;
+    *error = data == NULL ? ENOMEM : 0;
+    while (*error == 0) {
+        if (used == room) {
+            if (used > limit) {
+                *error = EFBIG;
+                break;
+            }
+            room = room > limit / 2 ? limit + 1 : room * 2;
+            unsigned char *more = realloc(data, room + 1);
+            if (more == NULL) {
+                *error = ENOMEM;
+                break;
+            }
+            data = more;
+        }
+        ssize_t n = read(fd, data + used, room - used);
+        if (n < 0) {
+            *error = errno == EINTR ? 0 : errno;
+        } else if (n == 0) {
+            break;
+        } else {
+            used += (size_t)n;
+        }
+    }
+    if (*error == 0 && used > limit) {
+        *error = EFBIG;
+    }
+    if (*error != 0) {
+        free(data);
+        return NULL;
+    }
+    data[used] = '\0';
+    *len = used;
+    return data;
+}
+
+int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e)
+{
+    *data = NULL;
+    *len = 0;
+    if (limit > SIZE_MAX - 2) {
+        limit = SIZE_MAX - 2;
+    }
+    int from_stdin = strcmp(path, "-") == 0;
+    const char *name = from_stdin ? "standard input" : path;
+    int fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        return ds_fail(e, status, "%s: cannot open: %s", name, strerror(errno));
+    }
+    struct stat st;
+    size_t first = 0;
+    int error = 0;
+    if (fstat(fd, &st) != 0) {
+        error = errno;
+    } else if (S_ISDIR(st.st_mode)) {
+        error = EISDIR;
+    } else if (S_ISREG(st.st_mode) && st.st_size > 0) {
+        if ((uint64_t)st.st_size > limit) {
+            error = EFBIG;
+        }
+        first = (size_t)st.st_size + 1;
+    } else if (!S_ISREG(st.st_mode) && limit > STREAM_LIMIT) {
+        limit = STREAM_LIMIT;
+    }
+    unsigned char *bytes = error == 0 ? read_fully(fd, first, limit, len, &error) : NULL;
+    if (!from_stdin) {
+        close(fd);
+    }
+    if (error == ENOMEM) {
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while reading", name);
+    }
+    if (error == EFBIG) {
+        return ds_fail(e, status, "%s: too large: at most %zu bytes are read", name, limit);
+    }
+    if (error != 0) {
+        return ds_fail(e, status, "%s: cannot read: %s", name, strerror(error));
+    }
+    *data = bytes;
+    return 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* folder.c - result folders: names, run.ini, the new store, reproducer files. */
+#include "config.h"
+
+#include "folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file.h"
+
+enum { LINE_MAX_BYTES = 190 /* of an .ini file: settings.h */ };
+
+int ds_folder_make(const char *path, ds_error *e)
+{
+    char *copy = strdup(path);
+    if (copy == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    int rc = 0;
+    for (char *p = copy + 1; rc == 0; p++) {
+        char c = *p;
+        if (c != '/' && c != '\0') {
+            continue;
+        }
+        *p = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: cannot make this folder: %s", copy, strerror(errno));
+        }
+        *p = c;
+        if (c == '\0') {
+            break;
+        }
+    }
+    struct stat st;
+    if (rc == 0 && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: exists and is not a folder", path);
+    }
+    free(copy);
+    return rc;
+}
+
+char *ds_folder_path(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path != NULL) {
+        snprintf(path, size, "%s/%s", folder, name);
+    }
+    return path;
+}
+
+int ds_folder_has_run(const char *folder)
+{
+    struct stat st;
+    char *path = ds_folder_path(folder, "run.sqlite");
+    int has = path != NULL && stat(path, &st) == 0;
+    free(path);
+    return has;
+}
+
+char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
+{
+    size_t size = strlen(env) + strlen(opt) + 80;
+    char *name = malloc(size);
+    struct stat st;
+    for (unsigned k = 1; name != NULL && k < 1000000; k++) {
+        int used = snprintf(name, size, "results/%s-%s-s%llu", env, opt, (unsigned long long)seed);
+        if (k > 1) {
+            snprintf(name + used, size - (size_t)used, "-%u", k);
+        }
+        if (stat(name, &st) != 0) {
+            return name;
+        }
+    }
+    free(name);
+    return NULL;
+}
+
+/* How run.ini names a plugin: the id where the user gave no path, else the absolute path while it fits into a line. */
+static const char *plugin_name(const char *given, const ds_module *module)
+{
+    return strchr(given, '/') != NULL && strlen(module->path) < LINE_MAX_BYTES - 8 ? module->path : module->id;
+}
+
+/* The text of a setting of [run] that reproduces it, or NULL for what belongs to one call only. */
+static const char *run_text(const ds_recipe *r, const char *key, const char *text)
+{
+    static const char *const left_out[] = {"out", "x", "noise_key", "runs"};
+    size_t count = sizeof(left_out) / sizeof(left_out[0]) - (r->all_runs ? 1 : 0);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(key, left_out[i]) == 0) {
+            return NULL;
+        }
+    }
+    if (strcmp(key, "env") == 0) {
+        return plugin_name(r->options->env, r->env);
+    }
+    if (strcmp(key, "opt") == 0) {
+        return plugin_name(r->options->opt, r->opt);
+    }
+    return text;
+}
+
+/* Closes a text made by open_memstream and writes it to a file of the folder. */
+static int finish_text(FILE *f, char **text, size_t *size, const char *folder, const char *name, ds_error *e)
+{
+    int bad = ferror(f);
+    bad |= fclose(f) != 0;
+    char *path = ds_folder_path(folder, name);
+    int rc = bad || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                                 : ds_file_write_atomic(path, *text, *size, e);
+    free(path);
+    free(*text);
+    return rc;
+}
+
+int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (f == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    fprintf(f, "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out OTHER\n\n",
+            r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version, PACKAGE_VERSION);
+    fprintf(f, "[run]\n");
+    const ds_params *p = r->options->params;
+    for (size_t i = 0; i < ds_params_count(p); i++) {
+        const char *key = ds_params_info(p, i)->name;
+        const char *value = run_text(r, key, ds_params_value_text(p, i));
+        if (value != NULL) {
+            fprintf(f, "%s = %s\n", key, value);
+        }
+    }
+    fprintf(f, "\n[env]\n");
+    ds_params_write_ini(r->env_params, f);
+    fprintf(f, "\n[opt]\n");
+    ds_params_write_ini(r->opt_params, f);
+    return finish_text(f, &text, &size, folder, "run.ini", e);
+}
+
+static int put_settings(ds_store *s, const ds_recipe *r, ds_error *e)
+{
+    const ds_params *part[DS_SECTIONS] = {r->options->params, r->env_params, r->opt_params};
+    int rc = 0;
+    for (int section = 0; section < DS_SECTIONS; section++) {
+        for (size_t i = 0; i < ds_params_count(part[section]) && rc == 0; i++) {
+            const char *key = ds_params_info(part[section], i)->name;
+            const char *value = ds_params_value_text(part[section], i);
+            value = section == DS_SECTION_RUN ? run_text(r, key, value) : value;
+            /* Defaults are left out where they are empty: "" is not a value for every type. */
+            if (value != NULL && (value[0] != '\0' || ds_params_given(part[section], i))) {
+                rc = ds_store_put_setting(s, section, key, value, e);
+            }
+        }
+    }
+    return rc;
+}
+
+static int put_facts(ds_store *s, const ds_recipe *r, ds_error *e)
+{
+    char plan[32], created[32], machine[300];
+    time_t now = time(NULL);
+    struct tm tm;
+    struct utsname u;
+    snprintf(plan, sizeof(plan), "%lld", (long long)r->options->budget);
+    gmtime_r(&now, &tm);
+    strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    memset(&u, 0, sizeof(u));
+    uname(&u);
+    snprintf(machine, sizeof(machine), "%s %s %s", u.sysname, u.release, u.machine);
+    const char *const facts[][2] = {
+        {"plan", plan},
+        {"budget", plan},
+        {"created", created},
+        {"machine", machine},
+        {"dshost_version", PACKAGE_VERSION},
+        {"env", r->env->id},
+        {"env_path", r->env->path},
+        {"env_version", r->env->plugin->desc->version},
+        {"opt", r->opt->id},
+        {"opt_path", r->opt->path},
+        {"opt_version", r->opt->plugin->desc->version},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && rc == 0; i++) {
+        rc = ds_store_set(s, facts[i][0], facts[i][1], e);
+    }
+    return rc;
+}
+
+int ds_folder_create_store(const char *folder, const ds_recipe *r, uint64_t n, ds_store **out, ds_error *e)
+{
+    char *path = ds_folder_path(folder, "run.sqlite");
+    char *draft = ds_folder_path(folder, "run.sqlite.new");
+    ds_store *s = NULL;
+    int rc = 0;
+    if (path == NULL || draft == NULL) {
+        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    } else {
+        unlink(draft); /* of a start that was killed */
+        rc = ds_store_create(draft, NULL, n, &s, e);
+        rc = rc != 0 ? rc : ds_store_begin(s, e);
+        rc = rc != 0 ? rc : put_settings(s, r, e);
+        rc = rc != 0 ? rc : put_facts(s, r, e);
+        rc = rc != 0 ? rc : ds_store_commit(s, e);
+        ds_error late = {0, ""};
+        if (ds_store_close(s, &late) != 0 && rc == 0) {
+            rc = ds_fail(e, late.status, "%s", late.text);
+        }
+        if (rc == 0 && rename(draft, path) != 0) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be renamed: %s", draft, strerror(errno));
+        }
+        if (rc != 0) {
+            unlink(draft);
+        }
+    }
+    rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, out, e);
+    free(path);
+    free(draft);
+    return rc;
+}
+
+int ds_folder_write_failure(const char *folder, const ds_recipe *r, uint64_t id, const double *x, uint64_t n,
+                            uint64_t noise_key, const ds_answer *answer, ds_error *e)
+{
+    char *text = NULL;
+    size_t size = 0;
+    char name[48];
+    FILE *f = open_memstream(&text, &size);
+    if (f == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    snprintf(name, sizeof(name), "failure-%04llu.ini", (unsigned long long)id);
+    fprintf(f, "; Evaluation %llu: %s: %.140s\n; Repeat it: dshost eval --config %s\n\n[run]\n", (unsigned long long)id,
+            ds_outcome_name(answer->outcome), answer->message, name);
+    fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n", plugin_name(r->options->env, r->env),
+            (unsigned long long)r->options->seed, r->options->threads);
+    if (noise_key != 0) {
+        fprintf(f, "noise_key = %llu\n", (unsigned long long)noise_key);
+    }
+    fprintf(f, "x =");
+    for (uint64_t i = 0; i < n; i++) {
+        fprintf(f, "%s%.17g", i % 4 == 0 && i > 0 ? "\n    " : " ", x[i]);
+    }
+    fprintf(f, "\n\n[env]\n");
+    ds_params_write_ini(r->env_params, f);
+    return finish_text(f, &text, &size, folder, name, e);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_text.c - JSON output through jansson. */
+#include "config.h"
+
+#include "json_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+json_t *ds_json_real(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *ds_json_reals(const double *v, uint64_t n)
+{
+    json_t *a = json_array();
+    for (uint64_t i = 0; i < n; i++) {
+        json_array_append_new(a, ds_json_real(v[i]));
+    }
+    return a;
+}
+
+json_t *ds_json_text(const char *text)
+{
+    json_t *s = json_string(text);
+    if (s == NULL) { /* a file name need not be UTF-8 */
+        char *copy = strdup(text);
+        if (copy != NULL) {
+            ds_text_clean(copy);
+            s = json_string(copy);
+            free(copy);
+        }
+    }
+    return s;
+}
+
+int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e)
+{
+    if (object == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    if (json_dumpf(object, f, JSON_INDENT(0) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) != 0 ||
+        fputc('\n', f) == EOF) {
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s", name, strerror(errno));
+    }
+    return 0;
+}
+
+int ds_stdout_done(ds_error *e)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return ds_fail(e, DS_EXIT_IO, "standard output: cannot write: %s", strerror(errno));
+    }
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_text.h - JSON as dshost writes it: 17 significant digits, null for what is not finite, checked output. */
+#ifndef DS_CORE_JSON_TEXT_H
+#define DS_CORE_JSON_TEXT_H
+
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+
+/* A number, or null where v is not finite. */
+json_t *ds_json_real(double v);
+
+/* An array of n numbers. */
+json_t *ds_json_reals(const double *v, uint64_t n);
+
+/* A string; bytes that are not UTF-8 are replaced. */
+json_t *ds_json_text(const char *text);
+
+/* Writes one object and a newline; `name` is the file in the message. DS_EXIT_IO where that fails. Keys keep the order
+ * in which they were added. */
+int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e);
+
+/* Flushes stdout and says whether everything written to it has arrived. */
+int ds_stdout_done(ds_error *e);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c - messages and the progress line on stderr. */
+#include "config.h"
+
+#include "log.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "text.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t threshold = DS_LOG_INFO;
+static char shown[512]; /* the progress line on the terminal */
+static double last_plain = -1e9;
+
+void ds_log_set_level(uint32_t level)
+{
+    threshold = level;
+}
+
+int ds_log_is_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+/* Columns of the terminal: a longer progress line would wrap, and only its last row could be erased. */
+static int columns(void)
+{
+    struct winsize w;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1 : 79;
+}
+
+static void erase(void)
+{
+    if (shown[0] != '\0') {
+        fputs("\r\033[K", stderr);
+    }
+}
+
+void ds_log(uint32_t level, const char *source, const char *format, ...)
+{
+    static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
+    char text[1100];
+    va_list ap;
+
+    if (level < threshold) {
+        return;
+    }
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    ds_text_clean(text);
+    pthread_mutex_lock(&lock);
+    erase();
+    fprintf(stderr, "dshost: %s%s%s%s\n", prefix[level <= DS_LOG_ERROR ? level : DS_LOG_ERROR],
+            source != NULL ? source : "", source != NULL ? ": " : "", text);
+    if (shown[0] != '\0') {
+        fputs(shown, stderr);
+    }
+    fflush(stderr);
+    pthread_mutex_unlock(&lock);
+}
+
+void ds_log_progress(const char *line)
+{
+    pthread_mutex_lock(&lock);
+    if (ds_log_is_terminal()) {
+        erase();
+        snprintf(shown, sizeof shown, "%.*s", columns(), line);
+        fputs(shown, stderr);
+    } else if (line[0] != '\0') {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+        if (now - last_plain >= 10.0) {
+            last_plain = now;
+            fprintf(stderr, "dshost: %s\n", line);
+        }
+    }
+    fflush(stderr);
+    pthread_mutex_unlock(&lock);
+}

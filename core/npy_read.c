@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npy_read.c - arrays of numbers from .npy files and text tables; every malformed input gives one line that says why.
+ *
+ * Format: "NumPy Enhancement Proposal 1" - magic "\x93NUMPY", version, length of the header, and the header: a Python
+ * dict literal with the keys descr, fortran_order and shape, then the data.
+ */
+#include "config.h"
+
+#include "npy.h"
+
+#include <errno.h>
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "array files are read and written in native byte order");
+_Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 types");
+
+/* Where we are in one input, and what failures return. */
+typedef struct reader {
+    const unsigned char *p;
+    size_t len;
+    size_t at;
+    const char *name;
+    int status;
+    ds_error *e;
+} reader;
+
+void ds_array_free(ds_array *a)
+{
+    free(a->data);
+    memset(a, 0, sizeof *a);
+}
+
+/* ---- .npy ---- */
+
+static const unsigned char npy_magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+typedef struct npy_header {
+    char descr[16];
+    int fortran;
+    uint32_t ndim;
+    uint64_t shape[DS_ARRAY_MAX_NDIM];
+} npy_header;
+
+static int bad_header(const reader *r, const char *why)
+{
+    return ds_fail(r->e, r->status, "%s: not a valid .npy file: %s", r->name, why);
+}
+
+static void skip_blanks(reader *r)
+{
+    while (r->at < r->len && (r->p[r->at] == ' ' || r->p[r->at] == '\t' || r->p[r->at] == '\n')) {
+        r->at++;
+    }
+}
+
+/* Takes character `c` after blanks if it is next. */
+static int take(reader *r, char c)
+{
+    skip_blanks(r);
+    if (r->at < r->len && r->p[r->at] == (unsigned char)c) {
+        r->at++;
+        return 1;
+    }
+    return 0;
+}
+
+static int take_word(reader *r, const char *word)
+{
+    skip_blanks(r);
+    size_t n = strlen(word);
+    if (r->len - r->at >= n && memcmp(r->p + r->at, word, n) == 0) {
+        r->at += n;
+        return 1;
+    }
+    return 0;
+}
+
+/* A quoted string without escapes, shorter than `room`; returns 0 or -1. */
+static int take_string(reader *r, char *out, size_t room)
+{
+    skip_blanks(r);
+    if (r->at >= r->len || (r->p[r->at] != '\'' && r->p[r->at] != '"')) {
+        return -1;
+    }
+    unsigned char quote = r->p[r->at++];
+    size_t n = 0;
+    while (r->at < r->len && r->p[r->at] != quote) {
+        unsigned char c = r->p[r->at++];
+        if (c < 0x20 || c > 0x7e || c == '\\' || n + 1 >= room) {
+            return -1;
+        }
+        out[n++] = (char)c;
+    }
+    if (r->at >= r->len) {
+        return -1;
+    }
+    r->at++;
+    out[n] = '\0';
+    return 0;
+}
+
+/* "(3, 4)", "(3,)" or "()". */
+static int take_shape(reader *r, npy_header *h)
+{
+    if (!take(r, '(')) {
+        return bad_header(r, "'shape' is not a tuple");
+    }
+    while (!take(r, ')')) {
+        if (h->ndim == DS_ARRAY_MAX_NDIM) {
+            return bad_header(r, "more than 8 dimensions");
+        }
+        skip_blanks(r);
+        uint64_t v = 0;
+        size_t start = r->at;
+        while (r->at < r->len && r->p[r->at] >= '0' && r->p[r->at] <= '9') {
+            if (v > (UINT64_MAX - 9) / 10) {
+                return bad_header(r, "a dimension in 'shape' is out of range");
+            }
+            v = v * 10 + (uint64_t)(r->p[r->at++] - '0');
+        }
+        if (r->at == start) {
+            return bad_header(r, "'shape' holds something other than whole numbers");
+        }
+        h->shape[h->ndim++] = v;
+        if (!take(r, ',')) {
+            if (!take(r, ')')) {
+                return bad_header(r, "'shape' is not a tuple");
+            }
+            break;
+        }
+    }
+    return 0;
+}
+
+/* The dict literal; keys in any order, each exactly once. */
+static int take_dict(reader *r, npy_header *h)
+{
+    enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
+    int seen = 0;
+    memset(h, 0, sizeof *h);
+    if (!take(r, '{')) {
+        return bad_header(r, "the header is not a dictionary");
+    }
+    while (!take(r, '}')) {
+        char key[32];
+        if (take_string(r, key, sizeof key) != 0 || !take(r, ':')) {
+            return bad_header(r, "the header is not a dictionary of quoted keys");
+        }
+        int which = strcmp(key, "descr") == 0           ? DESCR
+                    : strcmp(key, "fortran_order") == 0 ? ORDER
+                    : strcmp(key, "shape") == 0         ? SHAPE
+                                                        : 0;
+        if (which == 0 || (seen & which) != 0) {
+            return ds_fail(r->e, r->status, "%s: not a valid .npy file: key '%s' is %s", r->name, key,
+                           which == 0 ? "unknown" : "there twice");
+        }
+        seen |= which;
+        if (which == DESCR && take_string(r, h->descr, sizeof h->descr) != 0) {
+            return bad_header(r, "'descr' is not a simple type; records are not supported, save plain numbers");
+        }
+        if (which == ORDER) {
+            h->fortran = take_word(r, "True");
+            if (!h->fortran && !take_word(r, "False")) {
+                return bad_header(r, "'fortran_order' is neither True nor False");
+            }
+        }
+        if (which == SHAPE) {
+            int status = take_shape(r, h);
+            if (status != 0) {
+                return status;
+            }
+        }
+        if (!take(r, ',')) {
+            if (!take(r, '}')) {
+                return bad_header(r, "the header is not a dictionary");
+            }
+            break;
+        }
+    }
+    skip_blanks(r);
+    if (r->at != r->len) {
+        return bad_header(r, "there is something behind the dictionary in the header");
+    }
+    return seen == (DESCR | ORDER | SHAPE) ? 0 : bad_header(r, "'descr', 'fortran_order' or 'shape' is missing");
+}
+
+/* Converts element i of the data. */
+static double element(const unsigned char *data, char kind, size_t item, uint64_t i)
+{
+    const unsigned char *p = data + i * item;
+    if (kind == 'f') {
+        if (item == 8) {
+            double v;
+            memcpy(&v, p, 8);
+            return v;
+        }
+        float v;
+        memcpy(&v, p, 4);
+        return (double)v;
+    }
+    if (item == 8) {
+        int64_t v;
+        memcpy(&v, p, 8);
+        return (double)v;
+    }
+    int32_t v;
+    memcpy(&v, p, 4);
+    return (double)v;
+}
+
+/* Checks what the header says against what we read and against the bytes that are there. */
+static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint64_t max_size, uint64_t *size)
+{
+    const char *d = h->descr;
+    if (d[0] == '>' && d[1] != '\0') {
+        return ds_fail(r->e, r->status,
+                       "%s: its numbers are big-endian ('%s'): save the array with .astype('<f8')", r->name, d);
+    }
+    if (strcmp(d, "<f8") != 0 && strcmp(d, "<f4") != 0 && strcmp(d, "<i8") != 0 && strcmp(d, "<i4") != 0) {
+        return ds_fail(r->e, r->status,
+                       "%s: elements of type '%s' are not supported (allowed: <f8, <f4, <i8, <i4): save the "
+                       "array with .astype('<f8')",
+                       r->name, d);
+    }
+    if (h->fortran) {
+        return ds_fail(r->e, r->status,
+                       "%s: the array is in Fortran order: save numpy.ascontiguousarray(a) instead", r->name);
+    }
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < h->ndim; k++) {
+        if (h->shape[k] == 0) {
+            return ds_fail(r->e, r->status, "%s: the array is empty (dimension %u is 0)", r->name, k);
+        }
+        if (h->shape[k] > max_size || n > max_size / h->shape[k]) {
+            return ds_fail(r->e, r->status, "%s: the array is too large: at most %llu numbers are read", r->name,
+                           (unsigned long long)max_size);
+        }
+        n *= h->shape[k];
+    }
+    uint64_t item = (uint64_t)(d[2] - '0');
+    if (n > max_size || n > bytes / item || n * item != bytes) {
+        return ds_fail(r->e, r->status,
+                       "%s: the header promises %llu numbers of %llu bytes but %zu bytes follow: the file is "
+                       "damaged or was cut",
+                       r->name, (unsigned long long)n, (unsigned long long)item, bytes);
+    }
+    *size = n;
+    return 0;
+}
+
+int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status, ds_array *out,
+                       ds_error *e)
+{
+    const unsigned char *b = p;
+    reader r = {b, len, 0, name, status, e};
+    memset(out, 0, sizeof *out);
+    if (max_size == 0) {
+        max_size = DS_ARRAY_MAX_DEFAULT;
+    }
+    if (len < 10 || memcmp(b, npy_magic, sizeof npy_magic) != 0) {
+        return bad_header(&r, len < 10 ? "it is shorter than a header" : "the magic bytes are missing");
+    }
+    if ((b[6] != 1 && b[6] != 2) || b[7] != 0) {
+        return ds_fail(e, status, "%s: .npy format %u.%u is not supported (allowed: 1.0 and 2.0)", name, b[6], b[7]);
+    }
+    size_t start = b[6] == 1 ? 10 : 12;
+    if (len < start) {
+        return bad_header(&r, "it is shorter than a header");
+    }
+    size_t header = (size_t)b[8] | (size_t)b[9] << 8;
+    if (b[6] == 2) {
+        header |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    }
+    if (header > len - start) {
+        return bad_header(&r, "the file ends inside the header");
+    }
+    reader text = {b + start, header, 0, name, status, e};
+    npy_header h;
+    int rc = take_dict(&text, &h);
+    uint64_t size = 0;
+    if (rc == 0) {
+        rc = check_layout(&r, &h, len - start - header, max_size, &size);
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    double *data = malloc((size_t)size * sizeof *data);
+    if (data == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for %llu numbers", name, (unsigned long long)size);
+    }
+    for (uint64_t i = 0; i < size; i++) {
+        data[i] = element(b + start + header, h.descr[1], (size_t)(h.descr[2] - '0'), i);
+        if (!isfinite(data[i])) {
+            rc = ds_fail(e, status, "%s: element %llu is %s: all numbers must be finite", name,
+                         (unsigned long long)i, isnan(data[i]) ? "nan" : "infinite");
+            free(data);
+            return rc;
+        }
+    }
+    out->data = data;
+    out->size = size;
+    out->ndim = h.ndim;
+    memcpy(out->shape, h.shape, sizeof out->shape);
+    return 0;
+}
+
+/* ---- text ---- */
+
+enum { TOKEN_MAX = 400 };
+
+/* The table while it is read. */
+typedef struct table {
+    double *data;
+    size_t size;
+    size_t room;
+    uint64_t max_size;
+    uint64_t rows;
+    uint64_t columns;  /* of the first row */
+    uint64_t in_row;   /* numbers in the present row */
+    uint64_t line;     /* from 1 */
+    uint64_t row_line; /* line of the first row, for messages */
+    int comma;         /* a comma waits for its number */
+    locale_t c;
+} table;
+
+/* Converts one token, whose characters need not end with NUL. */
+static int number(const reader *r, const table *t, size_t start, size_t end, double *out)
+{
+    char token[TOKEN_MAX + 1];
+    char shown[41];
+    size_t n = end - start;
+    size_t k = n < sizeof shown - 1 ? n : sizeof shown - 1;
+    int plain = 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = r->p[start + i];
+        if (i < k) {
+            shown[i] = c > 0x20 && c < 0x7f ? (char)c : '?';
+        }
+        plain &= (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+    }
+    shown[k] = '\0';
+    if (!plain || n > TOKEN_MAX) {
+        return ds_fail(r->e, r->status, "%s: line %llu: '%s%s' is not a finite decimal number", r->name,
+                       (unsigned long long)t->line, shown, n > k ? "..." : "");
+    }
+    memcpy(token, r->p + start, n);
+    token[n] = '\0';
+    char *stop;
+    double v = strtod_l(token, &stop, t->c);
+    if (stop != token + n) {
+        return ds_fail(r->e, r->status, "%s: line %llu: '%s' is not a number", r->name, (unsigned long long)t->line,
+                       shown);
+    }
+    if (!isfinite(v)) {
+        return ds_fail(r->e, r->status, "%s: line %llu: %s is too large for a double (at most %.17g)", r->name,
+                       (unsigned long long)t->line, shown, DBL_MAX);
+    }
+    *out = v;
+    return 0;
+}
+
+static int append(const reader *r, table *t, double v)
+{
+    if (t->size >= t->max_size) {
+        return ds_fail(r->e, r->status, "%s: line %llu: too many numbers: at most %llu are read", r->name,
+                       (unsigned long long)t->line, (unsigned long long)t->max_size);
+    }
+    if (t->size == t->room) {
+        size_t room = t->room == 0 ? 64 : t->room * 2;
+        double *more = realloc(t->data, room * sizeof *more);
+        if (more == NULL) {
+            return ds_fail(r->e, DS_EXIT_MEMORY, "%s: out of memory for its numbers", r->name);
+        }
+        t->data = more;
+        t->room = room;
+    }
+    t->data[t->size++] = v;
+    t->in_row++;
+    t->comma = 0;
+    return 0;
+}
+
+/* Called at the end of each line. */
+static int end_row(const reader *r, table *t)
+{
+    if (t->comma) {
+        return ds_fail(r->e, r->status, "%s: line %llu: there is no number after the last comma", r->name,
+                       (unsigned long long)t->line);
+    }
+    if (t->in_row > 0) {
+        if (t->rows == 0) {
+            t->columns = t->in_row;
+            t->row_line = t->line;
+        } else if (t->in_row != t->columns) {
+            return ds_fail(r->e, r->status,
+                           "%s: line %llu has %llu numbers but line %llu has %llu: all rows must have the same "
+                           "length",
+                           r->name, (unsigned long long)t->line, (unsigned long long)t->in_row,
+                           (unsigned long long)t->row_line, (unsigned long long)t->columns);
+        }
+        t->rows++;
+        t->in_row = 0;
+    }
+    t->line++;
+    return 0;
+}
+
+static int is_end(unsigned char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == ',' || c == '#';
+}
+
+static int parse_table(reader *r, table *t)
+{
+    static const unsigned char bom[3] = {0xef, 0xbb, 0xbf};
+    if (r->len >= 3 && memcmp(r->p, bom, 3) == 0) {
+        r->at = 3;
+    }
+    t->line = 1;
+    int rc = 0;
+    while (rc == 0 && r->at < r->len) {
+        unsigned char c = r->p[r->at];
+        if (c == '\n') {
+            rc = end_row(r, t);
+            r->at++;
+        } else if (c == '#') {
+            while (r->at < r->len && r->p[r->at] != '\n') {
+                r->at++;
+            }
+        } else if (c == ',') {
+            if (t->in_row == 0 || t->comma) {
+                rc = ds_fail(r->e, r->status, "%s: line %llu: there is no number before a comma", r->name,
+                             (unsigned long long)t->line);
+            }
+            t->comma = 1;
+            r->at++;
+        } else if (is_end(c)) {
+            r->at++;
+        } else {
+            size_t start = r->at;
+            while (r->at < r->len && !is_end(r->p[r->at])) {
+                r->at++;
+            }
+            double v = 0;
+            rc = number(r, t, start, r->at, &v);
+            if (rc == 0) {
+                rc = append(r, t, v);
+            }
+        }
+    }
+    if (rc == 0) {
+        rc = end_row(r, t);
+    }
+    if (rc == 0 && t->size == 0) {
+        rc = ds_fail(r->e, r->status, "%s: there are no numbers in it", r->name);
+    }
+    return rc;
+}
+
+int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status, ds_array *out,
+                        ds_error *e)
+{
+    reader r = {p, len, 0, name, status, e};
+    table t = {0};
+    memset(out, 0, sizeof *out);
+    t.max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
+    t.c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (t.c == (locale_t)0) {
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", name);
+    }
+    int rc = parse_table(&r, &t);
+    freelocale(t.c);
+    if (rc != 0) {
+        free(t.data);
+        return rc;
+    }
+    out->data = t.data;
+    out->size = t.size;
+    if (t.rows == 1 || t.columns == 1) {
+        out->ndim = 1;
+        out->shape[0] = t.size;
+    } else {
+        out->ndim = 2;
+        out->shape[0] = t.rows;
+        out->shape[1] = t.columns;
+    }
+    return 0;
+}
+
+/* ---- files ---- */
+
+int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out, ds_error *e)
+{
+    memset(out, 0, sizeof *out);
+    if (max_size == 0) {
+        max_size = DS_ARRAY_MAX_DEFAULT;
+    }
+    /* Text of a number seldom takes more than 32 bytes; comments and headers get a constant on top. */
+    size_t limit = (max_size > (SIZE_MAX >> 6) ? SIZE_MAX >> 1 : (size_t)max_size * 32) + ((size_t)1 << 20);
+    void *bytes;
+    size_t len;
+    int rc = ds_file_read(path, limit, &bytes, &len, status, e);
+    if (rc != 0) {
+        return rc;
+    }
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *dot = strrchr(path, '.');
+    if (len >= 4 && memcmp(bytes, "PK\3\4", 4) == 0) {
+        rc = ds_fail(e, status, "%s: this is an .npz archive: save the one array in a .npy or .txt file", name);
+    } else if (len >= sizeof npy_magic && memcmp(bytes, npy_magic, sizeof npy_magic) == 0) {
+        rc = ds_array_parse_npy(bytes, len, name, max_size, status, out, e);
+    } else if (dot != NULL && strcmp(dot, ".npy") == 0) {
+        rc = ds_array_parse_npy(bytes, len, name, max_size, status, out, e);
+    } else {
+        rc = ds_array_parse_text(bytes, len, name, max_size, status, out, e);
+    }
+    free(bytes);
+    return rc;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npy_write.c - writes NumPy's .npy files and .npz archives (a zip file of .npy members, PKWARE APPNOTE 6.3). */
+#include "config.h"
+
+#include "npy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "file.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "array files are read and written in native byte order");
+
+static const struct {
+    const char *descr;
+    size_t size;
+} types[] = {
+    [DS_NPY_F8] = {"<f8", 8}, [DS_NPY_I4] = {"<i4", 4}, [DS_NPY_U4] = {"<u4", 4},
+    [DS_NPY_I8] = {"<i8", 8}, [DS_NPY_U8] = {"<u8", 8},
+};
+
+size_t ds_npy_item_size(int type)
+{
+    return types[type].size;
+}
+
+size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape)
+{
+    char dims[DS_ARRAY_MAX_NDIM * 22 + 4];
+    size_t n = 0;
+    for (uint32_t k = 0; k < ndim && k < DS_ARRAY_MAX_NDIM; k++) {
+        n += (size_t)snprintf(dims + n, sizeof dims - n, "%s%" PRIu64, k > 0 ? ", " : "", shape[k]);
+    }
+    snprintf(dims + n, sizeof dims - n, "%s", ndim == 1 ? "," : "");
+    size_t len = (size_t)snprintf(out + 10, DS_NPY_HEADER_MAX - 10,
+                                  "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", types[type].descr, dims);
+    /* Spaces and a newline bring magic + version + length + text to a multiple of 64 bytes. */
+    size_t total = (10 + len + 1 + 63) / 64 * 64;
+    memset(out + 10 + len, ' ', total - 10 - len);
+    out[total - 1] = '\n';
+    memcpy(out, "\x93NUMPY\x01\x00", 8);
+    out[8] = (char)((total - 10) & 0xff);
+    out[9] = (char)((total - 10) >> 8);
+    return total;
+}
+
+/* Bytes of the data; returns 0, or -1 where they do not fit the address space. */
+static int data_size(int type, uint32_t ndim, const uint64_t *shape, uint64_t *bytes)
+{
+    uint64_t n = types[type].size;
+    for (uint32_t k = 0; k < ndim; k++) {
+        if (shape[k] != 0 && n > (uint64_t)(SIZE_MAX >> 2) / shape[k]) {
+            return -1;
+        }
+        n *= shape[k];
+    }
+    *bytes = n;
+    return ndim <= DS_ARRAY_MAX_NDIM ? 0 : -1;
+}
+
+int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shape, const void *data, ds_error *e)
+{
+    char header[DS_NPY_HEADER_MAX];
+    uint64_t bytes;
+    if (data_size(type, ndim, shape, &bytes) != 0) {
+        return ds_fail(e, DS_EXIT_IO, "%s: the array has an impossible shape", path);
+    }
+    ds_file *f;
+    int status = ds_file_open(&f, path, e);
+    if (status != 0) {
+        return status;
+    }
+    /* A failure is kept in f and told by commit(). */
+    (void)ds_file_write(f, header, ds_npy_header(header, type, ndim, shape), NULL);
+    (void)ds_file_write(f, data, (size_t)bytes, NULL);
+    return ds_file_commit(f, e);
+}
+
+/* ---- zip ---- */
+
+enum { NAME_MAX_BYTES = 200, ZIP_TIME = 0, ZIP_DATE = 0x21 /* 1980-01-01 */ };
+
+typedef struct member {
+    char name[NAME_MAX_BYTES + 5];
+    uint32_t crc;
+    uint64_t size;
+    uint64_t offset;
+} member;
+
+struct ds_npz {
+    ds_file *file;
+    char *path;
+    uint64_t at; /* bytes written */
+    member *members;
+    size_t count;
+    size_t room;
+    ds_error failed; /* the first failure; status 0 = none */
+};
+
+/* Little-endian records of the zip format are put together here. */
+typedef struct record {
+    unsigned char b[512];
+    size_t n;
+} record;
+
+static void put(record *r, int bytes, uint64_t v)
+{
+    for (int k = 0; k < bytes; k++) {
+        r->b[r->n++] = (unsigned char)(v >> (8 * k));
+    }
+}
+
+static void put_text(record *r, const char *text, size_t n)
+{
+    memcpy(r->b + r->n, text, n);
+    r->n += n;
+}
+
+/* A size or offset as its 32-bit field: the largest value says that the zip64 field holds it. */
+static uint64_t narrow(uint64_t v)
+{
+    return v >= UINT32_MAX ? UINT32_MAX : v;
+}
+
+/* Tells the failure that is kept in z->failed. */
+static int tell(const ds_npz *z, ds_error *e)
+{
+    if (e != NULL) {
+        *e = z->failed;
+    }
+    return z->failed.status;
+}
+
+static int emit(ds_npz *z, const void *data, size_t len, ds_error *e)
+{
+    int status = ds_file_write(z->file, data, len, &z->failed);
+    z->at += len;
+    return status == 0 ? 0 : tell(z, e);
+}
+
+/* The part that the local and the central header share. */
+static void put_common(record *r, const member *m, int version)
+{
+    put(r, 2, (uint64_t)version);
+    put(r, 2, 0x0800); /* the name is UTF-8 */
+    put(r, 2, 0);      /* stored */
+    put(r, 2, ZIP_TIME);
+    put(r, 2, ZIP_DATE);
+    put(r, 4, m->crc);
+    put(r, 4, narrow(m->size));
+    put(r, 4, narrow(m->size));
+    put(r, 2, strlen(m->name));
+}
+
+static void local_header(record *r, const member *m)
+{
+    int big = m->size >= UINT32_MAX;
+    r->n = 0;
+    put(r, 4, 0x04034b50);
+    put_common(r, m, big ? 45 : 20);
+    put(r, 2, big ? 20 : 0);
+    put_text(r, m->name, strlen(m->name));
+    if (big) {
+        put(r, 2, 1);
+        put(r, 2, 16);
+        put(r, 8, m->size);
+        put(r, 8, m->size);
+    }
+}
+
+static void central_header(record *r, const member *m)
+{
+    int big = m->size >= UINT32_MAX;
+    int far = m->offset >= UINT32_MAX;
+    int extra = (big ? 16 : 0) + (far ? 8 : 0);
+    r->n = 0;
+    put(r, 4, 0x02014b50);
+    put(r, 2, 3 << 8 | 45); /* made on Unix */
+    put_common(r, m, extra > 0 ? 45 : 20);
+    put(r, 2, extra > 0 ? (uint64_t)extra + 4 : 0);
+    put(r, 2, 0);                       /* comment */
+    put(r, 2, 0);                       /* disk */
+    put(r, 2, 0);                       /* internal attributes */
+    put(r, 4, (uint64_t)0100644 << 16); /* mode of the extracted file */
+    put(r, 4, narrow(m->offset));
+    put_text(r, m->name, strlen(m->name));
+    if (extra > 0) {
+        put(r, 2, 1);
+        put(r, 2, (uint64_t)extra);
+        if (big) {
+            put(r, 8, m->size);
+            put(r, 8, m->size);
+        }
+        if (far) {
+            put(r, 8, m->offset);
+        }
+    }
+}
+
+int ds_npz_open(ds_npz **out, const char *path, ds_error *e)
+{
+    *out = NULL;
+    ds_npz *z = calloc(1, sizeof *z);
+    char *copy = strdup(path);
+    if (z == NULL || copy == NULL) {
+        free(z);
+        free(copy);
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", path);
+    }
+    z->path = copy;
+    int status = ds_file_open(&z->file, path, e);
+    if (status != 0) {
+        ds_npz_abort(z);
+        return status;
+    }
+    *out = z;
+    return 0;
+}
+
+/* crc32() takes 32-bit lengths. */
+static uint32_t crc_of(uint32_t crc, const void *data, uint64_t len)
+{
+    const unsigned char *p = data;
+    while (len > 0) {
+        uInt n = len < 1u << 30 ? (uInt)len : 1u << 30;
+        crc = (uint32_t)crc32(crc, p, n);
+        p += n;
+        len -= n;
+    }
+    return crc;
+}
+
+int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, const void *data,
+               ds_error *e)
+{
+    char header[DS_NPY_HEADER_MAX];
+    uint64_t bytes;
+    if (z->failed.status != 0) {
+        return tell(z, e);
+    }
+    if (strlen(name) > NAME_MAX_BYTES || data_size(type, ndim, shape, &bytes) != 0) {
+        ds_fail(&z->failed, DS_EXIT_IO, "%s: array '%.200s' has too long a name or an impossible shape", z->path, name);
+        return tell(z, e);
+    }
+    if (z->count == z->room) {
+        size_t room = z->room == 0 ? 16 : z->room * 2;
+        member *more = realloc(z->members, room * sizeof *more);
+        if (more == NULL) {
+            ds_fail(&z->failed, DS_EXIT_MEMORY, "%s: out of memory", z->path);
+            return tell(z, e);
+        }
+        z->members = more;
+        z->room = room;
+    }
+    size_t header_size = ds_npy_header(header, type, ndim, shape);
+    member *m = &z->members[z->count++];
+    snprintf(m->name, sizeof m->name, "%s.npy", name);
+    m->crc = crc_of(crc_of(0, header, header_size), data, bytes);
+    m->size = header_size + bytes;
+    m->offset = z->at;
+    record r;
+    local_header(&r, m);
+    int status = emit(z, r.b, r.n, e);
+    if (status == 0) {
+        status = emit(z, header, header_size, e);
+    }
+    if (status == 0) {
+        status = emit(z, data, (size_t)bytes, e);
+    }
+    return status;
+}
+
+/* The end records; the zip64 ones come first where a 32-bit or 16-bit field would not do. */
+static int write_end(ds_npz *z, uint64_t start, uint64_t size, ds_error *e)
+{
+    record r = {.n = 0};
+    uint64_t end = z->at;
+    uint64_t short_count = z->count >= UINT16_MAX ? UINT16_MAX : z->count;
+    if (start >= UINT32_MAX || size >= UINT32_MAX || z->count >= UINT16_MAX) {
+        put(&r, 4, 0x06064b50);
+        put(&r, 8, 44);
+        put(&r, 2, 3 << 8 | 45);
+        put(&r, 2, 45);
+        put(&r, 4, 0);
+        put(&r, 4, 0);
+        put(&r, 8, z->count);
+        put(&r, 8, z->count);
+        put(&r, 8, size);
+        put(&r, 8, start);
+        put(&r, 4, 0x07064b50);
+        put(&r, 4, 0);
+        put(&r, 8, end);
+        put(&r, 4, 1);
+    }
+    put(&r, 4, 0x06054b50);
+    put(&r, 2, 0);
+    put(&r, 2, 0);
+    put(&r, 2, short_count);
+    put(&r, 2, short_count);
+    put(&r, 4, narrow(size));
+    put(&r, 4, narrow(start));
+    put(&r, 2, 0);
+    return emit(z, r.b, r.n, e);
+}
+
+int ds_npz_close(ds_npz *z, ds_error *e)
+{
+    int status = z->failed.status != 0 ? tell(z, e) : 0;
+    uint64_t start = z->at;
+    for (size_t k = 0; k < z->count && status == 0; k++) {
+        record r;
+        central_header(&r, &z->members[k]);
+        status = emit(z, r.b, r.n, e);
+    }
+    if (status == 0) {
+        status = write_end(z, start, z->at - start, e);
+    }
+    if (status == 0) {
+        status = ds_file_commit(z->file, e);
+        z->file = NULL;
+    }
+    ds_npz_abort(z);
+    return status;
+}
+
+void ds_npz_abort(ds_npz *z)
+{
+    if (z == NULL) {
+        return;
+    }
+    ds_file_abort(z->file);
+    free(z->path);
+    free(z->members);
+    free(z);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* objective.c - how the optimizer of a run evaluates: the contract of a batch, budget, replay, recording, and the rules
+ * that end a run. Rows are answered and recorded in order, so that the record does not depend on the number of jobs. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "run_internal.h"
+#include "signals.h"
+
+enum {
+    MIN_FOR_SHARE = 50,       /* evaluations before the share of failures counts */
+    FAILURES_TOLD = 5,        /* failures that get a line each */
+    FAILURE_FILES = 100,      /* reproducer files of one start */
+    STUBBORN_CALLS = 1000000  /* calls after the end that are put up with */
+};
+static const double URGENT_SECONDS = 0.01; /* an evaluation that took longer is committed at once */
+
+static int end_with_error(ds_run *run)
+{
+    run->end = DS_END_ERROR;
+    return DS_POOL_STOPPED;
+}
+
+/* ---- the contract of a batch ---- */
+
+static ds_status refuse(ds_run *run, const char *text)
+{
+    ds_fail(&run->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", run->opt_module->id, text);
+    run->end = DS_END_ERROR;
+    return DS_E_ARG;
+}
+
+static ds_status check_rows(ds_run *run, const ds_batch *b)
+{
+    uint64_t n = run->problem.n;
+    const double *lower = run->problem.lower;
+    const double *upper = run->problem.upper;
+    for (uint64_t row = 0; row < b->count; row++) {
+        const double *x = b->x + row * n;
+        for (uint64_t i = 0; i < n; i++) {
+            if (!(x[i] >= lower[i] && x[i] <= upper[i])) { /* also catches NaN */
+                char text[300];
+                snprintf(text, sizeof(text), "row %llu of %llu, variable %llu is %.17g, outside of its bounds %.17g..%.17g",
+                         (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i, x[i], lower[i],
+                         upper[i]);
+                return refuse(run, text);
+            }
+        }
+    }
+    return DS_OK;
+}
+
+static ds_status check_batch(ds_run *run, const ds_batch *b)
+{
+    if (b == NULL || !DS_HAS(ds_batch, b, done)) {
+        return refuse(run, "the batch is missing or its struct_size is too small");
+    }
+    if (b->count == 0 || b->x == NULL || b->loss == NULL) {
+        return refuse(run, "count is 0, or x or loss is NULL");
+    }
+    if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0) {
+        return refuse(run, "want holds more than DS_WANT_GRAD");
+    }
+    if ((b->want & DS_WANT_GRAD) != 0 && (!run->problem.has_gradient || b->grad == NULL)) {
+        return refuse(run, run->problem.has_gradient ? "a gradient is wanted but grad is NULL"
+                                                     : "a gradient is wanted, which the environment does not have");
+    }
+    return check_rows(run, b);
+}
+
+/* ---- one row ---- */
+
+/* The tag as it is recorded: at most 15 bytes of printable ASCII. */
+static void copy_tag(char *to, const char *from)
+{
+    size_t k = 0;
+    for (; from != NULL && k < 15 && from[k] != '\0'; k++) {
+        to[k] = from[k] < ' ' || from[k] > '~' ? '?' : from[k];
+    }
+    to[k] = '\0';
+}
+
+static void tell_failure(ds_run *run, uint64_t id, const double *x, const ds_answer *a)
+{
+    char file[80] = "";
+    if (a->outcome >= DS_EVAL_INVALID && run->failures_told < FAILURE_FILES) {
+        ds_error e = {0, ""};
+        if (ds_folder_write_failure(run->folder, &run->recipe, id, x, run->problem.n, ds_pool_noise_key(run->pool, id), a,
+                                    &e) != 0) {
+            ds_log(DS_LOG_WARNING, NULL, "%s", e.text);
+        } else {
+            snprintf(file, sizeof(file), "; failure-%04llu.ini repeats it", (unsigned long long)id);
+        }
+    }
+    if (a->outcome >= DS_EVAL_INVALID) {
+        run->failures_told++;
+        if (run->failures_told <= FAILURES_TOLD) {
+            ds_log(DS_LOG_WARNING, run->env_module->id, "evaluation %llu %s: %s%s", (unsigned long long)id,
+                   ds_outcome_name(a->outcome), a->message, file);
+        } else if (run->failures_told == FAILURES_TOLD + 1) {
+            ds_log(DS_LOG_WARNING, run->env_module->id, "evaluation %llu %s; further ones are only counted",
+                   (unsigned long long)id, ds_outcome_name(a->outcome));
+        }
+    }
+}
+
+static int record(ds_run *run, uint64_t id, const double *x, const ds_answer *a, const double *grad)
+{
+    ds_row row;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    row.id = id;
+    row.n = run->problem.n;
+    row.x = x;
+    row.grad = grad;
+    row.loss = a->loss;
+    row.grad_kind = a->grad_kind;
+    row.outcome = a->outcome;
+    row.group = run->batch->group;
+    row.cost_steps = a->cost_steps;
+    row.bad_step = a->bad_step;
+    row.wall = a->wall;
+    row.at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    copy_tag(row.tag, run->batch->tag);
+    strcpy(row.message, a->message);
+    return ds_recorder_append(run->recorder, &row, a->wall > URGENT_SECONDS, &run->error);
+}
+
+/* Text of a plugin becomes one line of printable ASCII: it goes into files of several formats. */
+static void tidy_message(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < ' ' || *text > '~') {
+            *text = '?';
+        }
+    }
+}
+
+/* Enters row `i` of the batch; nonzero = the run ends behind it. */
+static int enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *grad, int replayed)
+{
+    ds_batch *b = run->batch;
+    uint64_t n = run->problem.n;
+    const double *x = b->x + i * n;
+    uint64_t id = run->ledger.count + 1;
+    b->loss[i] = answer->loss;
+    if (b->outcome != NULL) {
+        b->outcome[i] = answer->outcome;
+    }
+    if ((b->want & DS_WANT_GRAD) != 0) {
+        memcpy(b->grad + i * n, grad, n * sizeof(double));
+    }
+    b->done = i + 1;
+    ds_ledger_enter(&run->ledger, x, answer, b->want, replayed);
+    if (!replayed) {
+        if (record(run, id, x, answer, grad) != 0) {
+            return end_with_error(run);
+        }
+        if (answer->outcome > DS_EVAL_INFEASIBLE) {
+            tell_failure(run, id, x, answer);
+        }
+    }
+    if (answer->loss <= run->options.target) {
+        run->end = DS_END_TARGET;
+    } else if (run->ledger.count >= MIN_FOR_SHARE &&
+               (double)run->ledger.failed > run->options.max_failed * (double)run->ledger.count) {
+        run->end = DS_END_FAILURES;
+    }
+    return run->end != DS_END_NONE;
+}
+
+static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad)
+{
+    ds_run *run = ctx;
+    if (answer->message[0] != '\0') {
+        ds_answer copy = *answer;
+        tidy_message(copy.message);
+        return enter(run, run->batch_first + i, &copy, grad, 0);
+    }
+    return enter(run, run->batch_first + i, answer, grad, 0);
+}
+
+/* ---- replay ---- */
+
+int ds_run_go_live(ds_run *run, ds_error *e)
+{
+    char text[32];
+    ds_replay_close(run->replay);
+    run->replay = NULL;
+    if (run->recorder != NULL) {
+        return 0;
+    }
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)run->budget);
+    int rc = ds_store_set(run->store, "budget", text, e);
+    rc = rc != 0 ? rc : ds_store_set(run->store, "ended", "", e);
+    rc = rc != 0 ? rc : ds_recorder_open(run->store, &run->recorder, e);
+    if (rc == 0) {
+        ds_crash_watch(run->crash_text, run->recorder);
+    }
+    return rc;
+}
+
+/* Answers rows from the store while there are any. */
+static int replay_rows(ds_run *run, uint64_t rows)
+{
+    uint64_t n = run->problem.n;
+    const ds_batch *b = run->batch;
+    ds_row row;
+    while (b->done < rows && run->replay != NULL && ds_replay_left(run->replay) > 0) {
+        ds_answer a;
+        if (atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0) {
+            return DS_POOL_STOPPED;
+        }
+        if (ds_replay_next(run->replay, b->x + b->done * n, b->want, &row, &run->error) != 0) {
+            return end_with_error(run);
+        }
+        a.loss = row.loss;
+        a.outcome = row.outcome;
+        a.grad_kind = row.grad_kind;
+        a.bad_step = row.bad_step;
+        a.cost_steps = row.cost_steps;
+        a.wall = row.wall;
+        a.message[0] = '\0';
+        if (enter(run, b->done, &a, row.grad, 1) != 0) {
+            return DS_POOL_STOPPED;
+        }
+    }
+    return 0;
+}
+
+/* ---- evaluate ---- */
+
+/* An optimizer that goes on calling after the end would keep us here for ever. */
+static void put_up_with(ds_run *run)
+{
+    if (++run->calls_after_end > STUBBORN_CALLS) {
+        ds_log(DS_LOG_ERROR, run->opt_module->id,
+               "does not return from run() though evaluate() says DS_STOPPED; everything is saved in %s", run->folder);
+        ds_recorder_close(run->recorder, NULL);
+        ds_store_close(run->store, NULL);
+        ds_crash_unwatch();
+        _exit(DS_EXIT_PLUGIN);
+    }
+}
+
+static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+{
+    ds_run *run = objective->ctx;
+    if (run->end != DS_END_NONE) {
+        if (b != NULL && DS_HAS(ds_batch, b, done)) {
+            b->done = 0;
+        }
+        put_up_with(run);
+        return DS_STOPPED;
+    }
+    ds_status st = check_batch(run, b);
+    if (st != DS_OK) {
+        return st;
+    }
+    run->batch = b;
+    b->done = 0;
+    uint64_t left = run->budget - run->ledger.count;
+    uint64_t rows = b->count < left ? b->count : left;
+    double wall = run->ledger.wall;
+    int rc = run->replay != NULL ? replay_rows(run, rows) : 0;
+    if (rc == 0 && b->done < rows && run->recorder == NULL && ds_run_go_live(run, &run->error) != 0) {
+        rc = end_with_error(run);
+    }
+    if (rc == 0 && b->done < rows) {
+        run->batch_first = b->done;
+        rc = ds_pool_evaluate(run->pool, rows - b->done, b->x + b->done * run->problem.n, b->want, run->ledger.count + 1,
+                              sink, run, &run->error);
+        if (rc > 0) {
+            end_with_error(run);
+        }
+    }
+    if (rc != 0 && run->end == DS_END_NONE) {
+        run->end = atomic_load(&ds_stop_flag) == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
+    }
+    if (run->end == DS_END_NONE && run->ledger.count >= run->budget) {
+        run->end = DS_END_BUDGET;
+    }
+    if (run->end == DS_END_NONE && run->recorder != NULL) {
+        ds_run_pictures_due(run, run->ledger.wall - wall);
+    }
+    /* All rows answered is DS_OK even where the budget is used up: an extended run must get the same answer. */
+    return b->done == b->count && (run->end == DS_END_NONE || run->end == DS_END_BUDGET) ? DS_OK : DS_STOPPED;
+}
+
+static const void *no_extension(const ds_objective *objective, const char *id)
+{
+    (void)objective;
+    (void)id;
+    return NULL;
+}
+
+void ds_objective_init(ds_run *run)
+{
+    run->objective = (ds_objective){.struct_size = sizeof(ds_objective),
+                                    .ctx = run,
+                                    .evaluate = evaluate,
+                                    .get_extension = no_extension};
+}

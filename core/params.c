@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* params.c - checks and converts settings by a schema. */
+#include "config.h"
+
+#include "params.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "npy.h"
+
+/* Bytes of a line of an .ini file (settings.h) that are left for the key and its text. */
+enum { LINE_LIMIT = 197 - 3, LIST_LIMIT = 1 << 24 };
+
+typedef struct value {
+    const ds_param *info;
+    int given;
+    char *text;     /* gives this value again */
+    int64_t number; /* BOOL, INT, ENUM */
+    double real;    /* REAL, INT */
+    double *list;   /* LIST */
+    uint64_t count;
+    ds_array array; /* ARRAY */
+} value;
+
+struct ds_params {
+    value *item;
+    size_t count;
+};
+
+/* One line for a refused value: "runs.ini:7: torus: steps = many: expected ...". */
+static int refuse(const ds_setting *s, const char *owner, const value *v, const char *allowed, ds_error *e)
+{
+    const char *text = s != NULL ? s->value : v->info->default_text;
+    const char *hint = "";
+    if (s != NULL && s->layer == DS_LAYER_FILE && (strstr(text, " #") != NULL || strstr(text, "\t#") != NULL)) {
+        hint = " (a comment behind a value begins with ' ;')";
+    }
+    return ds_fail(e, s != NULL ? s->status : DS_EXIT_PLUGIN, "%s: %s%s%s = %.200s: %s%s",
+                   s != NULL ? s->origin : "default", owner, owner[0] != '\0' ? ": " : "", v->info->name, text, allowed,
+                   hint);
+}
+
+static void range_text(const ds_param *info, char *out, size_t size)
+{
+    const char *kind = info->type == DS_PARAM_INT ? "a whole number" : "a number";
+    if (isinf(info->min) && isinf(info->max)) {
+        snprintf(out, size, "expected %s", kind);
+    } else if (isinf(info->max)) {
+        snprintf(out, size, "expected %s of at least %.15g", kind, info->min);
+    } else if (isinf(info->min)) {
+        snprintf(out, size, "expected %s of at most %.15g", kind, info->max);
+    } else {
+        snprintf(out, size, "expected %s from %.15g to %.15g", kind, info->min, info->max);
+    }
+}
+
+static int parse_bool(const char *text, int64_t *out)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no", "off", "0"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            *out = strcmp(text, yes[i]) == 0;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Appends `times` copies of v; 0, or an exit status: not enough memory, or more elements than allowed. */
+static int push(value *val, size_t *capacity, double v, uint64_t times)
+{
+    uint64_t limit = val->info->max_count != 0 ? val->info->max_count : LIST_LIMIT;
+    if (times > limit - val->count) {
+        return DS_EXIT_CONFIG;
+    }
+    if (val->count + times > *capacity) {
+        size_t grown = 2 * (size_t)(val->count + times);
+        double *list = realloc(val->list, grown * sizeof *list);
+        if (list == NULL) {
+            return DS_EXIT_MEMORY;
+        }
+        val->list = list;
+        *capacity = grown;
+    }
+    for (uint64_t i = 0; i < times; i++) {
+        val->list[val->count++] = v;
+    }
+    return 0;
+}
+
+/* One element "v" or "v*k" of a list (at most 63 bytes); NULL, or what is wrong with it. */
+static const char *parse_element(char *token, const ds_param *info, double *v, int64_t *times, char *why, size_t size)
+{
+    char *star = strchr(token, '*');
+    *times = 1;
+    if (star != NULL) {
+        *star = '\0';
+        if (!ds_parse_int(star + 1, times) || *times < 1) {
+            return "v*k repeats v k times, k must be a whole number of at least 1";
+        }
+    }
+    if (!ds_parse_real(token, v) || !(*v >= info->min && *v <= info->max)) {
+        range_text(info, why, size);
+        return why;
+    }
+    return NULL;
+}
+
+/* Elements between blanks and commas; 0, or an exit status with the reason in why. */
+static int parse_list(const char *text, value *v, char *why, size_t size)
+{
+    size_t capacity = 0;
+    const char *at = text;
+    char range[120];
+
+    for (;;) {
+        char token[64];
+        double x;
+        int64_t times;
+        at += strspn(at, " \t,");
+        size_t n = strcspn(at, " \t,");
+        if (n == 0) {
+            return 0;
+        }
+        snprintf(token, sizeof token, "%.*s", n < sizeof token ? (int)n : 0, at);
+        const char *wrong = parse_element(token, v->info, &x, &times, range, sizeof range);
+        if (wrong != NULL) {
+            snprintf(why, size, "element %" PRIu64 " ('%.*s'): %s", v->count + 1, n < 40 ? (int)n : 40, at, wrong);
+            return DS_EXIT_CONFIG;
+        }
+        int status = push(v, &capacity, x, (uint64_t)times);
+        if (status != 0) {
+            snprintf(why, size, "more than %u elements", v->info->max_count != 0 ? v->info->max_count : LIST_LIMIT);
+            return status;
+        }
+        at += n;
+    }
+}
+
+/* Absolute form of a file name; NULL without memory. */
+static char *absolute(const char *path, const char *base)
+{
+    char cwd[PATH_MAX];
+    if (path[0] == '/') {
+        return strdup(path);
+    }
+    if (base == NULL) {
+        base = getcwd(cwd, sizeof cwd);
+    }
+    size_t size = (base != NULL ? strlen(base) : 0) + strlen(path) + 2;
+    char *out = malloc(size);
+    if (out != NULL) {
+        snprintf(out, size, "%s/%s", base != NULL ? base : "", path);
+    }
+    return out;
+}
+
+static int is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+const char *ds_ini_text_problem(const char *key, const char *text)
+{
+    size_t n = strlen(text);
+    if (!ds_text_is_line(text, n)) {
+        return "not UTF-8 text, or a line break or control character in it";
+    }
+    if (n + strlen(key) > LINE_LIMIT) {
+        return "too long for a line of 197 bytes in an .ini file";
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == ';' && (i == 0 || is_space(text[i - 1]))) {
+            return "a ';' at the beginning or after a blank begins a comment in an .ini file";
+        }
+    }
+    return n > 0 && (is_space(text[0]) || is_space(text[n - 1])) ? "a blank at an end gets lost in an .ini file" : NULL;
+}
+
+static int convert_file(value *v, const char *text, const ds_setting *s, const char *owner, ds_error *e)
+{
+    struct stat st;
+    ds_error inner = {0};
+
+    if (text[0] == '\0') {
+        v->text = strdup("");
+        return v->text != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    v->text = absolute(text, s != NULL ? s->base : NULL);
+    if (v->text == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    const char *problem = ds_ini_text_problem(v->info->name, v->text);
+    if (problem != NULL) {
+        char why[500];
+        snprintf(why, sizeof why, "with its folder %.300s: %s", v->text, problem);
+        return refuse(s, owner, v, text[0] == '/' ? problem : why, e);
+    }
+    if (stat(v->text, &st) != 0) {
+        return refuse(s, owner, v, strerror(errno), e);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return refuse(s, owner, v, S_ISDIR(st.st_mode) ? "a folder, expected a file" : "not a regular file", e);
+    }
+    if (access(v->text, R_OK) != 0) {
+        return refuse(s, owner, v, strerror(errno), e);
+    }
+    if (v->info->type == DS_PARAM_ARRAY && ds_array_read(v->text, 0, DS_EXIT_CONFIG, &v->array, &inner) != 0) {
+        return inner.status == DS_EXIT_MEMORY ? ds_fail(e, DS_EXIT_MEMORY, "%s", inner.text)
+                                              : refuse(s, owner, v, inner.text, e);
+    }
+    return 0;
+}
+
+static int parse_enum(const char *text, value *v, char *why, size_t size)
+{
+    const char *const *choice = v->info->choices;
+    size_t used = (size_t)snprintf(why, size, "expected one of"), n = 0;
+    int ok = 0;
+
+    for (; choice[n] != NULL; n++) {
+        if (strcmp(choice[n], text) == 0) {
+            v->number = (int64_t)n;
+            ok = 1;
+        }
+        if (used < size) {
+            used += (size_t)snprintf(why + used, size - used, "%s %s", n > 0 ? "," : "", choice[n]);
+        }
+    }
+    const char *near = ok ? NULL : ds_nearest(text, choice, n);
+    if (near != NULL && used < size) {
+        snprintf(why + used, size - used, "; did you mean '%s'?", near);
+    }
+    return ok;
+}
+
+/* Converts the user's setting, or the default where s is NULL. */
+static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e)
+{
+    const ds_param *info = v->info;
+    const char *text = s != NULL ? s->value : info->default_text;
+    const char *problem = NULL;
+    char why[600];
+    int status = 0;
+
+    if (s != NULL && s->more != 0 && info->type != DS_PARAM_LIST) {
+        snprintf(why, sizeof why, "line %d is indented and so continues this value: only lists may go on", s->more);
+        return refuse(s, owner, v, why, e);
+    }
+    range_text(info, why, sizeof why);
+    switch (info->type) {
+    case DS_PARAM_BOOL:
+        problem = parse_bool(text, &v->number) ? NULL : "expected true or false";
+        break;
+    case DS_PARAM_INT:
+        if (!ds_parse_int(text, &v->number) || !((double)v->number >= info->min && (double)v->number <= info->max)) {
+            problem = why;
+        }
+        v->real = (double)v->number;
+        break;
+    case DS_PARAM_REAL:
+        if (!ds_parse_real(text, &v->real) || !(v->real >= info->min && v->real <= info->max)) {
+            problem = why;
+        }
+        break;
+    case DS_PARAM_ENUM:
+        problem = parse_enum(text, v, why, sizeof why) ? NULL : why;
+        break;
+    case DS_PARAM_LIST:
+        status = parse_list(text, v, why, sizeof why);
+        problem = status == DS_EXIT_CONFIG ? why : NULL;
+        break;
+    case DS_PARAM_PATH:
+    case DS_PARAM_ARRAY:
+        return convert_file(v, text, s, owner, e);
+    default:
+        if ((info->flags & DS_PARAM_NAME_OR_PATH) != 0 && strchr(text, '/') != NULL) {
+            v->text = absolute(text, s != NULL ? s->base : NULL);
+        }
+        problem = ds_ini_text_problem(info->name, v->text != NULL ? v->text : text);
+        break;
+    }
+    if (problem != NULL) {
+        return refuse(s, owner, v, problem, e);
+    }
+    if (status == 0 && v->text == NULL) {
+        v->text = strdup(text);
+    }
+    return v->text != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+static int refuse_unknown(const ds_params *p, const ds_setting *s, const char *owner, int section, ds_error *e)
+{
+    const char *known[256];
+    size_t n = 0;
+    for (; n < p->count && n < 256; n++) {
+        known[n] = p->item[n].info->name;
+    }
+    const char *near = ds_nearest(s->key, known, n);
+    char hint[200];
+    if (near != NULL) {
+        snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+    } else if (owner[0] != '\0') {
+        snprintf(hint, sizeof hint, "`dshost help %s` lists them", owner);
+    } else {
+        snprintf(hint, sizeof hint, "`dshost help run` lists them");
+    }
+    return ds_fail(e, s->status, "%s: %s%sunknown parameter '%s' in [%s]; %s", s->origin, owner,
+                   owner[0] != '\0' ? ": " : "", s->key, ds_section_names[section], hint);
+}
+
+int ds_params_make(const ds_param *const *schema, const char *owner, const ds_settings *settings, int section,
+                   ds_params **out, ds_error *e)
+{
+    ds_params *p = calloc(1, sizeof *p);
+    size_t n = 0;
+    int status = 0;
+
+    while (schema != NULL && schema[n] != NULL) {
+        n++;
+    }
+    if (p == NULL || (p->item = calloc(n + 1, sizeof *p->item)) == NULL) {
+        free(p);
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    p->count = n;
+    for (size_t i = 0; i < n; i++) {
+        p->item[i].info = schema[i];
+    }
+    const ds_section *given = &settings->section[section];
+    for (size_t i = 0; i < given->count && status == 0; i++) {
+        size_t k = 0;
+        while (k < n && strcmp(schema[k]->name, given->item[i].key) != 0) {
+            k++;
+        }
+        if (k == n) {
+            status = refuse_unknown(p, &given->item[i], owner, section, e);
+        }
+    }
+    for (size_t i = 0; i < n && status == 0; i++) {
+        const ds_setting *s = ds_settings_find(settings, section, schema[i]->name);
+        p->item[i].given = s != NULL;
+        if (s == NULL && (schema[i]->flags & DS_PARAM_REQUIRED) != 0) {
+            status = ds_fail(e, DS_EXIT_CONFIG, "%s: parameter '%s' must be set (%s), for example with --set %s.%s=...",
+                             owner, schema[i]->name, schema[i]->doc, ds_section_names[section], schema[i]->name);
+        } else {
+            status = convert(&p->item[i], s, owner, e);
+        }
+    }
+    if (status != 0) {
+        ds_params_free(p);
+        return status;
+    }
+    *out = p;
+    return 0;
+}
+
+void ds_params_free(ds_params *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < p->count; i++) {
+        free(p->item[i].text);
+        free(p->item[i].list);
+        ds_array_free(&p->item[i].array);
+    }
+    free(p->item);
+    free(p);
+}
+
+static const value *find(const ds_params *p, const char *name, uint32_t types)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (strcmp(p->item[i].info->name, name) == 0) {
+            return (types & (1u << p->item[i].info->type)) != 0 ? &p->item[i] : NULL;
+        }
+    }
+    return NULL;
+}
+
+ds_status ds_params_int(const ds_params *p, const char *name, int64_t *out)
+{
+    const value *v = find(p, name, 1u << DS_PARAM_BOOL | 1u << DS_PARAM_INT | 1u << DS_PARAM_ENUM);
+    if (v == NULL) {
+        return DS_E_PARAM;
+    }
+    *out = v->number;
+    return DS_OK;
+}
+
+ds_status ds_params_real(const ds_params *p, const char *name, double *out)
+{
+    const value *v = find(p, name, 1u << DS_PARAM_REAL | 1u << DS_PARAM_INT);
+    if (v == NULL) {
+        return DS_E_PARAM;
+    }
+    *out = v->real;
+    return DS_OK;
+}
+
+ds_status ds_params_text(const ds_params *p, const char *name, const char **out)
+{
+    const value *v = find(p, name, 1u << DS_PARAM_TEXT | 1u << DS_PARAM_PATH | 1u << DS_PARAM_ENUM);
+    if (v == NULL) {
+        return DS_E_PARAM;
+    }
+    *out = v->text;
+    return DS_OK;
+}
+
+ds_status ds_params_list(const ds_params *p, const char *name, const double **out, uint64_t *count)
+{
+    const value *v = find(p, name, 1u << DS_PARAM_LIST);
+    if (v == NULL) {
+        return DS_E_PARAM;
+    }
+    *out = v->list;
+    *count = v->count;
+    return DS_OK;
+}
+
+ds_status ds_params_array(const ds_params *p, const char *name, const double **data, uint64_t *ndim,
+                          uint64_t shape[8])
+{
+    const value *v = find(p, name, 1u << DS_PARAM_ARRAY);
+    if (v == NULL) {
+        return DS_E_PARAM;
+    }
+    *data = v->array.data;
+    *ndim = v->array.data != NULL ? v->array.ndim : 0;
+    for (uint64_t i = 0; i < *ndim; i++) {
+        shape[i] = v->array.shape[i];
+    }
+    return DS_OK;
+}
+
+size_t ds_params_count(const ds_params *p)
+{
+    return p->count;
+}
+
+const ds_param *ds_params_info(const ds_params *p, size_t i)
+{
+    return p->item[i].info;
+}
+
+const char *ds_params_value_text(const ds_params *p, size_t i)
+{
+    return p->item[i].text;
+}
+
+int ds_params_given(const ds_params *p, size_t i)
+{
+    return p->item[i].given;
+}
+
+int ds_params_write_ini(const ds_params *p, FILE *f)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const char *at = p->item[i].text;
+        size_t column = (size_t)fprintf(f, "%s =", p->item[i].info->name);
+        if (p->item[i].info->type != DS_PARAM_LIST) {
+            fprintf(f, " %s\n", at);
+            continue;
+        }
+        /* A list may be longer than a line can be: break it at blanks. */
+        for (;;) {
+            at += strspn(at, " \t,");
+            size_t n = strcspn(at, " \t,");
+            if (n == 0) {
+                break;
+            }
+            if (column + n + 1 > 110) {
+                column = (size_t)fprintf(f, "\n   ");
+            }
+            column += (size_t)fprintf(f, " %.*s", (int)n, at);
+            at += n;
+        }
+        fputc('\n', f);
+    }
+    return ferror(f) ? -1 : 0;
+}

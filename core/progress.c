@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* progress.c - the progress line of a run, and its clock. */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "progress.h"
+#include "log.h"
+#include "share.h"
+#include "signals.h"
+
+enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
+
+struct ds_progress {
+    const ds_ledger *ledger;
+    char *title;
+    uint64_t budget;
+    double seconds;
+    uint64_t start;              /* ds_clock_ns() */
+    pthread_t thread;
+    sem_t quit;
+    uint64_t past[MEMORY_TICKS]; /* live evaluations at the last ticks */
+    uint64_t when[MEMORY_TICKS];
+    uint64_t tick;
+};
+
+/* "45s", "12:05", "3:02:10". */
+static void say_duration(double s, char *out, size_t size)
+{
+    unsigned long t = s < 1e9 ? (unsigned long)(s + 0.5) : 1000000000ul;
+    if (t < 60) {
+        snprintf(out, size, "%lus", t);
+    } else if (t < 3600) {
+        snprintf(out, size, "%lu:%02lu", t / 60, t % 60);
+    } else {
+        snprintf(out, size, "%lu:%02lu:%02lu", t / 3600, t / 60 % 60, t % 60);
+    }
+}
+
+static void show(ds_progress *p)
+{
+    const ds_ledger *l = p->ledger;
+    uint64_t now = ds_clock_ns();
+    uint64_t count = atomic_load_explicit(&l->shown_count, memory_order_relaxed);
+    uint64_t replayed = atomic_load_explicit(&l->shown_replayed, memory_order_relaxed);
+    uint64_t failed = atomic_load_explicit(&l->shown_failed, memory_order_relaxed);
+    double best = atomic_load_explicit(&l->shown_best, memory_order_relaxed);
+    uint64_t live = count > replayed ? count - replayed : 0;
+    uint64_t slot = p->tick % MEMORY_TICKS;
+    /* Where evaluations are slow the last 10 s say nothing: take the mean of all. */
+    int recent = p->tick >= MEMORY_TICKS && live - p->past[slot] >= RATE_COUNT;
+    uint64_t since = recent ? p->when[slot] : p->start;
+    uint64_t then = recent ? p->past[slot] : 0;
+    double rate = (double)(live - then) / (1e-9 * (double)(now - since) + 1e-9);
+    char eta[32] = "?";
+    char bad[48] = "";
+    char loss[40] = "-";
+    char line[400];
+    p->past[slot] = live;
+    p->when[slot] = now;
+    p->tick++;
+    double left = rate > 0.0 ? (double)(p->budget - (count < p->budget ? count : p->budget)) / rate : (double)INFINITY;
+    double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - p->start) : (double)INFINITY;
+    left = left < clock_left ? left : clock_left;
+    if (isfinite(left)) {
+        say_duration(left > 0.0 ? left : 0.0, eta, sizeof(eta));
+    }
+    if (failed > 0) {
+        snprintf(bad, sizeof(bad), ", %llu failed", (unsigned long long)failed);
+    }
+    if (isfinite(best)) {
+        snprintf(loss, sizeof(loss), "%.6g", best);
+    }
+    snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %.*f evaluations/s, %s left%s", p->title,
+             (unsigned long long)count, (unsigned long long)p->budget, loss, rate < 10.0 ? 2 : 0, rate, eta, bad);
+    ds_log_progress(line);
+}
+
+static void *tick(void *arg)
+{
+    ds_progress *p = arg;
+    for (;;) {
+        struct timespec until;
+        double left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(ds_clock_ns() - p->start) : 1.0;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += left > 0.0 && 1e9 * left < TICK_NS ? (long)(1e9 * left) + 1000 : TICK_NS;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        int rc;
+        while ((rc = sem_timedwait(&p->quit, &until)) != 0 && errno == EINTR) {
+        }
+        if (rc == 0) {
+            return NULL;
+        }
+        if (p->seconds > 0.0 && 1e-9 * (double)(ds_clock_ns() - p->start) >= p->seconds) {
+            ds_stop_raise(DS_STOP_TIME);
+        }
+        show(p);
+    }
+}
+
+int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget, double seconds, ds_progress **out,
+                     ds_error *e)
+{
+    ds_progress *p = calloc(1, sizeof(*p));
+    if (p == NULL || (p->title = strdup(title)) == NULL) {
+        free(p);
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    p->ledger = ledger;
+    p->budget = budget;
+    p->seconds = seconds;
+    p->start = ds_clock_ns();
+    sem_init(&p->quit, 0, 0);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&p->thread, NULL, tick, p);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0) {
+        sem_destroy(&p->quit);
+        free(p->title);
+        free(p);
+        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the progress line: %s", strerror(code));
+    }
+    *out = p;
+    return 0;
+}
+
+void ds_progress_close(ds_progress *p)
+{
+    if (p != NULL) {
+        sem_post(&p->quit);
+        pthread_join(p->thread, NULL);
+        ds_log_progress("");
+        sem_destroy(&p->quit);
+        free(p->title);
+        free(p);
+    }
+}

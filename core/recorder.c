@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recorder.c - a bounded queue of rows with one producer and one consumer, the writer thread. */
+#include "config.h"
+
+#include "recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    QUEUE_BYTES = 8 << 20,     /* memory of the queue, unless single rows are larger */
+    QUEUE_ROWS_MAX = 1 << 15,
+    QUEUE_ROWS_MIN = 4,
+    GROUP_ROWS_MAX = 1000,     /* what is lost where a group does not fit onto the disk */
+    GATHER_NS = 25 * 1000000   /* how long a group gathers: commits are well under 50 ms apart */
+};
+
+struct ds_recorder {
+    ds_store *store;
+    uint64_t n;
+    uint64_t capacity;      /* rows in the queue */
+    size_t stride;          /* bytes per row: ds_row, x, grad */
+    unsigned char *queue;
+    pthread_t thread;
+    sem_t wake;             /* posted (also from a signal handler) when the writer should look now */
+    sem_t room;             /* posted after every group while the producer waits */
+    atomic_ullong pushed;   /* rows handed over, by the producer */
+    atomic_ullong written;  /* rows committed, by the writer */
+    atomic_int hurry;       /* do not gather */
+    atomic_int idle;        /* the writer sleeps until it is woken */
+    atomic_int waiting;     /* the producer sleeps until there is room, or all is written */
+    atomic_int quit;
+    atomic_int failed;
+    ds_error error;         /* valid once `failed` is set */
+};
+
+static unsigned char *row_at(const ds_recorder *r, uint64_t index)
+{
+    return r->queue + (size_t)(index % r->capacity) * r->stride;
+}
+
+/* Writes rows from..to-1 as one group. */
+static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
+{
+    int rc = ds_store_begin(r->store, &r->error);
+    for (uint64_t i = from; rc == 0 && i < to; i++) {
+        unsigned char *slot = row_at(r, i);
+        ds_row row;
+        memcpy(&row, slot, sizeof(row));
+        row.x = (const double *)(const void *)(slot + sizeof(ds_row));
+        row.grad = row.grad != NULL ? row.x + r->n : NULL;
+        rc = ds_store_insert(r->store, &row, &r->error);
+    }
+    return rc != 0 ? rc : ds_store_commit(r->store, &r->error);
+}
+
+/* Sleeps until woken, or for GATHER_NS where `limited`. */
+static void sleep_writer(ds_recorder *r, int limited)
+{
+    if (!limited) {
+        while (sem_wait(&r->wake) != 0 && errno == EINTR) {
+        }
+        return;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += GATHER_NS;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    while (!atomic_load(&r->hurry) && sem_timedwait(&r->wake, &until) == 0) {
+    }
+}
+
+static void *writer(void *arg)
+{
+    ds_recorder *r = arg;
+    for (;;) {
+        uint64_t from = atomic_load(&r->written);
+        if (atomic_load(&r->pushed) == from) {
+            if (atomic_load(&r->quit)) {
+                return NULL;
+            }
+            atomic_store(&r->idle, 1);
+            if (atomic_load(&r->pushed) == from && !atomic_load(&r->quit)) {
+                sleep_writer(r, 0);
+            }
+            atomic_store(&r->idle, 0);
+            continue;
+        }
+        if (!atomic_load(&r->hurry) && !atomic_load(&r->quit)) {
+            sleep_writer(r, 1);
+        }
+        atomic_store(&r->hurry, 0);
+        uint64_t to = atomic_load(&r->pushed);
+        to = to - from > GROUP_ROWS_MAX ? from + GROUP_ROWS_MAX : to;
+        if (to < atomic_load(&r->pushed)) {
+            atomic_store(&r->hurry, 1);
+        }
+        if (!atomic_load(&r->failed) && write_group(r, from, to) != 0) {
+            atomic_store(&r->failed, 1);
+        }
+        atomic_store(&r->written, to); /* after a failure the queue is emptied, so that nobody waits for ever */
+        if (atomic_exchange(&r->waiting, 0)) {
+            sem_post(&r->room);
+        }
+    }
+}
+
+int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e)
+{
+    ds_recorder *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the queue of the store");
+    }
+    r->store = store;
+    r->n = ds_store_n(store);
+    r->stride = sizeof(ds_row) + 2 * r->n * sizeof(double);
+    r->capacity = QUEUE_BYTES / r->stride;
+    r->capacity = r->capacity > QUEUE_ROWS_MAX ? QUEUE_ROWS_MAX : r->capacity;
+    r->capacity = r->capacity < QUEUE_ROWS_MIN ? QUEUE_ROWS_MIN : r->capacity;
+    r->queue = malloc(r->capacity * r->stride);
+    if (r->queue == NULL) {
+        free(r);
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the queue of the store");
+    }
+    sem_init(&r->wake, 0, 0);
+    sem_init(&r->room, 0, 0);
+    /* Signals are the business of the thread that runs the optimizer. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&r->thread, NULL, writer, r);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0) {
+        sem_destroy(&r->wake);
+        sem_destroy(&r->room);
+        free(r->queue);
+        free(r);
+        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the store: %s", strerror(code));
+    }
+    *out = r;
+    return 0;
+}
+
+static int report(const ds_recorder *r, ds_error *e)
+{
+    if (!atomic_load(&r->failed)) {
+        return 0;
+    }
+    return ds_fail(e, r->error.status, "%s", r->error.text);
+}
+
+/* Waits until at most `rows` rows are in the queue. */
+static void wait_until_below(ds_recorder *r, uint64_t rows)
+{
+    while (atomic_load(&r->pushed) - atomic_load(&r->written) > rows) {
+        atomic_store(&r->waiting, 1);
+        if (atomic_load(&r->pushed) - atomic_load(&r->written) <= rows) {
+            break;
+        }
+        atomic_store(&r->hurry, 1);
+        sem_post(&r->wake);
+        while (sem_wait(&r->room) != 0 && errno == EINTR) {
+        }
+    }
+}
+
+int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *e)
+{
+    if (atomic_load_explicit(&r->failed, memory_order_acquire)) {
+        return report(r, e);
+    }
+    uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed);
+    uint64_t fill = pushed - atomic_load_explicit(&r->written, memory_order_acquire);
+    if (fill >= r->capacity) {
+        wait_until_below(r, r->capacity / 2);
+        fill = pushed - atomic_load(&r->written);
+    }
+    unsigned char *slot = row_at(r, pushed);
+    double *x = (double *)(void *)(slot + sizeof(ds_row));
+    memcpy(slot, row, sizeof(*row));
+    memcpy(x, row->x, r->n * sizeof(double));
+    if (row->grad != NULL) {
+        memcpy(x + r->n, row->grad, r->n * sizeof(double));
+    }
+    atomic_store(&r->pushed, pushed + 1);
+    if (urgent || fill == r->capacity / 2) {
+        atomic_store(&r->hurry, 1);
+        sem_post(&r->wake);
+    } else if (atomic_load(&r->idle) && atomic_exchange(&r->idle, 0)) {
+        sem_post(&r->wake);
+    }
+    return 0;
+}
+
+int ds_recorder_drain(ds_recorder *r, ds_error *e)
+{
+    wait_until_below(r, 0);
+    return report(r, e);
+}
+
+int ds_recorder_drain_in_handler(ds_recorder *r, double seconds)
+{
+    struct timespec nap = {0, 1000000};
+    atomic_store(&r->hurry, 1);
+    sem_post(&r->wake);
+    for (double waited = 0.0; atomic_load(&r->written) != atomic_load(&r->pushed); waited += 1e-3) {
+        if (waited > seconds) {
+            return 0;
+        }
+        nanosleep(&nap, NULL);
+    }
+    return !atomic_load(&r->failed);
+}
+
+int ds_recorder_close(ds_recorder *r, ds_error *e)
+{
+    if (r == NULL) {
+        return 0;
+    }
+    atomic_store(&r->quit, 1);
+    atomic_store(&r->hurry, 1);
+    sem_post(&r->wake);
+    pthread_join(r->thread, NULL);
+    int rc = report(r, e);
+    sem_destroy(&r->wake);
+    sem_destroy(&r->room);
+    free(r->queue);
+    free(r);
+    return rc;
+}

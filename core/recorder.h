@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recorder.h - writes the evaluations of a run to its store from a thread of its own, so that disks never hold up the
+ * search. Rows are committed in groups, at most 50 ms after they were handed over. */
+#ifndef DS_CORE_RECORDER_H
+#define DS_CORE_RECORDER_H
+
+#include "store.h"
+
+typedef struct ds_recorder ds_recorder;
+
+/* Starts the thread; from now on it alone uses the store, until close. */
+int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e);
+
+/* Hands over a row (copied). Waits while the queue is full. `urgent` rows are committed at once. Fails, with the reason
+ * of the writer, once a group could not be written. One calling thread. */
+int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *e);
+
+/* Waits until everything handed over is committed. */
+int ds_recorder_drain(ds_recorder *r, ds_error *e);
+
+/* The same from a signal handler: gives up after `seconds`. 1 = everything is committed. */
+int ds_recorder_drain_in_handler(ds_recorder *r, double seconds);
+
+/* Drains, ends the thread and frees it (NULL is fine). The store stays open. */
+int ds_recorder_close(ds_recorder *r, ds_error *e);
+
+#endif

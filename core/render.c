@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* render.c - draws one frame of a scene: collects its primitives, finds what every sub-pixel sees, lights it, and
+ * averages the sub-pixels. */
+#include "config.h"
+
+#include "render.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "render_internal.h"
+
+enum {
+    SUB = 2,            /* sub-pixels per pixel and direction */
+    SHADOW_SIZE = 1024, /* pixels of the light's view */
+    TONES = 4096        /* entries of the table from linear light to sRGB */
+};
+
+/* Radius of what the light sees and of the floor, in diagonals of the box. */
+#define LIGHT_RADIUS 0.85f
+#define GROUND_RADIUS 1.1f
+
+uint32_t ds_render_color(uint32_t role, uint32_t variety)
+{
+    static const uint32_t material[6] = {0xe58a4b, 0x3fa687, 0xd9b23c, 0xc4719d, 0x9bc46a, 0xb58a68};
+    static const uint32_t tool[4] = {0x8d9aa8, 0x68788a, 0xb0b8c0, 0x7c8fa0};
+    static const uint32_t fixed[3] = {0xbdb5a9, 0x9c948a, 0xd3ccc1};
+    static const uint32_t target[3] = {0x4a90d0, 0x6f7fd0, 0x45aec0};
+    switch (role) {
+    case DS_ROLE_TOOL:
+        return tool[variety % 4];
+    case DS_ROLE_FIXED:
+        return fixed[variety % 3];
+    case DS_ROLE_TARGET:
+        return target[variety % 3];
+    default:
+        return material[variety % 6];
+    }
+}
+
+int ds_render_has_target(const ds_scenedata *s)
+{
+    for (uint64_t b = 0; b < s->bodies; b++) {
+        if (s->body[b].role == DS_ROLE_TARGET) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int ds_render_target_beside(const ds_scenedata *s)
+{
+    for (uint64_t b = 0; b < s->bodies; b++) {
+        const ds_scenedata_body *body = &s->body[b];
+        if (body->role == DS_ROLE_TARGET &&
+            ((body->shape == DS_BODY_POINTS && body->count >= 200) || body->shape == DS_BODY_MESH)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Everything that one call needs; released together. */
+typedef struct job {
+    ds_frame_of_reference ref;
+    ds_geometry scene;
+    ds_geometry ghost;
+    ds_view camera;
+    ds_view light;
+    ds_pixel *pixels;
+    ds_pixel *ghost_pixels;
+    ds_pixel *shadow;
+    ds_material *material;
+    float *dense; /* by surface: radius of dense particles, else 0 */
+    unsigned char *tone;
+} job;
+
+static int fill(job *j, const ds_scenedata *s, uint64_t k, uint32_t what)
+{
+    for (uint64_t b = 0; b < s->bodies; b++) {
+        const ds_scenedata_body *body = &s->body[b];
+        uint32_t rgb = ds_render_color(body->role, body->variety);
+        ds_material *m = &j->material[DS_SURFACE_FIRST + b];
+        m->r = ds_linear_from_srgb(rgb >> 16 & 255);
+        m->g = ds_linear_from_srgb(rgb >> 8 & 255);
+        m->b = ds_linear_from_srgb(rgb & 255);
+        m->gloss = body->role == DS_ROLE_TOOL ? 0.8f : body->shape == DS_BODY_POINTS ? 0.12f : 0.3f;
+        j->dense[DS_SURFACE_FIRST + b] =
+            ds_geometry_dense_radius(s, &j->ref, body->role == DS_ROLE_TARGET ? 0 : k, b);
+        if (body->role == DS_ROLE_TARGET) {
+            if ((what & DS_RENDER_TARGET) != 0) {
+                ds_geometry_add(&j->scene, s, &j->ref, 0, b);
+            } else if ((what & DS_RENDER_GHOST) != 0) {
+                ds_geometry_add(&j->ghost, s, &j->ref, 0, b);
+            }
+        } else if ((what & DS_RENDER_SCENE) != 0 || body->role == DS_ROLE_FIXED) {
+            ds_geometry_add(&j->scene, s, &j->ref, k, b);
+        }
+    }
+    return j->scene.failed || j->ghost.failed ? DS_EXIT_MEMORY : 0;
+}
+
+/* A round length of the world, about a tenth of the scene, in scaled units. */
+static float grid_spacing(const ds_frame_of_reference *r)
+{
+    double rough = 0.09 / r->scale;
+    double power = pow(10, floor(log10(rough)));
+    double m = rough / power;
+    return (float)(power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * r->scale);
+}
+
+/* The lines of the grid lie at multiples of its spacing in the world. */
+static float grid_offset(double center, double scale, float spacing)
+{
+    double s = (double)spacing;
+    double c = center * scale;
+    return (float)-(c - s * floor(c / s));
+}
+
+/* Lays the translucent target over a colour: stronger where nothing is in front of it. */
+static vec3 over(const job *j, vec3 below, size_t at)
+{
+    const ds_pixel *g = &j->ghost_pixels[at];
+    if (g->surface == DS_SURFACE_NONE) {
+        return below;
+    }
+    const ds_material *m = &j->material[g->surface];
+    float facing = -(float)g->n[2] / 32767;
+    float light = 0.55f + 0.45f * facing;
+    float a = g->z < j->pixels[at].z ? 0.38f + 0.25f * (1 - facing) : 0.10f;
+    return v3(below.x * (1 - a) + a * m->r * light, below.y * (1 - a) + a * m->g * light,
+              below.z * (1 - a) + a * m->b * light);
+}
+
+static uint32_t toned(const job *j, float v)
+{
+    int i = (int)(v * (TONES - 1) + 0.5f);
+    return j->tone[i < 0 ? 0 : i >= TONES ? TONES - 1 : i];
+}
+
+/* Surface that all sub-pixels of a pixel see, or DS_SURFACE_FIRST where they differ or see a body. */
+static uint32_t common_surface(const job *j, size_t at)
+{
+    uint32_t first = j->pixels[at].surface;
+    for (size_t k = 1; k < SUB * SUB; k++) {
+        if (j->pixels[at + k % SUB + k / SUB * (size_t)j->camera.width].surface != first) {
+            return DS_SURFACE_FIRST;
+        }
+    }
+    return first < DS_SURFACE_FIRST ? first : DS_SURFACE_FIRST;
+}
+
+static void resolve(const job *j, const ds_shading *s, int width, int height, uint32_t *out)
+{
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+            size_t corner = (size_t)y * SUB * (size_t)j->camera.width + (size_t)x * SUB;
+            uint32_t common = common_surface(j, corner);
+            /* The plain floor changes slowly: two sub-pixels on a diagonal do. */
+            int step = common == DS_SURFACE_GROUND && j->ghost_pixels == NULL ? SUB * SUB - 1 : 1;
+            if (common == DS_SURFACE_NONE && j->ghost_pixels == NULL) {
+                *out++ = 0xffffff;
+                continue;
+            }
+            vec3 sum = v3(0, 0, 0);
+            int count = 0;
+            for (int k = 0; k < SUB * SUB; k += step) {
+                int u = x * SUB + k % SUB;
+                int v = y * SUB + k / SUB;
+                vec3 c = ds_shade(s, u, v);
+                c = v3(least(c.x, 1), least(c.y, 1), least(c.z, 1));
+                if (j->ghost_pixels != NULL) {
+                    c = over(j, c, (size_t)v * (size_t)j->camera.width + (size_t)u);
+                }
+                sum = v3_add(sum, c);
+                count++;
+            }
+            sum = v3_scale(sum, 1.0f / (float)count);
+            *out++ = toned(j, sum.x) << 16 | toned(j, sum.y) << 8 | toned(j, sum.z);
+        }
+    }
+}
+
+static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels)
+{
+    j->ref = ds_geometry_reference(s);
+    j->camera = ds_view_camera(&j->ref, width * SUB, height * SUB);
+    vec3 towards_light = v3_unit(v3(-0.35f, 1.0f, 0.55f));
+    j->light = ds_view_light(towards_light, LIGHT_RADIUS, SHADOW_SIZE);
+    size_t n = (size_t)width * SUB * (size_t)height * SUB;
+    j->pixels = malloc(n * sizeof *j->pixels);
+    j->shadow = malloc((size_t)SHADOW_SIZE * SHADOW_SIZE * sizeof *j->shadow);
+    j->material = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->material);
+    j->dense = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->dense);
+    j->tone = malloc(TONES);
+    if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->dense == NULL || j->tone == NULL ||
+        fill(j, s, k, what) != 0) {
+        return DS_EXIT_MEMORY;
+    }
+    for (int i = 0; i < TONES; i++) {
+        j->tone[i] = (unsigned char)ds_srgb_from_linear((float)i / (TONES - 1));
+    }
+    ds_raster_clear(j->pixels, &j->camera);
+    ds_raster_geometry(j->pixels, &j->camera, &j->scene);
+    if (ds_smooth_points(j->pixels, &j->camera, j->dense, DS_SURFACE_FIRST + (size_t)s->bodies) != 0) {
+        return DS_EXIT_MEMORY;
+    }
+    if (j->ref.has_ground) {
+        ds_raster_ground(j->pixels, &j->camera, j->ref.ground, GROUND_RADIUS);
+    }
+    ds_raster_clear(j->shadow, &j->light);
+    ds_raster_geometry(j->shadow, &j->light, &j->scene);
+    if (j->ghost.balls + j->ghost.triangles > 0) {
+        j->ghost_pixels = malloc(n * sizeof *j->ghost_pixels);
+        if (j->ghost_pixels == NULL) {
+            return DS_EXIT_MEMORY;
+        }
+        ds_raster_clear(j->ghost_pixels, &j->camera);
+        ds_raster_geometry(j->ghost_pixels, &j->camera, &j->ghost);
+    }
+    ds_shading shading = {.camera = &j->camera,
+                          .pixels = j->pixels,
+                          .light = &j->light,
+                          .shadow = j->shadow,
+                          .towards_light = towards_light,
+                          .material = j->material,
+                          .ground_radius = GROUND_RADIUS,
+                          .grid = grid_spacing(&j->ref)};
+    shading.grid_origin = v3(grid_offset(j->ref.center[0], j->ref.scale, shading.grid), 0,
+                             grid_offset(j->ref.center[2], j->ref.scale, shading.grid));
+    ds_shade_prepare(&shading);
+    resolve(j, &shading, width, height, pixels);
+    return 0;
+}
+
+int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels, ds_error *e)
+{
+    job j;
+    memset(&j, 0, sizeof j);
+    int status = run(&j, s, k, what, width, height, pixels);
+    ds_geometry_free(&j.scene);
+    ds_geometry_free(&j.ghost);
+    free(j.pixels);
+    free(j.ghost_pixels);
+    free(j.shadow);
+    free(j.material);
+    free(j.dense);
+    free(j.tone);
+    return status == 0 ? 0 : ds_fail(e, status, "picture: out of memory");
+}

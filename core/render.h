@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* render.h - draws one frame of a scene into pixels, in software: no display, no graphics library. */
+#ifndef DS_CORE_RENDER_H
+#define DS_CORE_RENDER_H
+
+#include <stdint.h>
+
+#include "scenedata.h"
+
+/* What of a scene is drawn. */
+enum {
+    DS_RENDER_SCENE = 1,  /* material, tools, fixed bodies */
+    DS_RENDER_TARGET = 2, /* the target as a solid body (its first kept frame), with the fixed bodies */
+    DS_RENDER_GHOST = 4   /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
+};
+
+/* Draws kept frame k of a scene that is not flat into width x height pixels 0x00RRGGBB, row by row from the top, on white.
+ * The camera stands fixed at a three-quarter view and shows info.box whole. Elements with non-finite positions are left
+ * out. The same input gives the same pixels. Returns 0 or DS_EXIT_MEMORY. */
+int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels, ds_error *e);
+
+/* Is there a target body, and is it better shown beside the scene (a dense shape) than over it (a marker)? */
+int ds_render_has_target(const ds_scenedata *s);
+int ds_render_target_beside(const ds_scenedata *s);
+
+/* The colour (sRGB) of a body by its role and variety. */
+uint32_t ds_render_color(uint32_t role, uint32_t variety);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay.c - compares what is asked for with what was asked for, and answers from the store. */
+#include "config.h"
+
+#include "replay.h"
+
+#include <diffsim/env.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+static const double TOLERANCE = 1e-9; /* relative to the width of the bounds, or to the value where that is larger */
+
+struct ds_replay {
+    ds_store *store;
+    ds_cursor *cursor;
+    const double *width;
+    uint64_t n, left;
+    int warned;
+};
+
+int ds_replay_open(ds_store *store, const double *width, ds_replay **out, ds_error *e)
+{
+    ds_replay *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    r->store = store;
+    r->width = width;
+    r->n = ds_store_n(store);
+    int rc = ds_store_count(store, &r->left, e);
+    rc = rc != 0 ? rc : ds_cursor_open(store, 1, &r->cursor, e);
+    if (rc != 0) {
+        ds_replay_close(r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+void ds_replay_close(ds_replay *r)
+{
+    if (r != NULL) {
+        ds_cursor_close(r->cursor);
+        free(r);
+    }
+}
+
+uint64_t ds_replay_left(const ds_replay *r)
+{
+    return r->left;
+}
+
+/* Component of x that differs most, and by how much. */
+static double difference(const ds_replay *r, const double *x, const double *stored, uint64_t *where)
+{
+    double worst = 0.0;
+    for (uint64_t i = 0; i < r->n; i++) {
+        double scale = fabs(stored[i]) > r->width[i] ? fabs(stored[i]) : r->width[i];
+        double d = fabs(x[i] - stored[i]) / scale;
+        if (!(d <= worst)) {
+            worst = d;
+            *where = i;
+        }
+    }
+    return worst;
+}
+
+int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds_error *e)
+{
+    int step = ds_cursor_next(r->cursor, row, e);
+    if (step <= 0) {
+        return step < 0 ? e->status : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing", ds_store_path(r->store));
+    }
+    r->left--;
+    if (((want & DS_WANT_GRAD) != 0) != (row->grad != NULL)) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: at evaluation %llu the optimizer now asks %s gradient: it is not deterministic, or not the "
+                       "version that made this run; nothing was changed",
+                       ds_store_path(r->store), (unsigned long long)row->id,
+                       (want & DS_WANT_GRAD) != 0 ? "for a" : "for no");
+    }
+    if (memcmp(x, row->x, r->n * sizeof(double)) == 0) {
+        return 0;
+    }
+    uint64_t i = 0;
+    double d = difference(r, x, row->x, &i);
+    if (!(d < TOLERANCE)) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: at evaluation %llu the optimizer now asks for another point (variable %llu: %.17g, recorded "
+                       "%.17g): it is not deterministic, or not the version or machine that made this run; nothing was "
+                       "changed",
+                       ds_store_path(r->store), (unsigned long long)row->id, (unsigned long long)i, x[i], row->x[i]);
+    }
+    if (d > 0.0 && !r->warned) {
+        r->warned = 1;
+        ds_log(DS_LOG_WARNING, NULL,
+               "from evaluation %llu on the optimizer asks for points that differ in the last digits from the record "
+               "(by %.1e relative): another machine; answered from the record",
+               (unsigned long long)row->id, d);
+    }
+    return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_internal.h - the state of a run, shared by the files of the engine: run.c, objective.c, summary.c, run_pictures.c. */
+#ifndef DS_CORE_RUN_INTERNAL_H
+#define DS_CORE_RUN_INTERNAL_H
+
+#include <diffsim/optimizer.h>
+
+#include "folder.h"
+#include "ledger.h"
+#include "pool.h"
+#include "progress.h"
+#include "recorder.h"
+#include "replay.h"
+#include "run.h"
+#include "runlock.h"
+
+/* Why a run ended. */
+enum {
+    DS_END_NONE = 0,
+    DS_END_BUDGET,    /* all evaluations used */
+    DS_END_TARGET,    /* a loss at or below the target */
+    DS_END_TIME,      /* run.seconds are over */
+    DS_END_SIGNAL,    /* SIGINT or SIGTERM */
+    DS_END_OPTIMIZER, /* the optimizer had nothing more to ask */
+    DS_END_FAILURES,  /* too large a share of the evaluations failed */
+    DS_END_ERROR      /* see ds_run.error */
+};
+
+/* Throttle of best.png: see run_pictures.c. */
+typedef struct ds_run_pictures {
+    uint64_t shown_id;   /* evaluation that best.png shows; 0 = none */
+    uint64_t spent_ns;   /* time that pictures took so far */
+    uint64_t last_ns;    /* when the last one was finished */
+    uint64_t start_ns;
+    uint32_t idle_calls; /* calls since the clock was looked at */
+} ds_run_pictures;
+
+typedef struct ds_run {
+    char *folder;
+    ds_settings settings;
+    ds_run_options options;
+    const ds_module *env_module, *opt_module;
+    ds_params *opt_params;
+    ds_recipe recipe;
+    ds_pool *pool;
+    const ds_pool_env *env;
+    ds_runlock *lock;
+    ds_store *store;
+    ds_recorder *recorder;   /* NULL until the replay is over */
+    ds_replay *replay;       /* NULL once it is over */
+    ds_progress *progress;
+    double *width;           /* upper - lower */
+    uint64_t budget;         /* of this start */
+    uint64_t plan;           /* of the first start: what the optimizer is told */
+    ds_ledger ledger;
+    ds_problem problem;
+    ds_services opt_services;
+    void *opt_self;
+    ds_objective objective;
+    ds_batch *batch;         /* being answered */
+    const double *batch_x;   /* rows from the current part of it on */
+    uint64_t batch_first;    /* row of the batch that row 0 of the pool is */
+    int end;                 /* DS_END_* */
+    ds_error error;
+    uint64_t calls_after_end;
+    uint64_t failures_told;
+    ds_run_pictures pictures;
+    uint64_t start_ns;
+    double wall_before;      /* seconds of earlier starts */
+    char crash_text[600];
+} ds_run;
+
+/* objective.c: fills run->objective; and ends the replay: from here on evaluations are recorded. */
+void ds_objective_init(ds_run *run);
+int ds_run_go_live(ds_run *run, ds_error *e);
+
+/* summary.c: the content of summary.json, and the file. */
+json_t *ds_run_summary(const ds_run *run);
+const char *ds_end_name(int end);
+
+/* run_pictures.c: draws best.png when it is due; draws all pictures at the end. Failures are warnings. */
+void ds_run_pictures_due(ds_run *run, double last_wall);
+void ds_run_pictures_final(ds_run *run);
+
+#endif

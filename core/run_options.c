@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_options.c - the schema of section [run] and its conversion. */
+#include "config.h"
+
+#include "run_options.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "crew.h"
+
+static const char *const isolations[] = {"process", "none", NULL};
+
+#define DS_PLUGIN_NAME(name_, doc_)                                                                      \
+    (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_NAME_OR_PATH, 0, 0, 0, name_, "", "", doc_, NULL})
+
+const ds_param *const ds_run_schema[] = {
+    DS_PLUGIN_NAME("env", "Environment: an id, a file name found on the plugin path, or a path."),
+    DS_PLUGIN_NAME("opt", "Optimizer: an id, a file name found on the plugin path, or a path."),
+    DS_INT("budget", "1000", 1, 1e12, "evaluations", "How many episodes the run may simulate, with or without gradient."),
+    DS_REAL("seconds", "0", 0, INFINITY, "s", "Wall time of the run; 0 = no limit."),
+    DS_REAL("target", "-inf", -INFINITY, INFINITY, "", "Stop at the first loss not above this one."),
+    DS_TEXT("seed", "0", "Seed of all randomness, 0 to 18446744073709551615."),
+    DS_INT("runs", "1", 1, 1e6, "", "Number of runs, with seeds seed, seed + 1, ..."),
+    DS_INT("jobs", "0", 0, 1024, "", "Worker processes that evaluate in parallel; 0 = one per processor. Results do not "
+                                     "depend on it."),
+    DS_INT("threads", "1", 1, 1024, "", "Threads inside one evaluation. Results do not depend on it."),
+    DS_ENUM("isolation", "process", isolations,
+            "process: evaluate in worker processes, so that a crash costs one evaluation; none: in this process."),
+    DS_TEXT("out", "", "Result folder, made by the run below the working directory; empty = results/ENV-OPT-sSEED."),
+    DS_REAL("timeout_s", "600", 0, INFINITY, "s", "Time limit of one evaluation; 0 = none."),
+    DS_INT("memory_mb", "8192", 0, 1e9, "MiB", "Memory limit of one worker beyond its start; 0 = none."),
+    DS_REAL("max_failed", "0.5", 0, 1, "",
+            "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
+    DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
+    DS_INT("noise_key", "0", 0, 9007199254740992.0, "", "Noise of one evaluation, for `dshost eval`: written by reproducer "
+                                                        "files; 0 = no noise."),
+    DS_LIST("x", "", -INFINITY, INFINITY, 0, "", "One point, for `dshost eval`: written by reproducer files."),
+    NULL};
+
+int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_error *e)
+{
+    ds_params *p = NULL;
+    const char *seed = "0";
+    int64_t isolation = 0, pictures = 1, threads = 1, noise_key = 0;
+    int status;
+
+    memset(out, 0, sizeof *out);
+    status = ds_params_make(ds_run_schema, "", settings, DS_SECTION_RUN, &p, e);
+    if (status != 0) {
+        return status;
+    }
+    out->params = p;
+    ds_params_text(p, "env", &out->env);
+    ds_params_text(p, "opt", &out->opt);
+    ds_params_int(p, "budget", &out->budget);
+    ds_params_real(p, "seconds", &out->seconds);
+    ds_params_real(p, "target", &out->target);
+    ds_params_text(p, "seed", &seed);
+    ds_params_int(p, "runs", &out->runs);
+    ds_params_int(p, "jobs", &out->jobs);
+    ds_params_int(p, "threads", &threads);
+    ds_params_int(p, "isolation", &isolation);
+    ds_params_text(p, "out", &out->out);
+    ds_params_real(p, "timeout_s", &out->timeout);
+    ds_params_int(p, "memory_mb", &out->memory);
+    ds_params_real(p, "max_failed", &out->max_failed);
+    ds_params_int(p, "pictures", &pictures);
+    ds_params_int(p, "noise_key", &noise_key);
+    ds_params_list(p, "x", &out->x, &out->x_count);
+    out->threads = (uint32_t)threads;
+    out->isolation = (int)isolation;
+    out->pictures = (int)pictures;
+    out->noise_key = (uint64_t)noise_key;
+    if (out->jobs == 0) {
+        out->jobs = ds_processors();
+    }
+    if (!ds_parse_seed(seed, &out->seed)) {
+        const ds_setting *s = ds_settings_find(settings, DS_SECTION_RUN, "seed");
+        status = ds_fail(e, s != NULL ? s->status : DS_EXIT_CONFIG,
+                         "%s: seed = %.60s: expected a whole number from 0 to 18446744073709551615",
+                         s != NULL ? s->origin : "default", seed);
+        ds_run_options_clear(out);
+    }
+    return status;
+}
+
+void ds_run_options_clear(ds_run_options *o)
+{
+    ds_params_free(o->params);
+    memset(o, 0, sizeof *o);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_series.c - run.ini of a folder of several runs says which seeds there are to be. */
+#include "config.h"
+
+#include "run_series.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "log.h"
+#include "run.h"
+#include "signals.h"
+
+/* Settings of one run of the series. */
+static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, ds_error *e)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
+    memset(one, 0, sizeof(*one));
+    int rc = ds_settings_copy(one, all, e);
+    rc = rc != 0 ? rc : ds_settings_add(one, DS_SECTION_RUN, "seed", text, "--seed", NULL, DS_EXIT_USAGE, 2, e);
+    return rc != 0 ? rc : ds_settings_add(one, DS_SECTION_RUN, "runs", "1", "--runs", NULL, DS_EXIT_USAGE, 2, e);
+}
+
+static int run_all(const ds_settings *settings, const ds_run_options *options, const ds_settings *overrides,
+                   const char *folder, json_t **summaries, ds_error *e)
+{
+    int first = 0;
+    *summaries = json_array();
+    for (int64_t k = 0; k < options->runs && atomic_load(&ds_stop_flag) <= 0; k++) {
+        uint64_t seed = options->seed + (uint64_t)k;
+        char name[40];
+        json_t *summary = NULL;
+        ds_settings one;
+        ds_error mine = {0, ""};
+        snprintf(name, sizeof(name), "seed-%llu", (unsigned long long)seed);
+        char *path = ds_folder_path(folder, name);
+        int rc = path == NULL ? ds_fail(&mine, DS_EXIT_MEMORY, "out of memory") : 0;
+        atomic_store(&ds_stop_flag, 0); /* the time limit of the run before */
+        if (rc == 0 && overrides != NULL && ds_folder_has_run(path)) {
+            rc = ds_run_resume(path, overrides, &summary, &mine);
+        } else if (rc == 0) {
+            rc = settings_of(settings, seed, &one, &mine);
+            rc = rc != 0 ? rc : ds_run_start(&one, path, &summary, &mine);
+            ds_settings_clear(&one);
+        }
+        if (summary != NULL) {
+            json_array_append_new(*summaries, summary);
+        }
+        free(path);
+        if (rc != 0 && first == 0) {
+            first = rc;
+            *e = mine;
+        } else if (rc != 0 && mine.text[0] != '\0') {
+            ds_log(DS_LOG_ERROR, NULL, "%s", mine.text);
+        }
+    }
+    return first;
+}
+
+/* Writes run.ini of the whole series. */
+static int write_plan(const ds_settings *settings, const ds_run_options *options, const char *folder, ds_error *e)
+{
+    ds_recipe r = {.options = options, .all_runs = 1};
+    ds_params *env = NULL;
+    ds_params *opt = NULL;
+    int rc = ds_loader_open(options->env, DS_KIND_ENV, &r.env, e);
+    rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &r.opt, e);
+    rc = rc != 0 ? rc : ds_params_make(r.env->plugin->desc->params, r.env->id, settings, DS_SECTION_ENV, &env, e);
+    rc = rc != 0 ? rc : ds_params_make(r.opt->plugin->desc->params, r.opt->id, settings, DS_SECTION_OPT, &opt, e);
+    r.env_params = env;
+    r.opt_params = opt;
+    rc = rc != 0 ? rc : ds_folder_make(folder, e);
+    rc = rc != 0 ? rc : ds_folder_write_ini(folder, &r, e);
+    ds_params_free(env);
+    ds_params_free(opt);
+    return rc;
+}
+
+int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder, json_t **summaries,
+                    ds_error *e)
+{
+    if (ds_series_is(folder) || ds_folder_has_run(folder)) {
+        return ds_fail(e, DS_EXIT_IO, "%s holds runs already; go on with them by: dshost resume %s, or choose another "
+                                      "--out", folder, folder);
+    }
+    int rc = write_plan(settings, options, folder, e);
+    return rc != 0 ? rc : run_all(settings, options, NULL, folder, summaries, e);
+}
+
+int ds_series_is(const char *folder)
+{
+    char *path = ds_folder_path(folder, "run.ini");
+    int is = path != NULL && access(path, F_OK) == 0 && !ds_folder_has_run(folder);
+    free(path);
+    return is;
+}
+
+int ds_series_resume(const char *folder, const ds_settings *overrides, json_t **summaries, ds_error *e)
+{
+    ds_settings settings;
+    ds_run_options options;
+    char *path = ds_folder_path(folder, "run.ini");
+    memset(&settings, 0, sizeof(settings));
+    memset(&options, 0, sizeof(options));
+    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, path, e);
+    rc = rc != 0 ? rc : ds_run_options_make(&settings, &options, e);
+    rc = rc != 0 ? rc : run_all(&settings, &options, overrides, folder, summaries, e);
+    ds_run_options_clear(&options);
+    ds_settings_clear(&settings);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runlock.c - flock() on a file that names the process which holds it. */
+#include "config.h"
+
+#include "runlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct ds_runlock {
+    int fd;
+    char *path;
+};
+
+/* One attempt. 1 = the file was removed by its last holder in between: try again. */
+static int attempt(const char *path, int *out, ds_error *e)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int code = errno;
+        char pid[32] = "";
+        ssize_t got = pread(fd, pid, sizeof(pid) - 1, 0);
+        pid[got > 0 ? got : 0] = '\0';
+        pid[strspn(pid, "0123456789")] = '\0';
+        close(fd);
+        if (code == EWOULDBLOCK) {
+            return ds_fail(e, DS_EXIT_LOCKED, "%s: process %s is working on this run; wait for it or stop it", path,
+                           pid[0] != '\0' ? pid : "(unknown)");
+        }
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot be locked: %s; put the result folder on a local disk", path,
+                       strerror(code));
+    }
+    struct stat mine, there;
+    if (fstat(fd, &mine) != 0 || stat(path, &there) != 0 || mine.st_ino != there.st_ino) {
+        close(fd);
+        return 1;
+    }
+    *out = fd;
+    return 0;
+}
+
+int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
+{
+    ds_runlock *lock = calloc(1, sizeof(*lock));
+    if (lock == NULL || (lock->path = malloc(strlen(folder) + sizeof("/run.lock"))) == NULL) {
+        free(lock);
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", folder);
+    }
+    sprintf(lock->path, "%s/run.lock", folder);
+    int rc;
+    do {
+        rc = attempt(lock->path, &lock->fd, e);
+    } while (rc == 1);
+    if (rc == 0) {
+        char pid[32];
+        int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+        if (ftruncate(lock->fd, 0) != 0 || pwrite(lock->fd, pid, (size_t)len, 0) != len) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be written: %s", lock->path, strerror(errno));
+            unlink(lock->path);
+            close(lock->fd);
+        }
+    }
+    if (rc != 0) {
+        free(lock->path);
+        free(lock);
+        return rc;
+    }
+    *out = lock;
+    return 0;
+}
+
+void ds_runlock_drop(ds_runlock *lock)
+{
+    if (lock != NULL) {
+        unlink(lock->path); /* before the lock is given up: the next holder makes a new file */
+        close(lock->fd);
+        free(lock->path);
+        free(lock);
+    }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settings.h - what the user wrote: key = value pairs of the sections [run], [env] and [opt], with their origin.
+ *
+ * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags win over --set, --set wins
+ * over the files, in whatever order they stand on the command line.
+ */
+#ifndef DS_CORE_SETTINGS_H
+#define DS_CORE_SETTINGS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "error.h"
+
+enum { DS_SECTION_RUN = 0, DS_SECTION_ENV = 1, DS_SECTION_OPT = 2, DS_SECTIONS = 3 };
+
+/* "run", "env", "opt". */
+extern const char *const ds_section_names[DS_SECTIONS];
+
+/* Where a setting comes from; a higher layer wins. */
+enum { DS_LAYER_FILE = 0, DS_LAYER_SET = 1, DS_LAYER_FLAG = 2 };
+
+typedef struct ds_setting {
+    char *key;
+    char *value;
+    char *origin; /* "runs.ini:12", "--set env.steps", "--budget": for messages */
+    char *base;   /* folder that relative file names are relative to, or NULL = the working directory */
+    int status;   /* exit status where the value is wrong: DS_EXIT_USAGE for flags, else DS_EXIT_CONFIG */
+    int layer;    /* DS_LAYER_* */
+    int more;     /* line number of the first indented line that continues the value, 0 = none */
+} ds_setting;
+
+/* A key occurs at most once per layer: ask ds_settings_find() for the one that counts. */
+typedef struct ds_section {
+    ds_setting *item;
+    size_t count, capacity;
+} ds_section;
+
+typedef struct ds_settings {
+    ds_section section[DS_SECTIONS];
+} ds_settings;
+
+/* Releases everything; the struct is then empty and usable. A zeroed struct is empty. */
+void ds_settings_clear(ds_settings *s);
+
+/* Deep copy into an empty *to. */
+int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e);
+
+/* Reads an .ini file. Refused, with file and line: lines over 197 bytes, control characters, text that is not UTF-8,
+ * unknown or unclosed sections, keys outside a section, keys that a file has set before, lines without '=', files over
+ * 1 MiB, what is no regular file. An indented line continues the value of the line before. After a failure the
+ * settings are incomplete and only good for ds_settings_clear(). */
+int ds_settings_read(ds_settings *s, const char *path, ds_error *e);
+
+/* The same from memory; `name` stands for the file in messages, `base` for its folder (may be NULL). */
+int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base,
+                      ds_error *e);
+
+/* Adds "section.key=value" of a --set flag; blanks around key and value are dropped. */
+int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e);
+
+/* Adds a value. Twice in DS_LAYER_FILE is an error; in the other layers, where a user types corrections, the last one
+ * wins. */
+int ds_settings_add(ds_settings *s, int section, const char *key, const char *value, const char *origin,
+                    const char *base, int status, int layer, ds_error *e);
+
+/* The setting of a key that counts, or NULL. */
+const ds_setting *ds_settings_find(const ds_settings *s, int section, const char *key);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* signals.c - handlers of the host: stop requests, and crashes of an optimizer, which runs in this process. */
+#include "config.h"
+
+#include "signals.h"
+
+#include <signal.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+atomic_int ds_stop_flag;
+
+enum { STACK_BYTES = 64 << 10 };
+static const double DRAIN_SECONDS = 3.0;
+
+static _Atomic(const char *) watch_text;
+static _Atomic(ds_recorder *) watch_recorder;
+
+void ds_stop_raise(int why)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&ds_stop_flag, &none, why);
+}
+
+static void on_stop(int sig)
+{
+    static atomic_int requests;
+    if (atomic_fetch_add(&requests, 1) > 0) {
+        _exit(128 + sig);
+    }
+    ds_stop_raise(sig);
+}
+
+static void put(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+    (void)ignored;
+}
+
+/* Async-signal-safe: the writer of the store goes on in its own thread while we wait. */
+static void last_words(const char *how)
+{
+    const char *text = atomic_exchange(&watch_text, NULL);
+    if (text == NULL) {
+        _exit(DS_EXIT_PLUGIN);
+    }
+    put("\ndshost: error: ");
+    put(how);
+    put(text);
+    put("\n");
+    ds_recorder *r = atomic_load(&watch_recorder);
+    if (r != NULL && !ds_recorder_drain_in_handler(r, DRAIN_SECONDS)) {
+        put("dshost: warning: the last evaluations could not be written; resuming repeats them\n");
+    }
+    _exit(DS_EXIT_PLUGIN);
+}
+
+static void on_crash(int sig)
+{
+    if (atomic_load(&watch_text) == NULL) { /* not ours: the usual end */
+        signal(sig, SIG_DFL);
+        raise(sig);
+        return;
+    }
+    switch (sig) {
+    case SIGSEGV:
+        last_words("crash (SIGSEGV, invalid memory access) in ");
+        break;
+    case SIGBUS:
+        last_words("crash (SIGBUS) in ");
+        break;
+    case SIGFPE:
+        last_words("crash (SIGFPE, arithmetic) in ");
+        break;
+    case SIGILL:
+        last_words("crash (SIGILL) in ");
+        break;
+    default:
+        last_words("crash (SIGABRT, abort) in ");
+        break;
+    }
+}
+
+static void on_exit_call(void)
+{
+    if (atomic_load(&watch_text) != NULL) {
+        last_words("exit() called in ");
+    }
+}
+
+void ds_signals_install(void)
+{
+    struct sigaction sa;
+    memset(&sa, 0, sizeof(sa));
+    sa.sa_handler = on_stop; /* without SA_RESTART: waits are interrupted */
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Once for the whole process. */
+static void install_crash_handlers(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static alignas(16) unsigned char stack[STACK_BYTES];
+    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    struct sigaction sa;
+
+    sigaltstack(&alternative, NULL); /* a stack overflow leaves no room for a handler */
+    memset(&sa, 0, sizeof(sa));
+    sa.sa_handler = on_crash;
+    sa.sa_flags = SA_ONSTACK | SA_NODEFER;
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        sigaction(signals[i], &sa, NULL);
+    }
+    atexit(on_exit_call);
+}
+
+void ds_crash_watch(const char *text, ds_recorder *recorder)
+{
+    static int installed;
+    if (!installed) {
+        installed = 1;
+        install_crash_handlers();
+    }
+    atomic_store(&watch_recorder, recorder);
+    atomic_store(&watch_text, text);
+}
+
+void ds_crash_unwatch(void)
+{
+    atomic_store(&watch_text, NULL);
+    atomic_store(&watch_recorder, NULL);
+}

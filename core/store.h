@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.h - the record of a run: one SQLite file with a row per evaluation, the settings, and what the run is.
+ *
+ *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
+ *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
+ *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
+ *
+ * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every column but
+ * `wall` and `at` is the same for any number of jobs and threads and after any interruption.
+ * A ds_store is used by one thread at a time.
+ */
+#ifndef DS_CORE_STORE_H
+#define DS_CORE_STORE_H
+
+#include <stdint.h>
+
+#include "error.h"
+#include "settings.h"
+
+enum {
+    DS_STORE_FORMAT = 1,              /* PRAGMA user_version */
+    DS_STORE_APPLICATION = 0x4453524e /* PRAGMA application_id: "DSRN" */
+};
+
+/* One evaluation. Pointers belong to the caller, or to the cursor until its next step. */
+typedef struct ds_row {
+    uint64_t id;
+    uint64_t n;         /* values in x, and in grad */
+    const double *x;
+    const double *grad; /* NULL where none was asked for */
+    double loss;        /* +INFINITY where there is none */
+    uint32_t grad_kind; /* DS_GRAD_* */
+    uint32_t outcome;   /* DS_EVAL_* */
+    uint64_t group;
+    uint64_t cost_steps;
+    int64_t bad_step;
+    double wall;        /* seconds */
+    double at;          /* seconds since 1970 */
+    char tag[16];
+    char message[200];
+} ds_row;
+
+typedef struct ds_store ds_store;
+typedef struct ds_cursor ds_cursor;
+
+enum { DS_STORE_READ = 0, DS_STORE_WRITE = 1 };
+
+/* Makes a new store; fails where the file exists. `vfs` names an SQLite file layer, NULL = the default. */
+int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **out, ds_error *e);
+
+/* Opens an existing store, and refuses foreign, damaged and newer ones with one line (DS_EXIT_IO). */
+int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e);
+
+/* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is freed in any case. */
+int ds_store_close(ds_store *s, ds_error *e);
+
+uint64_t ds_store_n(const ds_store *s);
+const char *ds_store_path(const ds_store *s);
+
+/* Number of evaluations, after a test that the ids are 1, 2, ..., count. */
+int ds_store_count(ds_store *s, uint64_t *count, ds_error *e);
+
+/* meta: a value as text, NULL (out) where there is none; the caller frees it. */
+int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e);
+int ds_store_set(ds_store *s, const char *key, const char *value, ds_error *e);
+
+/* Adds a value of a section, or reads all of them into *out (layer 0, origin = the store). */
+int ds_store_put_setting(ds_store *s, int section, const char *key, const char *value, ds_error *e);
+int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e);
+
+/* A group of rows becomes visible as a whole at commit. After a failure nothing of the group is kept. */
+int ds_store_begin(ds_store *s, ds_error *e);
+int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e);
+int ds_store_commit(ds_store *s, ds_error *e);
+
+/* Reads rows from `first` on in order. next: 1 = *row is filled, 0 = end, -1 = failed. */
+int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e);
+int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e);
+void ds_cursor_close(ds_cursor *c);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.c - numbers in text, UTF-8, and the nearest known word. */
+#include "config.h"
+
+#include "text.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbers ---- */
+
+static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
+static locale_t c_locale;
+
+static void make_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+int ds_parse_real(const char *text, double *out)
+{
+    const char *digits = text[0] == '-' || text[0] == '+' ? text + 1 : text;
+    char *end;
+
+    if (strcmp(digits, "inf") == 0) {
+        *out = text[0] == '-' ? (double)-INFINITY : (double)INFINITY;
+        return 1;
+    }
+    /* strtod also takes leading blanks, hexadecimal numbers and several spellings of nan. */
+    if (digits[0] == '\0' || digits[strspn(digits, "0123456789.eE+-")] != '\0') {
+        return 0;
+    }
+    pthread_once(&locale_once, make_locale);
+    double v = strtod_l(text, &end, c_locale);
+    if (end == text || *end != '\0' || !isfinite(v)) {
+        return 0;
+    }
+    *out = v;
+    return 1;
+}
+
+int ds_parse_int(const char *text, int64_t *out)
+{
+    char *end;
+    const char *digits = text[0] == '-' || text[0] == '+' ? text + 1 : text;
+    if (digits[0] < '0' || digits[0] > '9') {
+        return 0;
+    }
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (*end != '\0' || errno != 0) {
+        return 0;
+    }
+    *out = v;
+    return 1;
+}
+
+int ds_parse_seed(const char *text, uint64_t *out)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9') {
+        return 0;
+    }
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (*end != '\0' || errno != 0) {
+        return 0;
+    }
+    *out = v;
+    return 1;
+}
+
+/* ---- words ---- */
+
+/* Edits (insert, delete, change, swap of neighbours) between words of at most 63 characters: the restricted distance of
+ * Damerau and Levenshtein. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t n = strlen(b), rows[3][64];
+    size_t *before = rows[0], *last = rows[1], *row = rows[2];
+    if (n > 63 || strlen(a) > 63) {
+        return SIZE_MAX;
+    }
+    for (size_t j = 0; j <= n; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t *spare = before;
+        before = last;
+        last = row;
+        row = spare;
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t change = last[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t gap = 1 + (row[j - 1] < last[j] ? row[j - 1] : last[j]);
+            row[j] = change < gap ? change : gap;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j]) {
+                row[j] = before[j - 2] + 1;
+            }
+        }
+    }
+    return row[n];
+}
+
+const char *ds_nearest(const char *word, const char *const *known, size_t count)
+{
+    const char *best = NULL;
+    size_t best_distance = 3, length = strlen(word);
+
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(word, known[i]);
+        /* Two edits turn many a short word into another: that is not near. */
+        if (d < best_distance && 2 * d <= length) {
+            best_distance = d;
+            best = known[i];
+        }
+    }
+    for (size_t i = 0; best_distance == 3 && length >= 2 && i < count; i++) {
+        if (strncmp(known[i], word, length) == 0) {
+            if (best != NULL && strcmp(best, known[i]) != 0) {
+                return NULL;
+            }
+            best = known[i];
+        }
+    }
+    return best;
+}
+
+/* ---- UTF-8 ---- */
+
+size_t ds_utf8_length(const char *text, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t length = 1;
+    uint32_t code = s[0], least = 0;
+
+    if (s[0] >= 0xf0 && s[0] < 0xf8) {
+        length = 4;
+        code = s[0] & 0x07u;
+        least = 0x10000;
+    } else if (s[0] >= 0xe0 && s[0] < 0xf0) {
+        length = 3;
+        code = s[0] & 0x0fu;
+        least = 0x800;
+    } else if (s[0] >= 0xc0 && s[0] < 0xe0) {
+        length = 2;
+        code = s[0] & 0x1fu;
+        least = 0x80;
+    } else if (s[0] >= 0x80) {
+        return 0;
+    }
+    if (length > n) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (s[i] & 0x3fu);
+    }
+    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+        return 0;
+    }
+    return length;
+}
+
+static int is_control(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return (u < 0x20 && u != '\t') || u == 0x7f;
+}
+
+int ds_text_is_line(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t length = ds_utf8_length(s + i, n - i);
+        if (length == 0 || is_control(s[i])) {
+            return 0;
+        }
+        i += length;
+    }
+    return 1;
+}
+
+void ds_text_clean(char *s)
+{
+    size_t n = strlen(s);
+    for (size_t i = 0; i < n;) {
+        size_t length = ds_utf8_length(s + i, n - i);
+        if (length == 0) {
+            s[i] = '?';
+            length = 1;
+        } else if (is_control(s[i])) {
+            s[i] = ' ';
+        }
+        i += length;
+    }
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker.c - the worker process (hidden command --worker): makes one environment instance and evaluates for its host. */
+#include "config.h"
+
+#include "worker.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "file.h"
+#include "guard.h"
+#include "log.h"
+#include "scenedata.h"
+#include "share.h"
+
+enum {
+    CHUNK_MAX = 16,        /* tickets taken at once, when evaluations are cheap */
+    CHEAP_NS = 20000,      /* work that is worth taking at once */
+    SLEEP_NS = 1000000000  /* a sleeping worker looks up now and then */
+};
+
+typedef struct worker {
+    ds_worker_start start;
+    char *texts;
+    ds_env *env;
+    ds_share *share;
+    ds_share_worker *mine;
+    ds_guard x, grad;      /* what the plugin gets to see */
+    double typical_ns;     /* running mean of the time of one evaluation */
+    ds_spin spin;
+} worker;
+
+/* ---- start ---- */
+
+/* Dies with the host, leaves no core file, and leaves the signals of the terminal to the host. */
+static int settle_in(int64_t parent)
+{
+    struct rlimit none = {0, 0};
+    sigset_t empty;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&empty);
+    sigprocmask(SIG_SETMASK, &empty, NULL);
+    prctl(PR_SET_NAME, "dshost-worker");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &none);
+    syscall(SYS_close_range, DS_WORKER_FDS, ~0u, 0);
+    return getppid() == (pid_t)parent ? 0 : -1;
+}
+
+static int read_start(worker *w, ds_error *e)
+{
+    ds_worker_start *s = &w->start;
+    if (pread(DS_WORKER_START, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) || s->magic != DS_WORKER_MAGIC) {
+        return ds_fail(e, DS_EXIT_USAGE, "--worker is for dshost itself");
+    }
+    w->texts = malloc(s->texts + 1);
+    if (w->texts == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    if (pread(DS_WORKER_START, w->texts, s->texts, sizeof(*s)) != (ssize_t)s->texts) {
+        return ds_fail(e, DS_EXIT_IO, "the start file of the worker is incomplete");
+    }
+    w->texts[s->texts] = '\0';
+    return 0;
+}
+
+/* Limits the address space to `extra` bytes more than is mapped now. */
+static void limit_memory(int64_t extra)
+{
+#ifdef DS_SANITIZERS
+    (void)extra; /* their shadow memory alone is terabytes */
+#else
+    unsigned long pages = 0;
+    FILE *f = extra > 0 ? fopen("/proc/self/statm", "re") : NULL;
+    if (f != NULL) {
+        if (fscanf(f, "%lu", &pages) == 1) {
+            struct rlimit limit;
+            getrlimit(RLIMIT_AS, &limit);
+            rlim_t wanted = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)extra;
+            if (limit.rlim_max == RLIM_INFINITY || wanted < limit.rlim_max) {
+                limit.rlim_cur = wanted;
+                setrlimit(RLIMIT_AS, &limit);
+            }
+        }
+        fclose(f);
+    }
+#endif
+}
+
+static int make_env(worker *w, ds_error *e)
+{
+    const ds_module *module = NULL;
+    ds_settings settings;
+    const char *at = w->texts;
+    memset(&settings, 0, sizeof(settings));
+    int rc = ds_loader_open(at, DS_KIND_ENV, &module, e);
+    for (uint32_t i = 0; rc == 0 && i < w->start.settings; i++) {
+        const char *key = at + strlen(at) + 1;
+        const char *value = key + strlen(key) + 1;
+        rc = ds_settings_add(&settings, DS_SECTION_ENV, key, value, "worker", NULL, DS_EXIT_CONFIG, 0, e);
+        at = value;
+    }
+    if (rc == 0) {
+        limit_memory(w->start.memory);
+        rc = ds_env_open(module, &settings, w->start.seed, w->start.threads, NULL, &w->env, e);
+    }
+    ds_settings_clear(&settings);
+    return rc;
+}
+
+static int send_hello(const worker *w, const ds_error *why)
+{
+    ds_worker_hello hello;
+    ds_error e;
+    char byte = DS_WORKER_HELLO;
+    memset(&hello, 0, sizeof(hello));
+    hello.magic = DS_WORKER_MAGIC;
+    hello.error = *why;
+    if (ftruncate(DS_WORKER_START, 0) != 0 || lseek(DS_WORKER_START, 0, SEEK_SET) != 0) {
+        return -1;
+    }
+    if (w->env != NULL) {
+        hello.has_gradient = w->env->has_gradient != 0;
+        hello.info = w->env->info;
+    }
+    if (ds_fd_write_all(DS_WORKER_START, &hello, sizeof(hello), "start file", &e) != 0) {
+        return -1;
+    }
+    if (w->env != NULL) {
+        size_t bytes = w->env->info.n * sizeof(double);
+        const double *part[] = {w->env->lower, w->env->upper, w->env->x0};
+        for (int i = 0; i < 3; i++) {
+            if (ds_fd_write_all(DS_WORKER_START, part[i], bytes, "start file", &e) != 0) {
+                return -1;
+            }
+        }
+    }
+    return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* Waits for the shared memory and maps it. */
+static int join_share(worker *w)
+{
+    char byte = 0;
+    ssize_t got;
+    while ((got = recv(DS_WORKER_SOCKET, &byte, 1, 0)) < 0 && errno == EINTR) {
+    }
+    if (got != 1 || byte != DS_WORKER_GO) {
+        return -1;
+    }
+    off_t size = lseek(DS_WORKER_SHARE, 0, SEEK_END);
+    struct rlimit limit;
+    if (size <= 0) {
+        return -1;
+    }
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        limit.rlim_cur += (rlim_t)size; /* ours, not the plugin's */
+        setrlimit(RLIMIT_AS, &limit);
+    }
+    void *map = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, DS_WORKER_SHARE, 0);
+    if (map == MAP_FAILED) {
+        return -1;
+    }
+    w->share = map;
+    uint64_t n = w->env->info.n;
+    if (w->share->magic != DS_SHARE_MAGIC || w->share->n != n || ds_guard_open(&w->x, n) != 0 ||
+        ds_guard_open(&w->grad, n) != 0) {
+        return -1;
+    }
+    w->mine = &w->share->worker[w->start.index];
+    w->spin.max_ns = w->share->spin_ns;
+    w->spin.limit_ns = w->share->spin_ns;
+    w->env->services.stop = &w->share->stop;
+    return 0;
+}
+
+/* ---- work ---- */
+
+static void refuse(ds_answer *a, const char *text)
+{
+    a->loss = INFINITY;
+    a->outcome = DS_EVAL_INVALID;
+    a->grad_kind = DS_GRAD_NONE;
+    snprintf(a->message, sizeof(a->message), "%s", text);
+}
+
+/* The frames and metrics of the evaluation just made go to the scene file; an empty file means that there are none. */
+static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
+{
+    static const uint64_t few[] = {0, DS_SCENE_MIDDLE, DS_SCENE_LAST};
+    ds_scenedata *scene = NULL;
+    ds_error e = {0, ""};
+    const ds_scene *vt = ds_env_scene(w->env);
+    if (ftruncate(DS_WORKER_SCENE, 0) != 0 || lseek(DS_WORKER_SCENE, 0, SEEK_SET) != 0) {
+        return;
+    }
+    if (vt == NULL || a->outcome == DS_EVAL_STOPPED) {
+        return;
+    }
+    int rc = ds_scenedata_collect(vt, w->env->self, keep == DS_KEEP_ALL ? NULL : few,
+                                  keep == DS_KEEP_FEW ? 3 : 0, &scene, &e);
+    rc = rc != 0 ? rc : ds_scenedata_write(scene, DS_WORKER_SCENE, &e);
+    ds_scenedata_free(scene);
+    if (rc != 0) {
+        ds_log(DS_LOG_WARNING, w->env->module->id, "scene: %s", e.text);
+        if (ftruncate(DS_WORKER_SCENE, 0) != 0) {
+            return;
+        }
+    }
+}
+
+/* Evaluates the row in a slot. The plugin works on copies between guard pages. */
+static void evaluate_slot(worker *w, ds_slot *slot)
+{
+    uint64_t n = w->share->n;
+    const double *x = ds_slot_x(slot);
+    ds_answer *a = &slot->answer;
+    uint32_t want = slot->want;
+    if (atomic_load_explicit(&w->share->stop, memory_order_relaxed) != 0) {
+        a->outcome = DS_EVAL_STOPPED;
+        a->message[0] = '\0';
+        return;
+    }
+    memcpy(w->x.data, x, n * sizeof(double));
+    if ((want & DS_WANT_GRAD) != 0) {
+        memset(w->grad.data, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
+    }
+    ds_env_evaluate(w->env, w->x.data, slot->noise_key, want, w->grad.data, a);
+    if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
+        refuse(a, "evaluate() returned DS_STOPPED though nobody asked to stop");
+    }
+    if (!ds_guard_intact(&w->grad) || !ds_guard_intact(&w->x)) {
+        refuse(a, "evaluate() wrote before the beginning of the gradient or of x");
+    }
+    if (memcmp(w->x.data, x, n * sizeof(double)) != 0) {
+        refuse(a, "evaluate() changed x");
+    }
+    if ((want & DS_WANT_GRAD) != 0) {
+        if (a->outcome == DS_EVAL_OK) {
+            memcpy(ds_slot_grad(w->share, slot), w->grad.data, n * sizeof(double));
+        } else {
+            memset(ds_slot_grad(w->share, slot), 0, n * sizeof(double));
+        }
+    }
+    if ((want & DS_WANT_SCENE) != 0) {
+        write_scene(w, a, slot->keep);
+    }
+    w->typical_ns += 0.1 * (1e9 * a->wall - w->typical_ns);
+}
+
+/* Takes the next tickets. 0 = there are none. */
+static int take(worker *w)
+{
+    ds_share *s = w->share;
+    unsigned long long taken = atomic_load(&s->taken);
+    for (;;) {
+        unsigned long long posted = atomic_load(&s->posted);
+        if (taken >= posted) {
+            return 0;
+        }
+        /* Several at once while they are cheap, but never more than a fair share of what is there. */
+        unsigned long long fair = (posted - taken) / (2u * s->workers);
+        unsigned long long cheap = w->typical_ns > CHEAP_NS / CHUNK_MAX ? (unsigned long long)(CHEAP_NS / w->typical_ns)
+                                                                         : CHUNK_MAX;
+        unsigned long long count = fair < cheap ? fair : cheap;
+        count = count > 0 ? count : 1;
+        if (atomic_compare_exchange_weak(&s->taken, &taken, taken + count)) {
+            atomic_store_explicit(&w->mine->next, taken, memory_order_relaxed);
+            atomic_store_explicit(&w->mine->end, taken + count, memory_order_release);
+            return 1;
+        }
+    }
+}
+
+static int something_to_do(const void *ctx)
+{
+    const ds_share *s = ctx;
+    return atomic_load_explicit(&s->taken, memory_order_relaxed) < atomic_load_explicit(&s->posted, memory_order_acquire) ||
+           atomic_load_explicit(&s->quit, memory_order_relaxed) != 0;
+}
+
+/* Waits until there is something to do. */
+static void rest(worker *w)
+{
+    ds_share *s = w->share;
+    uint32_t seen = atomic_load(&s->work);
+    if (ds_spin_until(&w->spin, something_to_do, s)) {
+        return;
+    }
+    atomic_fetch_add(&s->sleepers, 1);
+    if (!something_to_do(s)) {
+        ds_futex_wait(&s->work, seen, SLEEP_NS);
+    }
+    atomic_fetch_sub(&s->sleepers, 1);
+}
+
+/* Works off the ticket at hand. */
+static void do_ticket(worker *w, uint64_t ticket)
+{
+    ds_share *s = w->share;
+    ds_slot *slot = ds_share_slot(s, ticket);
+    uint32_t state = DS_SLOT_POSTED;
+    uint32_t running = DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index);
+    if (!atomic_compare_exchange_strong(&slot->state, &state, running)) {
+        return; /* another worker has it already */
+    }
+    if (s->watched) {
+        atomic_store_explicit(&w->mine->started, ds_clock_ns(), memory_order_release);
+    }
+    evaluate_slot(w, slot);
+    if (s->watched) {
+        atomic_store_explicit(&w->mine->started, 0, memory_order_release);
+    }
+    if (!atomic_compare_exchange_strong(&slot->state, &running, DS_SLOT_DONE)) {
+        for (;;) {
+            pause(); /* the host has decided that it took too long, and is about to kill us */
+        }
+    }
+    ds_share_finished(s);
+}
+
+static void work(worker *w)
+{
+    while (atomic_load_explicit(&w->share->quit, memory_order_relaxed) == 0) {
+        uint64_t next = atomic_load_explicit(&w->mine->next, memory_order_relaxed);
+        if (next < atomic_load_explicit(&w->mine->end, memory_order_relaxed)) {
+            do_ticket(w, next);
+            atomic_store_explicit(&w->mine->next, next + 1, memory_order_relaxed);
+        } else if (!take(w)) {
+            rest(w);
+        }
+    }
+}
+
+int ds_cmd_worker(int argc, char **argv)
+{
+    worker w;
+    ds_error e = {0, ""};
+    (void)argc;
+    (void)argv;
+    memset(&w, 0, sizeof(w));
+    if (read_start(&w, &e) != 0) {
+        ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
+        return e.status;
+    }
+    if (settle_in(w.start.parent) != 0) {
+        return DS_EXIT_UNMET;
+    }
+    ds_log_set_level(DS_LOG_DEBUG); /* the host decides what is shown */
+    int rc = make_env(&w, &e);
+    if (send_hello(&w, &e) != 0 || rc != 0 || join_share(&w) != 0) {
+        ds_env_close(w.env);
+        free(w.texts);
+        return DS_EXIT_UNMET;
+    }
+    work(&w);
+    ds_env_close(w.env);
+    ds_guard_close(&w.x);
+    ds_guard_close(&w.grad);
+    munmap(w.share, w.share->size);
+    free(w.texts);
+    return DS_EXIT_OK;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment interface on top of an episode. */
+#include "env.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ds_status mpm_env_fail(const ds_host *host, ds_status status, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    host->error(host, status, line);
+    return status;
+}
+
+static uint32_t should_stop(const void *context)
+{
+    const ds_host *host = context;
+    return host->should_stop(host);
+}
+
+ds_status mpm_env_create(const mpm_task *task, const ds_host *host, void **out)
+{
+    mpm_env *env = calloc(1, sizeof *env);
+    if (!env) {
+        return mpm_env_fail(host, DS_E_NOMEM, "no memory for the environment");
+    }
+    env->host = host;
+    ds_status status = mpm_env_configure(env, task);
+    if (status != DS_OK) {
+        mpm_env_destroy(env);
+        return status;
+    }
+    env->episode.should_stop = should_stop;
+    env->episode.stop_context = host;
+    *out = env;
+    return DS_OK;
+}
+
+void mpm_env_destroy(void *self)
+{
+    mpm_env *env = self;
+    if (env) {
+        mpm_recording_free(&env->recording);
+        mpm_episode_free(&env->episode);
+        free(env);
+    }
+}
+
+ds_status mpm_env_info(void *self, ds_env_info *out)
+{
+    const mpm_env *env = self;
+    const mpm_domain *domain = &env->episode.sim.domain;
+    ds_env_info info = {0};
+    info.struct_size = out->struct_size;
+    info.n = mpm_episode_dim(&env->episode);
+    info.steps = env->episode.steps;
+    info.dt = domain->substeps * domain->dt;
+    info.loss_floor = 0.0;
+    memcpy(out, &info, out->struct_size < sizeof info ? out->struct_size : sizeof info);
+    return DS_OK;
+}
+
+ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    const mpm_env *env = self;
+    if (n != mpm_episode_dim(&env->episode)) {
+        return mpm_env_fail(env->host, DS_E_ARG, "bounds of %llu variables asked for, there are %u",
+                            (unsigned long long)n, mpm_episode_dim(&env->episode));
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        lower[i] = -1.0;
+        upper[i] = 1.0;
+        if (x0) {
+            x0[i] = 0.0;
+        }
+    }
+    return DS_OK;
+}
+
+static bool all_finite(uint64_t n, const double *values)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        if (!isfinite(values[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ds_status mpm_env_evaluate(void *self, ds_eval *io)
+{
+    mpm_env *env = self;
+    bool grad = (io->want & DS_WANT_GRAD) != 0, scene = (io->want & DS_WANT_SCENE) != 0;
+    if (io->n != mpm_episode_dim(&env->episode) || !all_finite(io->n, io->x)) {
+        return mpm_env_fail(env->host, DS_E_ARG, "x must hold %u finite numbers",
+                            mpm_episode_dim(&env->episode));
+    }
+    env->recording.frames = 0;
+    if (scene) {
+        ds_status status = mpm_recording_reserve(env);
+        if (status != DS_OK) {
+            return status;
+        }
+    }
+    mpm_outcome outcome;
+    mpm_result result = mpm_episode_run(&env->episode, io->x, grad ? io->grad : NULL,
+                                        scene ? mpm_recording_step : NULL, env, &outcome);
+    if (result == MPM_STOPPED) {
+        env->recording.frames = 0;
+        return DS_STOPPED;
+    }
+    if (result == MPM_NO_MEMORY) {
+        env->recording.frames = 0;
+        return mpm_env_fail(env->host, DS_E_NOMEM, "no memory for %u particles over %u steps%s",
+                            env->episode.sim.n_particles, env->episode.steps, grad ? " with gradient" : "");
+    }
+    io->loss = outcome.loss;
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = grad ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = outcome.cost;
+    if (result == MPM_DIVERGED) {
+        io->loss = INFINITY;
+        io->outcome = DS_EVAL_DIVERGED;
+        io->bad_step = outcome.bad_step;
+    } else if (grad && !all_finite(io->n, io->grad)) {
+        io->outcome = DS_EVAL_BAD_GRAD;
+    }
+    if (grad && io->outcome != DS_EVAL_OK) {
+        memset(io->grad, 0, io->n * sizeof(double));
+    }
+    return DS_OK;
+}
+
+const void *mpm_env_extension(void *self, const char *id)
+{
+    (void)self;
+    return strcmp(id, DS_EXT_SCENE) == 0 ? &mpm_env_scene : NULL;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters of the plasticine environments: from the host's values to an episode. */
+#include "distance.h"
+#include "env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const mpm_preset_choices[] = {"full", "small", NULL};
+const char *const mpm_loss_choices[] = {"segment_sum", "step_sum", "final", NULL};
+const char *const mpm_contact_choices[] = {"soft", "hard", NULL};
+const char *const mpm_gradient_choices[] = {"exact", "reference", NULL};
+
+static ds_status get_u32(const ds_host *host, const char *name, uint32_t *out)
+{
+    int64_t value = 0;
+    ds_status status = host->get_int(host, name, &value);
+    *out = (uint32_t)value;
+    return status;
+}
+
+/* Numbers that describe the start of a tool: 7, or 8 with a gap. */
+static uint64_t pose_size(const mpm_tool *tool)
+{
+    return tool->shape == MPM_CHOPSTICKS ? 8 : 7;
+}
+
+static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *given)
+{
+    const ds_host *host = env->host;
+    const double *list;
+    uint64_t count, wanted = 0;
+    ds_status status = host->get_list(host, "tool_start", &list, &count);
+    *given = status == DS_OK && count > 0;
+    if (!*given) {
+        return status;
+    }
+    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
+        wanted += pose_size(&env->scene.tools[t]);
+    }
+    if (count != wanted) {
+        return mpm_env_fail(host, DS_E_PARAM, "tool_start has %llu numbers, the %u tool(s) of this task need %llu",
+                            (unsigned long long)count, env->scene.n_tools, (unsigned long long)wanted);
+    }
+    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
+        const mpm_tool *tool = &env->scene.tools[t];
+        const double *q = list + 3;
+        poses[t] = tool->start;
+        memcpy(poses[t].position, list, sizeof poses[t].position);
+        memcpy(poses[t].rotation, q, sizeof poses[t].rotation);
+        if (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] < 1e-12) {
+            return mpm_env_fail(host, DS_E_PARAM,
+                                "tool_start: the quaternion of tool %u is zero; give w x y z, for example 1 0 0 0",
+                                t + 1);
+        }
+        if (tool->shape == MPM_CHOPSTICKS) {
+            poses[t].gap = list[7];
+        }
+        list += pose_size(tool);
+    }
+    return DS_OK;
+}
+
+/* The user's density, checked. */
+static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndim, const uint64_t shape[8])
+{
+    uint64_t n = (uint64_t)env->episode.sim.domain.n;
+    if (ndim != 3 || shape[0] != n || shape[1] != n || shape[2] != n) {
+        char given[128] = "";
+        size_t used = 0;
+        for (uint64_t d = 0; d < ndim && d < 8 && used < sizeof given; d++) {
+            int wrote = snprintf(given + used, sizeof given - used, d ? "x%llu" : "%llu",
+                                 (unsigned long long)shape[d]);
+            used += wrote > 0 ? (size_t)wrote : 0;
+        }
+        return mpm_env_fail(env->host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu", given,
+                            (unsigned long long)n, (unsigned long long)n, (unsigned long long)n);
+    }
+    bool dense = false;
+    for (uint64_t i = 0; i < n * n * n; i++) {
+        if (!isfinite(data[i])) {
+            return mpm_env_fail(env->host, DS_E_DATA, "target has a value that is not finite, at node (%llu, %llu, %llu)",
+                                (unsigned long long)(i / (n * n)), (unsigned long long)(i / n % n),
+                                (unsigned long long)(i % n));
+        }
+        dense |= data[i] > MPM_TARGET_CELL;
+    }
+    if (!dense) {
+        return mpm_env_fail(env->host, DS_E_DATA,
+                            "target has no node with a mass above %g; it must hold masses, not a 0..1 density",
+                            MPM_TARGET_CELL);
+    }
+    mpm_result result = mpm_objective_init(&env->episode.objective, (int)n, data);
+    return result == MPM_OK ? DS_OK : mpm_env_fail(env->host, DS_E_NOMEM, "no memory for the target");
+}
+
+static ds_status use_stored_target(mpm_env *env, const mpm_task *task, uint32_t variant)
+{
+    const ds_host *host = env->host;
+    char path[4096];
+    ds_status status = host->resource(host, task->target_file, path, sizeof path);
+    if (status != DS_OK) {
+        return mpm_env_fail(host, DS_E_IO, "the built-in targets, %s, are not beside the plugin; reinstall, or set "
+                            "target=FILE.npy", task->target_file);
+    }
+    const mpm_domain *domain = &env->episode.sim.domain;
+    int n = mpm_domain_make(MPM_PRESET_FULL).n;
+    size_t cells = (size_t)n * (size_t)n * (size_t)n;
+    double *stored = malloc(cells * sizeof(double)), *fitted = malloc(cells * sizeof(double));
+    if (!stored || !fitted) {
+        status = mpm_env_fail(host, DS_E_NOMEM, "no memory for the target");
+    } else {
+        const char *wrong = mpm_target_read(path, n, variant, stored);
+        if (wrong) {
+            status = mpm_env_fail(host, DS_E_DATA, "%s %s; reinstall, or set target=FILE.npy", path, wrong);
+        }
+    }
+    if (status == DS_OK) {
+        mpm_target_fit(stored, n, domain, env->episode.sim.n_particles, fitted);
+        if (mpm_objective_init(&env->episode.objective, domain->n, fitted) != MPM_OK) {
+            status = mpm_env_fail(host, DS_E_NOMEM, "no memory for the target");
+        }
+    }
+    free(stored);
+    free(fitted);
+    return status;
+}
+
+static ds_status configure_objective(mpm_env *env, const mpm_task *task, uint32_t variant)
+{
+    const ds_host *host = env->host;
+    mpm_objective *o = &env->episode.objective;
+    uint32_t contact = 0, contact_grad = 0;
+    const double *data = NULL;
+    uint64_t ndim = 0, shape[8] = {0};
+    ds_status status = host->get_real(host, "weight_density", &o->weight_density);
+    status = status == DS_OK ? host->get_real(host, "weight_sdf", &o->weight_sdf) : status;
+    status = status == DS_OK ? host->get_real(host, "weight_contact", &o->weight_contact) : status;
+    status = status == DS_OK ? get_u32(host, "contact", &contact) : status;
+    status = status == DS_OK ? get_u32(host, "contact_grad", &contact_grad) : status;
+    status = status == DS_OK ? host->get_array(host, "target", &data, &ndim, shape) : status;
+    if (status != DS_OK) {
+        return status;
+    }
+    o->soft_contact = contact == 0;
+    o->contact_all_particles = contact_grad == 1;
+    return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_stored_target(env, task, variant);
+}
+
+ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
+{
+    const ds_host *host = env->host;
+    uint32_t variant = 1, preset = 0, svd_grad = 0;
+    mpm_episode_spec spec = {0};
+    ds_status status = get_u32(host, "variant", &variant);
+    status = status == DS_OK ? get_u32(host, "preset", &preset) : status;
+    status = status == DS_OK ? get_u32(host, "steps", &spec.steps) : status;
+    status = status == DS_OK ? get_u32(host, "segments", &spec.segments) : status;
+    status = status == DS_OK ? get_u32(host, "loss", &spec.loss_mode) : status;
+    status = status == DS_OK ? get_u32(host, "particles", &spec.particles) : status;
+    status = status == DS_OK ? get_u32(host, "svd_grad", &svd_grad) : status;
+    status = status == DS_OK ? host->get_real(host, "softness", &spec.softness) : status;
+    if (status != DS_OK) {
+        return status;
+    }
+    env->scene = task->scene;
+    if (task->vary) {
+        task->vary(&env->scene, variant);
+    }
+    mpm_pose start[MPM_MAX_TOOLS];
+    bool given = false;
+    status = read_tool_start(env, start, &given);
+    if (status != DS_OK) {
+        return status;
+    }
+    env->particles_asked = spec.particles;
+    spec.scene = &env->scene;
+    spec.domain = mpm_domain_make(preset);
+    spec.steps = spec.steps ? spec.steps : spec.domain.steps;
+    spec.clamped_svd = svd_grad == 1;
+    spec.tool_start = given ? start : NULL;
+    if (spec.segments > spec.steps) {
+        char line[160];
+        snprintf(line, sizeof line, "%u segments but only %u steps: the variables of %u segments have no effect",
+                 spec.segments, spec.steps, spec.segments - spec.steps);
+        host->log(host, DS_LOG_WARNING, line);
+    }
+    if (mpm_episode_init(&env->episode, &spec) != MPM_OK) {
+        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles and %u steps",
+                            mpm_particle_count(&env->scene, &spec.domain, spec.particles), spec.steps);
+    }
+    return configure_objective(env, task, variant);
+}

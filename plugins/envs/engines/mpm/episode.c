@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forward rollout, loss over time, and the checkpointed adjoint: the state is kept at every output step; going backwards,
+ * the substeps of one output step are simulated again and then differentiated. */
+#include "episode.h"
+
+#include "mat3.h"
+
+#include <stdlib.h>
+
+mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
+{
+    memset(e, 0, sizeof *e);
+    const mpm_scene *scene = spec->scene;
+    uint32_t count = mpm_particle_count(scene, &spec->domain, spec->particles);
+    mpm_result result = mpm_sim_init(&e->sim, scene, &spec->domain, count, spec->softness);
+    if (result != MPM_OK) {
+        return result;
+    }
+    e->sim.material.clamped_svd = spec->clamped_svd;
+    e->scene = scene;
+    e->steps = spec->steps;
+    e->segments = spec->segments;
+    e->loss_mode = spec->loss_mode;
+    e->action_dim = mpm_action_dim(scene);
+    for (uint32_t t = 0; t < scene->n_tools; t++) {
+        e->start_pose[t] = spec->tool_start ? spec->tool_start[t] : scene->tools[t].start;
+    }
+    size_t frames = (size_t)spec->steps * (size_t)spec->domain.substeps + 1;
+    e->start = malloc(count * sizeof(mpm_particle));
+    e->now = malloc(count * sizeof(mpm_particle));
+    e->poses = malloc(frames * scene->n_tools * sizeof(mpm_pose));
+    if (!e->start || !e->now || !e->poses) {
+        return MPM_NO_MEMORY;
+    }
+    mpm_particles_make(scene, &spec->domain, spec->particles, spec->particle_seed, e->start);
+    return MPM_OK;
+}
+
+void mpm_episode_free(mpm_episode *e)
+{
+    for (int j = 0; e->tape && j < e->sim.domain.substeps; j++) {
+        free(e->tape[j].svd);
+        mpm_grid_record_free(&e->tape[j].grid);
+    }
+    free(e->tape);
+    free(e->start);
+    free(e->now);
+    free(e->poses);
+    free(e->checkpoint);
+    free(e->frame);
+    free(e->bar);
+    mpm_objective_free(&e->objective);
+    mpm_sim_free(&e->sim);
+    memset(e, 0, sizeof *e);
+}
+
+uint32_t mpm_episode_dim(const mpm_episode *e)
+{
+    return e->segments * e->action_dim;
+}
+
+static mpm_result reserve_for_gradient(mpm_episode *e)
+{
+    size_t count = e->sim.n_particles, substeps = (size_t)e->sim.domain.substeps;
+    if (!e->checkpoint) {
+        e->checkpoint = malloc((e->steps + (size_t)1) * count * sizeof(mpm_particle));
+    }
+    if (!e->frame) {
+        e->frame = malloc((substeps + 1) * count * sizeof(mpm_particle));
+    }
+    if (!e->bar) {
+        e->bar = malloc(count * sizeof(mpm_particle));
+    }
+    if (!e->tape) {
+        e->tape = calloc(substeps, sizeof(mpm_tape));
+    }
+    if (!e->checkpoint || !e->frame || !e->bar || !e->tape) {
+        return MPM_NO_MEMORY;
+    }
+    for (size_t j = 0; j < substeps; j++) {
+        if (!e->tape[j].svd) {
+            e->tape[j].svd = malloc(count * sizeof(mpm_svd));
+        }
+        if (!e->tape[j].svd) {
+            return MPM_NO_MEMORY;
+        }
+    }
+    return mpm_grid_init_adjoint(&e->sim.grid) ? MPM_OK : MPM_NO_MEMORY;
+}
+
+static uint32_t segment_of(const mpm_episode *e, uint32_t step)
+{
+    return (uint32_t)((uint64_t)step * e->segments / e->steps);
+}
+
+/* Does the loss count the state after output step `step` (1..steps)? */
+static bool step_counts(const mpm_episode *e, uint32_t step)
+{
+    if (step == e->steps) {
+        return true;
+    }
+    switch (e->loss_mode) {
+    case MPM_LOSS_STEP_SUM:
+        return true;
+    case MPM_LOSS_SEGMENT_SUM:
+        return segment_of(e, step) != segment_of(e, step - 1);
+    default:
+        return false;
+    }
+}
+
+/* The share of one substep in the action of output step `step` for every tool. */
+static void controls_of(const mpm_episode *e, const double *x, uint32_t step, mpm_control *controls)
+{
+    const double *action = x + (size_t)segment_of(e, step) * e->action_dim;
+    for (uint32_t t = 0; t < e->scene->n_tools; t++) {
+        const mpm_tool *tool = &e->scene->tools[t];
+        memset(&controls[t], 0, sizeof controls[t]);
+        for (uint32_t c = 0; c < tool->action_dim; c++) {
+            controls[t].value[c] = clamp(action[c], -1.0, 1.0) * tool->scale[c] / e->sim.domain.substeps;
+        }
+        action += tool->action_dim;
+    }
+}
+
+/* Adds the adjoint of the controls of output step `step`, summed over its substeps, to the gradient. */
+static void controls_adjoint(const mpm_episode *e, const double *x, uint32_t step, const mpm_control *bar,
+                             double *grad)
+{
+    size_t at = (size_t)segment_of(e, step) * e->action_dim;
+    for (uint32_t t = 0; t < e->scene->n_tools; t++) {
+        const mpm_tool *tool = &e->scene->tools[t];
+        for (uint32_t c = 0; c < tool->action_dim; c++, at++) {
+            if (fabs(x[at]) <= 1.0) {
+                grad[at] += bar[t].value[c] * tool->scale[c] / e->sim.domain.substeps;
+            }
+        }
+    }
+}
+
+static mpm_pose *poses_at(const mpm_episode *e, uint32_t step, int substep)
+{
+    size_t frame = (size_t)step * (size_t)e->sim.domain.substeps + (size_t)substep;
+    return e->poses + frame * e->scene->n_tools;
+}
+
+/* The motion of the tools does not depend on the particles: all of it at once. */
+static void move_tools(mpm_episode *e, const double *x)
+{
+    uint32_t n_tools = e->scene->n_tools;
+    memcpy(e->poses, e->start_pose, n_tools * sizeof(mpm_pose));
+    for (uint32_t step = 0; step < e->steps; step++) {
+        mpm_control controls[MPM_MAX_TOOLS];
+        controls_of(e, x, step, controls);
+        for (int j = 0; j < e->sim.domain.substeps; j++) {
+            const mpm_pose *now = poses_at(e, step, j);
+            mpm_pose *next = poses_at(e, step, j + 1);
+            for (uint32_t t = 0; t < n_tools; t++) {
+                mpm_tool_move(&e->scene->tools[t], &now[t], &controls[t], &next[t]);
+            }
+        }
+    }
+}
+
+static bool stop_wanted(const mpm_episode *e)
+{
+    return e->should_stop && e->should_stop(e->stop_context) != 0;
+}
+
+/* Simulates from the state after output step `from`, given in e->now, to the end. */
+static mpm_result forward(mpm_episode *e, uint32_t from, bool keep, mpm_step_hook *hook, void *context,
+                          mpm_outcome *out)
+{
+    size_t bytes = e->sim.n_particles * sizeof(mpm_particle);
+    mpm_measure measure;
+    for (uint32_t step = from; step <= e->steps; step++) {
+        mpm_result result = MPM_OK;
+        for (int j = 0; step > from && j < e->sim.domain.substeps && result == MPM_OK; j++) {
+            if (stop_wanted(e)) {
+                return MPM_STOPPED;
+            }
+            result = mpm_substep(&e->sim, e->now, e->now, poses_at(e, step - 1, j), poses_at(e, step - 1, j + 1),
+                                 NULL);
+            out->cost++;
+        }
+        bool counts = step > from && step_counts(e, step);
+        if (result == MPM_OK && (hook || counts)) {
+            result = mpm_measure_state(&e->objective, &e->sim, e->now, poses_at(e, step, 0), &measure);
+        }
+        double loss = counts && result == MPM_OK ? mpm_loss(&e->objective, &measure) : 0.0;
+        if (result == MPM_DIVERGED || !isfinite(loss)) {
+            out->bad_step = step;
+            return MPM_DIVERGED;
+        }
+        if (result != MPM_OK) {
+            return result;
+        }
+        out->loss += loss;
+        if (hook) {
+            hook(context, step, e->now, poses_at(e, step, 0), &measure);
+        }
+        if (keep) {
+            memcpy(e->checkpoint + step * (size_t)e->sim.n_particles, e->now, bytes);
+        }
+    }
+    return MPM_OK;
+}
+
+/* Simulates output step `step` (0-based) again from its checkpoint, keeping every substep. */
+static mpm_result repeat_step(mpm_episode *e, uint32_t step, mpm_outcome *out)
+{
+    size_t count = e->sim.n_particles;
+    memcpy(e->frame, e->checkpoint + step * count, count * sizeof(mpm_particle));
+    for (int j = 0; j < e->sim.domain.substeps; j++) {
+        if (stop_wanted(e)) {
+            return MPM_STOPPED;
+        }
+        mpm_particle *in = e->frame + (size_t)j * count;
+        mpm_result result =
+            mpm_substep(&e->sim, in, in + count, poses_at(e, step, j), poses_at(e, step, j + 1), &e->tape[j]);
+        if (result != MPM_OK) {
+            return result;
+        }
+        out->cost++;
+    }
+    return MPM_OK;
+}
+
+/* Adjoint of output step `step`. pose_bar: adjoint of the poses after it on entry, before it on return. */
+static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, mpm_pose *pose_bar, double *grad,
+                               mpm_outcome *out)
+{
+    size_t count = e->sim.n_particles;
+    uint32_t n_tools = e->scene->n_tools;
+    mpm_control controls[MPM_MAX_TOOLS], controls_bar[MPM_MAX_TOOLS];
+    controls_of(e, x, step, controls);
+    memset(controls_bar, 0, sizeof controls_bar);
+    for (int j = e->sim.domain.substeps - 1; j >= 0; j--) {
+        if (stop_wanted(e)) {
+            return MPM_STOPPED;
+        }
+        const mpm_pose *now = poses_at(e, step, j), *next = poses_at(e, step, j + 1);
+        mpm_particle *in = e->frame + (size_t)j * count;
+        mpm_pose before_bar[MPM_MAX_TOOLS];
+        memset(before_bar, 0, sizeof before_bar);
+        mpm_substep_adjoint(&e->sim, in, in + count, &e->tape[j], now, next, e->bar, before_bar, pose_bar);
+        for (uint32_t t = 0; t < n_tools; t++) {
+            mpm_tool_move_adjoint(&e->scene->tools[t], &now[t], &controls[t], &pose_bar[t], &before_bar[t],
+                                  &controls_bar[t]);
+        }
+        memcpy(pose_bar, before_bar, n_tools * sizeof(mpm_pose));
+        out->cost++;
+    }
+    controls_adjoint(e, x, step, controls_bar, grad);
+    return MPM_OK;
+}
+
+static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_outcome *out)
+{
+    size_t count = e->sim.n_particles;
+    mpm_pose pose_bar[MPM_MAX_TOOLS];
+    memset(pose_bar, 0, sizeof pose_bar);
+    memset(e->bar, 0, count * sizeof(mpm_particle));
+    memset(grad, 0, mpm_episode_dim(e) * sizeof(double));
+    for (uint32_t step = e->steps; step > 0; step--) {
+        if (step_counts(e, step)) {
+            mpm_loss_adjoint(&e->objective, &e->sim, e->checkpoint + step * count, poses_at(e, step, 0), e->bar,
+                             pose_bar);
+        }
+        mpm_result result = repeat_step(e, step - 1, out);
+        if (result == MPM_OK) {
+            result = step_adjoint(e, x, step - 1, pose_bar, grad, out);
+        }
+        if (result != MPM_OK) {
+            return result;
+        }
+    }
+    return MPM_OK;
+}
+
+static void clear_outcome(mpm_outcome *out)
+{
+    out->loss = 0.0;
+    out->bad_step = -1;
+    out->cost = 0;
+}
+
+mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
+                           mpm_outcome *out)
+{
+    clear_outcome(out);
+    if (grad) {
+        mpm_result result = reserve_for_gradient(e);
+        if (result != MPM_OK) {
+            return result;
+        }
+    }
+    move_tools(e, x);
+    memcpy(e->now, e->start, e->sim.n_particles * sizeof(mpm_particle));
+    mpm_result result = forward(e, 0, grad != NULL, hook, context, out);
+    if (result == MPM_OK && grad) {
+        result = backward(e, x, grad, out);
+    }
+    return result;
+}
+
+mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out)
+{
+    size_t count = e->sim.n_particles;
+    clear_outcome(out);
+    move_tools(e, x);
+    memcpy(e->now, e->checkpoint + from * count, count * sizeof(mpm_particle));
+    return forward(e, from, false, NULL, NULL, out);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small vectors and 3x3 matrices, row by row in double[3] and double[9], for the material point engine.
+ * Everything is inline and plain: these few lines are used in every kernel. */
+#ifndef MPM_MAT3_H
+#define MPM_MAT3_H
+
+#include <math.h>
+#include <string.h>
+
+static inline double vec3_dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline void vec3_cross(const double a[3], const double b[3], double out[3])
+{
+    double x = a[1] * b[2] - a[2] * b[1];
+    double y = a[2] * b[0] - a[0] * b[2];
+    double z = a[0] * b[1] - a[1] * b[0];
+    out[0] = x;
+    out[1] = y;
+    out[2] = z;
+}
+
+/* y += s x */
+static inline void vec3_add_scaled(double y[3], double s, const double x[3])
+{
+    y[0] += s * x[0];
+    y[1] += s * x[1];
+    y[2] += s * x[2];
+}
+
+static inline double clamp(double value, double lower, double upper)
+{
+    return value < lower ? lower : value > upper ? upper : value;
+}
+
+static inline void mat3_identity(double m[9])
+{
+    memset(m, 0, 9 * sizeof(double));
+    m[0] = m[4] = m[8] = 1.0;
+}
+
+/* out = A B */
+static inline void mat3_mul(const double a[9], const double b[9], double out[9])
+{
+    double r[9];
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            r[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+        }
+    }
+    memcpy(out, r, sizeof r);
+}
+
+/* out = A^T B */
+static inline void mat3_tmul(const double a[9], const double b[9], double out[9])
+{
+    double r[9];
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            r[3 * i + j] = a[i] * b[j] + a[3 + i] * b[3 + j] + a[6 + i] * b[6 + j];
+        }
+    }
+    memcpy(out, r, sizeof r);
+}
+
+/* out = A B^T */
+static inline void mat3_mult(const double a[9], const double b[9], double out[9])
+{
+    double r[9];
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            r[3 * i + j] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
+        }
+    }
+    memcpy(out, r, sizeof r);
+}
+
+static inline double mat3_det(const double m[9])
+{
+    return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+           m[2] * (m[3] * m[7] - m[4] * m[6]);
+}
+
+/* out = det(M) M^-T, the derivative of det(M) */
+static inline void mat3_cofactor(const double m[9], double out[9])
+{
+    out[0] = m[4] * m[8] - m[5] * m[7];
+    out[1] = m[5] * m[6] - m[3] * m[8];
+    out[2] = m[3] * m[7] - m[4] * m[6];
+    out[3] = m[2] * m[7] - m[1] * m[8];
+    out[4] = m[0] * m[8] - m[2] * m[6];
+    out[5] = m[1] * m[6] - m[0] * m[7];
+    out[6] = m[1] * m[5] - m[2] * m[4];
+    out[7] = m[2] * m[3] - m[0] * m[5];
+    out[8] = m[0] * m[4] - m[1] * m[3];
+}
+
+/* out = U diag(d) V^T */
+static inline void mat3_compose(const double u[9], const double d[3], const double v[9], double out[9])
+{
+    for (int i = 0; i < 3; i++) {
+        double a = u[3 * i] * d[0], b = u[3 * i + 1] * d[1], c = u[3 * i + 2] * d[2];
+        for (int j = 0; j < 3; j++) {
+            out[3 * i + j] = a * v[3 * j] + b * v[3 * j + 1] + c * v[3 * j + 2];
+        }
+    }
+}
+
+#endif

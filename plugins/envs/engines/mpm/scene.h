@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plasticine task is made of: soft bodies, rigid tools and physical constants. A task file fills one
+ * mpm_scene; everything else of the engine works from it. Lengths in units of the domain (the unit cube), y is up. */
+#ifndef MPM_SCENE_H
+#define MPM_SCENE_H
+
+#include <stdint.h>
+
+enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
+
+/* A soft body filled with uniformly distributed particles. */
+enum { MPM_BODY_BOX = 0, MPM_BODY_SPHERE = 1 };
+typedef struct mpm_body {
+    uint32_t shape;
+    uint32_t count;   /* particles at full size */
+    double center[3];
+    double size[3];   /* box: edge lengths; sphere: radius in size[0] */
+} mpm_body;
+
+/* Shape and way of moving of a tool; size[] in brackets. The axis is the tool's own y axis. */
+enum {
+    MPM_SPHERE = 0,      /* [radius] */
+    MPM_CAPSULE = 1,     /* [radius, distance of the end centres] */
+    MPM_CYLINDER = 2,    /* [radius, half height] */
+    MPM_TORUS = 3,       /* [major radius, minor radius] */
+    MPM_BOX = 4,         /* [half extents] */
+    MPM_ROLLING_PIN = 5, /* a capsule that rolls, yaws and is lifted */
+    MPM_CHOPSTICKS = 6   /* two capsules hanging down from the origin, `gap` apart */
+};
+
+typedef struct mpm_pose {
+    double position[3];
+    double rotation[4]; /* quaternion w x y z, body to world */
+    double gap;         /* chopsticks: distance of the two axes; else unused */
+} mpm_pose;
+
+typedef struct mpm_tool {
+    uint32_t shape;
+    uint32_t action_dim;  /* 0: fixed. 3: moves. 6: moves and turns. 7: also opens and closes (chopsticks) */
+    double size[3];
+    double friction;
+    double lower[3], upper[3];    /* bounds of the position */
+    double min_gap;               /* chopsticks: smallest gap */
+    double scale[MPM_MAX_ACTION]; /* displacement or angle per output step at action 1 */
+    mpm_pose start;
+} mpm_tool;
+
+typedef struct mpm_scene {
+    uint32_t n_bodies, n_tools;
+    mpm_body bodies[MPM_MAX_BODIES];
+    mpm_tool tools[MPM_MAX_TOOLS];
+    double youngs_modulus, poisson_ratio, yield_stress;
+    double gravity[3];
+    double ground_friction; /* 0 slip; below 10 Coulomb coefficient; 10 and more: sticks */
+} mpm_scene;
+
+/* Space and time discretisation. */
+typedef struct mpm_domain {
+    int n;                    /* grid nodes per axis */
+    int substeps;             /* per output step */
+    uint32_t steps;           /* output steps of an episode, unless the user says otherwise */
+    uint32_t particle_share;  /* a scene's particle numbers are divided by it */
+    double dx, inv_dx;        /* node spacing and its inverse */
+    double dt;                /* seconds per substep */
+    double particle_volume;
+    double particle_mass;
+} mpm_domain;
+
+enum { MPM_PRESET_FULL = 0, MPM_PRESET_SMALL = 1 };
+mpm_domain mpm_domain_make(uint32_t preset);
+
+/* The state of one particle: position, velocity, affine velocity matrix (APIC) and deformation gradient. */
+typedef struct mpm_particle {
+    double x[3];
+    double v[3];
+    double c[9];
+    double f[9];
+} mpm_particle;
+
+/* Particles of body b when the scene has `total` of them (0 = the scene's own number / particle_share). */
+uint32_t mpm_body_count(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t b);
+uint32_t mpm_particle_count(const mpm_scene *scene, const mpm_domain *domain, uint32_t total);
+
+/* Fills the bodies, at rest and undeformed, from the random stream of `seed` (0 gives the original's particles).
+ * `out` holds mpm_particle_count() particles. */
+void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t seed,
+                        mpm_particle *out);
+
+uint32_t mpm_action_dim(const mpm_scene *scene);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rigid-to-grid coupling (PlasticineLab, Huang et al. 2021, section 3.3): inside a soft layer around a tool, a
+ * node takes on the tool's velocity along the normal and feels friction along the surface. */
+#include "tool.h"
+
+#include "mat3.h"
+#include "quaternion.h"
+
+static const double influence_cut = 0.1; /* weaker influences count as none */
+static const double speed_eps = 1e-8;    /* regularises the tangential speed */
+
+typedef struct contact_state {
+    double distance, influence;
+    double normal[3];
+    double local[3];        /* the node in the tool's frame */
+    double surface[3];      /* velocity of the tool at the node */
+    double relative[3];     /* node velocity minus that */
+    double approach;        /* its normal part; negative = closing in */
+    double tangent[3];      /* relative velocity without its closing part */
+    double speed;           /* regularised |tangent| */
+    double friction_factor; /* what friction leaves of it */
+    bool rubbing;           /* the friction branch was taken */
+    double result[3];       /* tangent after friction */
+} contact_state;
+
+/* Velocity of the point x of a tool that goes from pose `now` to `next` in dt. */
+static void surface_velocity(const mpm_contact *contact, const double x[3], double local[3], double out[3])
+{
+    double inverse[4], offset[3], moved[3];
+    for (int k = 0; k < 3; k++) {
+        offset[k] = x[k] - contact->now->position[k];
+    }
+    quat_inverse(contact->now->rotation, inverse);
+    quat_rotate(inverse, offset, local);
+    quat_rotate(contact->next->rotation, local, moved);
+    for (int k = 0; k < 3; k++) {
+        out[k] = (moved[k] + contact->next->position[k] - x[k]) / contact->dt;
+    }
+}
+
+/* Everything up to the new velocity; false where the tool does not reach the node. */
+static bool contact_evaluate(const mpm_contact *contact, const double x[3], const double u[3],
+                             contact_state *s)
+{
+    double k = contact->softness;
+    s->distance = mpm_tool_distance(contact->tool, contact->now, x);
+    if (s->distance > 0.0) {
+        /* exp(-3) is below the cut: no need to evaluate it for the many nodes far away */
+        if (!(k > 0.0) || s->distance * k > 3.0) {
+            return false;
+        }
+    }
+    double e = exp(-s->distance * k);
+    s->influence = e < 1.0 ? e : 1.0;
+    if (s->distance > 0.0 && s->influence <= influence_cut) {
+        return false;
+    }
+    mpm_tool_normal(contact->tool, contact->now, x, s->normal);
+    surface_velocity(contact, x, s->local, s->surface);
+    for (int i = 0; i < 3; i++) {
+        s->relative[i] = u[i] - s->surface[i];
+    }
+    s->approach = vec3_dot(s->relative, s->normal);
+    double closing = s->approach < 0.0 ? s->approach : 0.0;
+    for (int i = 0; i < 3; i++) {
+        s->tangent[i] = s->relative[i] - closing * s->normal[i];
+    }
+    double sq = vec3_dot(s->tangent, s->tangent);
+    s->speed = sqrt(sq + speed_eps);
+    s->rubbing = s->approach < 0.0 && sqrt(sq) > 1e-30;
+    s->friction_factor = 1.0;
+    if (s->rubbing) {
+        double left = s->speed + s->approach * contact->tool->friction;
+        s->friction_factor = left > 0.0 ? left : 0.0;
+        for (int i = 0; i < 3; i++) {
+            s->result[i] = s->tangent[i] / s->speed * s->friction_factor;
+        }
+    } else {
+        memcpy(s->result, s->tangent, sizeof s->result);
+    }
+    return true;
+}
+
+bool mpm_contact_apply(const mpm_contact *contact, const double x[3], double u[3])
+{
+    contact_state s;
+    if (!contact_evaluate(contact, x, u, &s)) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        u[i] = s.surface[i] + (1.0 - s.influence) * s.relative[i] + s.influence * s.result[i];
+    }
+    return true;
+}
+
+static void surface_velocity_adjoint(const mpm_contact *contact, const double x[3], const double local[3],
+                                     const double out_bar[3], mpm_pose *now_bar, mpm_pose *next_bar)
+{
+    double moved_bar[3], local_bar[3] = {0.0}, offset[3], offset_bar[3] = {0.0};
+    double inverse[4], inverse_bar[4] = {0.0};
+    for (int k = 0; k < 3; k++) {
+        moved_bar[k] = out_bar[k] / contact->dt;
+        next_bar->position[k] += moved_bar[k];
+        offset[k] = x[k] - contact->now->position[k];
+    }
+    quat_rotate_adjoint(contact->next->rotation, local, moved_bar, next_bar->rotation, local_bar);
+    quat_inverse(contact->now->rotation, inverse);
+    quat_rotate_adjoint(inverse, offset, local_bar, inverse_bar, offset_bar);
+    quat_inverse_adjoint(contact->now->rotation, inverse_bar, now_bar->rotation);
+    vec3_add_scaled(now_bar->position, -1.0, offset_bar);
+}
+
+void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const double u[3], double u_bar[3],
+                         mpm_pose *now_bar, mpm_pose *next_bar)
+{
+    contact_state s;
+    if (!contact_evaluate(contact, x, u, &s)) {
+        return;
+    }
+    double surface_bar[3], relative_bar[3], result_bar[3], tangent_bar[3], normal_bar[3] = {0.0};
+    double influence_bar = 0.0, approach_bar = 0.0;
+    for (int i = 0; i < 3; i++) {
+        surface_bar[i] = u_bar[i];
+        relative_bar[i] = (1.0 - s.influence) * u_bar[i];
+        result_bar[i] = s.influence * u_bar[i];
+        influence_bar += u_bar[i] * (s.result[i] - s.relative[i]);
+    }
+    if (s.rubbing) {
+        double scale = s.friction_factor / s.speed;
+        double along = vec3_dot(result_bar, s.tangent);
+        double speed_bar = -along * scale / s.speed;
+        if (s.friction_factor > 0.0) {
+            speed_bar += along / s.speed;
+            approach_bar += contact->tool->friction * along / s.speed;
+        }
+        for (int i = 0; i < 3; i++) {
+            tangent_bar[i] = scale * result_bar[i] + s.tangent[i] * speed_bar / s.speed;
+        }
+    } else {
+        memcpy(tangent_bar, result_bar, sizeof tangent_bar);
+    }
+    vec3_add_scaled(relative_bar, 1.0, tangent_bar);
+    if (s.approach < 0.0) {
+        vec3_add_scaled(normal_bar, -s.approach, tangent_bar);
+        approach_bar -= vec3_dot(tangent_bar, s.normal);
+    }
+    vec3_add_scaled(relative_bar, approach_bar, s.normal);
+    vec3_add_scaled(normal_bar, approach_bar, s.relative);
+    vec3_add_scaled(surface_bar, -1.0, relative_bar);
+    memcpy(u_bar, relative_bar, 3 * sizeof(double));
+
+    surface_velocity_adjoint(contact, x, s.local, surface_bar, now_bar, next_bar);
+    mpm_tool_normal_adjoint(contact->tool, contact->now, x, normal_bar, now_bar);
+    if (s.influence < 1.0) {
+        double d_bar = -contact->softness * s.influence * influence_bar;
+        mpm_tool_distance_adjoint(contact->tool, contact->now, x, d_bar, now_bar, NULL);
+    }
+}

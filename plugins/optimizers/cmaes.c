@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmaes - covariance matrix adaptation evolution strategy with active update, boundary handling and restarts.
+ * N. Hansen, arXiv:1604.00772; the strategy itself is methods/cma.c, this is the search around it. */
+#include <diffsim/plugin.h>
+#include <diffsim/random.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/cma.h"
+#include "methods/cma_bounds.h"
+#include "methods/cma_restart.h"
+#include "methods/cma_stop.h"
+#include "methods/eigen.h"
+
+/* Generations without a single finite loss before a run is given up; sigma is halved after each. */
+enum { MAX_FAILED_GENERATIONS = 5 };
+enum { COVARIANCE_AUTO = 0, COVARIANCE_FULL = 1, COVARIANCE_DIAGONAL = 2 };
+
+static const char *const profile_choices[] = {"tutorial", "paper", "c-cmaes", "2001", NULL};
+static const char *const bounds_choices[] = {"auto", "transform", "resample", "penalty", "none", NULL};
+static const char *const restart_choices[] = {"bipop", "ipop", "none", NULL};
+static const char *const covariance_choices[] = {"auto", "full", "diagonal", NULL};
+
+static const ds_param *const params[] = {
+    DS_ENUM("profile", "tutorial", profile_choices,
+            "Constants and stop rules: tutorial = arXiv:1604.00772; paper = the Python library cmaes; "
+            "c-cmaes = Hansen's C code (positive weights, faster step size in short runs); 2001 = Hansen and "
+            "Ostermeier 2001 (rank-one update only)."),
+    DS_INT("lambda", "0", 0, 1000000, "", "Population of the first run, at least 2; 0 = 4 + floor(3 ln n)."),
+    DS_REAL("sigma0", "0.5", 1e-12, 10, "",
+            "First step size, in units of half the width of the box (0.5 = a quarter of the width)."),
+    DS_BOOL("active", "true", "Negative weights for the worse half (profiles tutorial and paper)."),
+    DS_ENUM("bounds", "auto", bounds_choices,
+            "transform = smooth map onto the box; resample = draw again, at last clip; penalty = evaluate "
+            "the nearest inside point, add a weighted squared distance; none = the strategy ignores the box, "
+            "a point outside is clipped for its evaluation only; auto = resample with profile paper, else "
+            "transform."),
+    DS_ENUM("restarts", "bipop", restart_choices,
+            "What follows when a run has converged: bipop = runs of large and small populations in turn, "
+            "ipop = twice the population each time, none = end."),
+    DS_BOOL("restart_stalled", "true",
+            "Also restart where all steps are below 1e-3 of the first and the run has not improved for 10 + "
+            "ceil(30 n/lambda) generations; makes restarts useful at small budgets."),
+    DS_ENUM("covariance", "auto", covariance_choices,
+            "full matrix, or its diagonal only (sep-CMA-ES); auto = diagonal where the budget is below 10 "
+            "n^2, else full; always full with profile paper."),
+    DS_REAL("eigen_share", "0.05", 0, 0.5, "",
+            "The matrix is decomposed again when this share of it has been replaced (profiles tutorial and "
+            "c-cmaes); 0 = as often as the tutorial says. Costs no evaluations up to 0.05 and is several "
+            "times faster from 40 variables on."),
+    DS_BOOL("use_x0", "false",
+            "Start the first run at the point that the environment suggests, else anywhere."),
+    DS_LIST("x0", "", -INFINITY, INFINITY, 0, "",
+            "Start the first run here, in the environment's units: one value for all variables or one for "
+            "each; empty = as use_x0 says."),
+    DS_REAL("tolfun", "1e-12", 0, 1e100, "",
+            "A run has converged where the losses of its last 10 + ceil(30 n/lambda) generations differ by "
+            "less."),
+    NULL};
+
+typedef struct cmaes {
+    const ds_host *host;
+    const ds_problem *problem;
+    uint64_t n;
+    int64_t profile, lambda, active, bounds, restarts, restart_stalled, use_x0;
+    double sigma0, tolfun, eigen_share;
+    int diagonal;
+    double *start; /* n: first mean in [-1, 1], or NULL = random */
+    /* The run in work. */
+    cma_restart plan;
+    cma *strategy;
+    cma_stop stop;
+    cma_bounds box;
+    ds_random random;
+    double *mean;            /* n */
+    double *x, *v, *point;   /* lambda x n: as drawn, in [-1, 1], in the environment's units */
+    double *loss, *adjusted; /* lambda: as told, with penalty */
+    uint64_t evaluations;    /* of this run */
+    int warned;
+} cmaes;
+
+/* ---- making an instance ---- */
+
+static void free_run(cmaes *o)
+{
+    cma_free(o->strategy);
+    cma_stop_free(&o->stop);
+    cma_bounds_free(&o->box);
+    free(o->x);
+    free(o->v);
+    free(o->point);
+    free(o->loss);
+    free(o->adjusted);
+    o->strategy = NULL;
+    o->x = o->v = o->point = o->loss = o->adjusted = NULL;
+}
+
+static void destroy(void *self)
+{
+    cmaes *o = self;
+    if (o) {
+        free_run(o);
+        free(o->start);
+        free(o->mean);
+        free(o);
+    }
+}
+
+static ds_status fail(const ds_host *host, ds_status status, const char *line)
+{
+    host->error(host, status, line);
+    return status;
+}
+
+/* Parameter x0, or the environment's, as a point of [-1, 1]^n. */
+static ds_status read_start(cmaes *o)
+{
+    const ds_problem *p = o->problem;
+    const double *given = NULL;
+    uint64_t count = 0;
+    char line[256];
+    ds_status status = o->host->get_list(o->host, "x0", &given, &count);
+    if (status != DS_OK || (count == 0 && !o->use_x0)) {
+        return status;
+    }
+    if (count > 1 && count != o->n) {
+        snprintf(line, sizeof line,
+                 "parameter x0 has %" PRIu64 " values: give one for all variables, or %" PRIu64, count, o->n);
+        return fail(o->host, DS_E_PARAM, line);
+    }
+    o->start = malloc(o->n * sizeof(double));
+    if (!o->start) {
+        return fail(o->host, DS_E_NOMEM, "out of memory");
+    }
+    for (uint64_t i = 0; i < o->n; i++) {
+        double x = count == 0 ? p->x0[i] : given[count == 1 ? 0 : i];
+        if (!(x >= p->lower[i] && x <= p->upper[i])) {
+            snprintf(line, sizeof line,
+                     "parameter x0: value %g of variable %" PRIu64 " is outside its bounds [%g, %g]", x, i,
+                     p->lower[i], p->upper[i]);
+            return fail(o->host, DS_E_PARAM, line);
+        }
+        o->start[i] = (x - p->lower[i]) / (0.5 * p->upper[i] - 0.5 * p->lower[i]) - 1;
+    }
+    return DS_OK;
+}
+
+static ds_status read_params(cmaes *o)
+{
+    const ds_host *h = o->host;
+    int64_t covariance = 0, bounds = 0;
+    ds_status s = h->get_int(h, "profile", &o->profile);
+    s = s ? s : h->get_int(h, "lambda", &o->lambda);
+    s = s ? s : h->get_real(h, "sigma0", &o->sigma0);
+    s = s ? s : h->get_int(h, "active", &o->active);
+    s = s ? s : h->get_int(h, "bounds", &bounds);
+    s = s ? s : h->get_int(h, "restarts", &o->restarts);
+    s = s ? s : h->get_int(h, "restart_stalled", &o->restart_stalled);
+    s = s ? s : h->get_int(h, "covariance", &covariance);
+    s = s ? s : h->get_int(h, "use_x0", &o->use_x0);
+    s = s ? s : h->get_real(h, "tolfun", &o->tolfun);
+    s = s ? s : h->get_real(h, "eigen_share", &o->eigen_share);
+    if (s != DS_OK) {
+        return s;
+    }
+    if (o->lambda == 1) {
+        return fail(h, DS_E_PARAM, "parameter lambda = 1: give at least 2, or 0 for the default");
+    }
+    int paper = o->profile == CMA_PAPER;
+    o->bounds = bounds > 0 ? bounds - 1 : paper ? CMA_BOUNDS_RESAMPLE : CMA_BOUNDS_TRANSFORM;
+    double parameters = (double)o->n * (double)o->n; /* twice the free numbers of C */
+    int short_run = o->problem->budget > 0 && (double)o->problem->budget < 10 * parameters;
+    o->diagonal = covariance == COVARIANCE_DIAGONAL || (covariance == COVARIANCE_AUTO && short_run && !paper);
+    if (!o->diagonal && o->n > EIGEN_MAX_N) {
+        char line[256];
+        snprintf(line, sizeof line,
+                 "covariance = full with %" PRIu64 " variables: at most %d; set covariance = diagonal", o->n,
+                 EIGEN_MAX_N);
+        return fail(h, DS_E_PARAM, line);
+    }
+    return read_start(o);
+}
+
+static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+{
+    cmaes *o = calloc(1, sizeof *o);
+    if (!o) {
+        return fail(host, DS_E_NOMEM, "out of memory");
+    }
+    o->host = host;
+    o->problem = problem;
+    o->n = problem->n;
+    o->mean = malloc(o->n * sizeof(double));
+    ds_status status = o->mean ? read_params(o) : fail(host, DS_E_NOMEM, "out of memory");
+    if (status != DS_OK) {
+        destroy(o);
+        return status;
+    }
+    *out = o;
+    return DS_OK;
+}
+
+/* ---- one run ---- */
+
+/* The first mean: the start point in run 0, else uniform in the box. */
+static void choose_mean(cmaes *o)
+{
+    ds_random random = ds_random_open(o->host->seed, "init", o->plan.run);
+    for (uint64_t i = 0; i < o->n; i++) {
+        double v = 2 * ds_random_uniform(&random) - 1;
+        if (o->start && o->plan.run == 0) {
+            v = o->start[i];
+        }
+        o->mean[i] = o->bounds == CMA_BOUNDS_TRANSFORM ? cma_bounds_unfold(v) : v;
+    }
+}
+
+static ds_status start_run(cmaes *o)
+{
+    cma_options options = {.n = o->n,
+                           .lambda = o->plan.lambda,
+                           .profile = (int)o->profile,
+                           .active = (int)o->active,
+                           .diagonal = o->diagonal,
+                           .eigen_share = o->eigen_share};
+    double lambda = (double)o->plan.lambda, n = (double)o->n;
+    options.generations = 900 * (n + 3) * (n + 3) / lambda;
+    if (o->problem->budget > 0) {
+        options.generations = fmin(options.generations, (double)o->problem->budget / lambda);
+    }
+    free_run(o);
+    uint64_t rows = o->plan.lambda * sizeof(double);
+    o->strategy = cma_new(&options);
+    o->x = malloc(rows * o->n);
+    o->v = malloc(rows * o->n);
+    o->point = malloc(rows * o->n);
+    o->loss = malloc(rows);
+    o->adjusted = malloc(rows);
+    if (!o->strategy || !o->x || !o->v || !o->point || !o->loss || !o->adjusted) {
+        return DS_E_NOMEM;
+    }
+    choose_mean(o);
+    cma_start(o->strategy, o->mean, o->plan.sigma);
+    o->random = ds_random_open(o->host->seed, "sample", o->plan.run);
+    o->evaluations = 0;
+    int stall = o->restart_stalled && o->restarts != CMA_RESTART_NONE;
+    if (cma_stop_start(&o->stop, o->strategy, o->tolfun, o->plan.max_generations, stall) != 0 ||
+        cma_bounds_start(&o->box, (int)o->bounds, o->strategy) != 0) {
+        return DS_E_NOMEM;
+    }
+    return DS_OK;
+}
+
+static void warn_clipped(cmaes *o, uint64_t clipped)
+{
+    if (clipped > 0 && o->bounds == CMA_BOUNDS_NONE && !o->warned) {
+        o->host->log(o->host, DS_LOG_WARNING,
+                     "bounds = none: points outside the box are clipped for their evaluation: widen the box");
+        o->warned = 1;
+    }
+}
+
+/* Evaluates the generation in o->v; the losses go to o->loss. */
+static ds_status evaluate(cmaes *o, const ds_objective *objective)
+{
+    const ds_problem *p = o->problem;
+    uint64_t lambda = o->plan.lambda;
+    for (uint64_t k = 0, j = 0; k < lambda; k++) {
+        for (uint64_t i = 0; i < o->n; i++, j++) {
+            double u = 0.5 * (o->v[j] + 1), x = (1 - u) * p->lower[i] + u * p->upper[i];
+            o->point[j] = fmin(fmax(x, p->lower[i]), p->upper[i]);
+        }
+    }
+    ds_batch batch = {.struct_size = sizeof batch,
+                      .count = lambda,
+                      .x = o->point,
+                      .loss = o->loss,
+                      .tag = "sample",
+                      .group = o->plan.run};
+    ds_status status = objective->evaluate(objective, &batch);
+    o->evaluations += batch.done;
+    return status;
+}
+
+static int all_failed(const cmaes *o)
+{
+    for (uint64_t k = 0; k < o->plan.lambda; k++) {
+        if (isfinite(o->loss[k])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* One CMA-ES run, until a stop rule fires (DS_OK, *reason) or the objective says stop. */
+static ds_status do_run(cmaes *o, const ds_objective *objective, int *reason)
+{
+    cma *c = o->strategy;
+    int failed = 0;
+    for (*reason = CMA_GO_ON; *reason == CMA_GO_ON;) {
+        if (o->host->should_stop(o->host)) {
+            return DS_STOPPED;
+        }
+        if (cma_sample(c, &o->random, o->x) != 0) {
+            *reason = CMA_NUMERIC;
+            return DS_OK;
+        }
+        warn_clipped(o, cma_bounds_apply(&o->box, c, &o->random, o->x, o->v));
+        ds_status status = evaluate(o, objective);
+        if (status != DS_OK) {
+            return status;
+        }
+        if (all_failed(o)) { /* nothing to rank: look closer to the mean */
+            c->sigma *= 0.5;
+            if (++failed > MAX_FAILED_GENERATIONS) {
+                *reason = CMA_ALL_FAILED;
+            }
+            continue;
+        }
+        failed = 0;
+        cma_bounds_penalise(&o->box, o->x, o->v, o->loss, o->plan.lambda, o->adjusted);
+        cma_update(c, o->x, o->adjusted, NULL);
+        *reason = cma_stop_check(&o->stop, c, o->adjusted);
+        cma_bounds_adapt(&o->box, c, o->loss);
+    }
+    return DS_OK;
+}
+
+static void say_why(const cmaes *o, int reason)
+{
+    char line[256];
+    snprintf(line, sizeof line,
+             "run %" PRIu64 " ended after %" PRIu64 " evaluations: %s (population %" PRIu64 ", sigma %.3g)",
+             o->plan.run, o->evaluations, cma_stop_name(reason), o->plan.lambda, o->strategy->sigma);
+    o->host->log(o->host, DS_LOG_INFO, line);
+}
+
+static ds_status run(void *self, const ds_objective *objective)
+{
+    cmaes *o = self;
+    uint64_t lambda0 = o->lambda ? (uint64_t)o->lambda : cma_default_lambda(o->n);
+    cma_restart_start(&o->plan, (int)o->restarts, lambda0, o->sigma0, o->host->seed);
+    do {
+        int reason = CMA_GO_ON;
+        ds_status status = start_run(o);
+        if (status == DS_E_NOMEM) {
+            return fail(o->host, status,
+                        "out of memory: set covariance = diagonal, a smaller lambda or restarts = none");
+        }
+        status = do_run(o, objective, &reason);
+        if (status != DS_OK) {
+            return status;
+        }
+        say_why(o, reason);
+    } while (cma_restart_next(&o->plan, o->evaluations));
+    return DS_OK;
+}
+
+static const ds_optimizer_vtable vtable = {sizeof(ds_optimizer_vtable), 0, create, destroy, run, NULL};
+
+static const ds_desc desc = {
+    sizeof(ds_desc),
+    DS_KIND_OPTIMIZER,
+    DS_OPT_USES_BUDGET, /* covariance = auto and the damping of c-cmaes depend on it */
+    "cmaes",
+    "1",
+    "Apache-2.0",
+    "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
+    "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of lambda points. "
+    "Failed evaluations rank last; where a whole generation fails the step size is halved, and after five "
+    "such generations the run ends.",
+    "N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772; N. Hansen, Benchmarking a "
+    "BI-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.",
+    params,
+    NULL,
+};
+
+DS_DEFINE_OPTIMIZER(desc, vtable)

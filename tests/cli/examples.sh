@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# examples.sh - the two example plugins as their readers would use them: one compiler line each, outside of the tree,
+# found through DS_PLUGIN_PATH and in plugins/, evaluated, run, and passed by `dshost check`.
+top=$DS_TOP_BUILD
+dshost=$top/dshost
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"; rm -f "$top/plugins/hill.so" "$top/plugins/walk.so"' EXIT
+mkdir "$tmp/plugins" && cd "$tmp" || exit 99
+PKG_CONFIG_PATH=$top${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+unset DS_PLUGIN_PATH
+HOME=$tmp
+export HOME
+n=0
+
+ok() { # ok STATUS NAME: one line of TAP; the output of the last command explains a failure
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        sed 's/^/# /' out err 2> /dev/null
+    fi
+}
+
+skip() {
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
+}
+
+run() { # output to the files out and err
+    "$@" > out 2> err
+}
+
+if ! command -v pkg-config > /dev/null; then
+    echo "1..0 # SKIP pkg-config is missing"
+    exit 0
+fi
+cp "$DS_TOP_SRC/examples/hill.c" "$DS_TOP_SRC/examples/walk.c" .
+
+for f in hill walk; do
+    # The line that the guide for authors gives, with the compiler of this build.
+    run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
+        -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm"
+    ok $? "$f.c compiles with one line"
+    mv $f.so plugins/
+done
+
+DS_PLUGIN_PATH=$tmp/plugins run "$dshost" list
+grep -q '^  hill ' out && grep -q '^  walk ' out
+ok $? "both are listed through DS_PLUGIN_PATH"
+
+run "$dshost" eval --env plugins/hill.so --gradient --fd --json
+ok $? "hill evaluates by its path"
+DS_PLUGIN_PATH=$tmp/plugins run "$dshost" eval --env hill --set env.friction=0
+ok $? "hill evaluates by its name"
+DS_PLUGIN_PATH=$tmp/plugins run "$dshost" help walk
+ok $? "walk has its help"
+
+for f in hill walk; do
+    run "$dshost" check plugins/$f.so
+    ok $? "dshost check passes $f"
+done
+
+# Dropped into the build tree.
+cp plugins/hill.so plugins/walk.so "$top/plugins/"
+run "$dshost" list
+grep -q '^  hill ' out && grep -q '^  walk ' out
+ok $? "both are found in plugins/ of the build tree"
+if "$dshost" --help | grep -q '^  run '; then
+    run "$dshost" --env "$top/plugins/hill.so" --opt walk.so --budget 300 --seed 1 --out "$tmp/result"
+    ok $? "walk optimizes hill"
+    test -s "$tmp/result/run.sqlite" && test -s "$tmp/result/summary.json"
+    ok $? "the run left its result folder"
+else
+    skip "walk optimizes hill" "this dshost has no run command"
+    skip "the run left its result folder" "this dshost has no run command"
+fi
+echo "1..$n"

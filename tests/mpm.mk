@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the plasticine engine and its plugins.
+mpm_test_cppflags = $(TEST_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm $(JANSSON_CFLAGS) $(ZLIB_CFLAGS)
+mpm_test_ldadd = plugins/envs/engines/mpm/libmpm.la $(CMOCKA_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS)
+mpm_test_support = tests/unit/mpm_support.c tests/unit/mpm_support.h plugins/envs/torus.c
+
+check_PROGRAMS += tests/unit/test_mpm_golden
+tests_unit_test_mpm_golden_SOURCES = tests/unit/test_mpm_golden.c $(mpm_test_support)
+tests_unit_test_mpm_golden_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_golden_LDADD = $(mpm_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_mpm_torus
+tests_unit_test_mpm_torus_SOURCES = tests/unit/test_mpm_torus.c tests/unit/fake_host.c tests/unit/fake_host.h
+tests_unit_test_mpm_torus_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_mpm_torus_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_mpm_parts
+tests_unit_test_mpm_parts_SOURCES = tests/unit/test_mpm_parts.c $(mpm_test_support)
+tests_unit_test_mpm_parts_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_parts_LDADD = $(mpm_test_ldadd)
+
+# Everything that was recorded, and the gradient protocol: minutes.
+SLOW_TESTS += tests/unit/test_mpm_golden_slow
+tests_unit_test_mpm_golden_slow_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
+tests_unit_test_mpm_golden_slow_CPPFLAGS = $(mpm_test_cppflags) -DSLOW
+tests_unit_test_mpm_golden_slow_LDADD = $(mpm_test_ldadd)
+
+SLOW_TESTS += tests/unit/test_mpm_slow
+tests_unit_test_mpm_slow_SOURCES = tests/unit/test_mpm_slow.c $(mpm_test_support)
+tests_unit_test_mpm_slow_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_slow_LDADD = $(mpm_test_ldadd)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For the tests of the plasticine engine: scenes of the ten PlasticineLab tasks, recorded values of the original
+ * simulator (folder golden/plasticine of $DS_SHARED) and comparisons. */
+#ifndef TEST_MPM_SUPPORT_H
+#define TEST_MPM_SUPPORT_H
+
+#include "episode.h"
+
+#include <jansson.h>
+
+enum { MPM_TASKS = 10 };
+extern const char *const mpm_task_names[MPM_TASKS]; /* as in the file names of the recorded values; torus is TASK_TORUS */
+enum { TASK_TORUS = 7 };
+
+/* The scene of task `t` for variant 1..5. */
+mpm_scene mpm_test_scene(int t, int variant);
+
+/* golden/plasticine/<format % task name>; NULL where it is not available. */
+json_t *mpm_golden(const char *format, int t);
+
+/* Skips the running test where recorded values are not available. */
+json_t *mpm_golden_or_skip(const char *format, int t);
+
+/* Target density (64^3, malloc) of a task and variant; skips where it is not available. */
+double *mpm_shipped_target(int t, int variant);
+
+/* True in builds with sanitizers, where full-size simulations take too long. */
+bool mpm_sanitized(void);
+
+/* Reads numbers of a (nested) JSON array, row by row; returns how many there are. */
+size_t mpm_numbers(const json_t *array, double *out, size_t capacity);
+double mpm_number(const json_t *object, const char *key);
+
+/* Poses from the recorded lists (x y z, w x y z, gap). */
+void mpm_poses(const json_t *list, const mpm_scene *scene, mpm_pose *out);
+
+/* Actions (50 x action_dim, malloc) of the recorded sequence `name` (a0 a1 a2 p0 p1 c0) from its seed; `formula` is the
+ * recorded text. */
+double *mpm_actions(const char *name, const char *formula, uint32_t action_dim);
+
+/* Largest |a - b| divided by the largest |b| (1 where all b are 0). */
+double mpm_relative(const double *a, const double *b, size_t n);
+
+/* Fails the running test with a message where |a - b| > tol * scale. */
+void mpm_expect(double a, double b, double tol_abs, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plasticine engine against recorded values of PlasticineLab: single substeps of all ten tasks; Torus with its losses,
+ * trajectories and gradients. Compiled with SLOW: everything that is recorded
+ * for Torus, and all substeps (minutes). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "distance.h"
+#include "mat3.h"
+#include "mpm_support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef SLOW
+static const bool full = true;
+#else
+static const bool full = false;
+#endif
+
+/* ---- single substeps ---- */
+
+typedef struct unit_run {
+    mpm_scene scene;
+    mpm_sim sim;
+    mpm_particle *particles;
+    mpm_tape tape;
+    mpm_pose poses[MPM_MAX_TOOLS], next[MPM_MAX_TOOLS];
+} unit_run;
+
+static void advance(unit_run *r, const double *action)
+{
+    for (uint32_t t = 0; t < r->scene.n_tools; t++) {
+        const mpm_tool *tool = &r->scene.tools[t];
+        mpm_control control = {{0.0}};
+        for (uint32_t c = 0; c < tool->action_dim; c++) {
+            control.value[c] = *action++ * tool->scale[c] / r->sim.domain.substeps;
+        }
+        mpm_tool_move(tool, &r->poses[t], &control, &r->next[t]);
+    }
+    assert_int_equal(mpm_substep(&r->sim, r->particles, r->particles, r->poses, r->next, &r->tape), MPM_OK);
+    memcpy(r->poses, r->next, sizeof r->poses);
+}
+
+static void compare(const json_t *from, const char *key, const double *values, size_t n, double tol, const char *where)
+{
+    double recorded[64];
+    assert_int_equal(mpm_numbers(json_object_get(from, key), recorded, 64), n);
+    double error = mpm_relative(values, recorded, n);
+    if (!(error <= tol)) {
+        print_error("%s, %s: relative difference %.3g\n", where, key, error);
+        fail();
+    }
+}
+
+/* Velocities and what is made of them inherit the rounding of the recorded singular vectors (5e-15) times the stiffness:
+ * 4 dt 2 mu / dx = 100 in speed, averaged over some ten particles. So values much smaller than this speed are judged on its
+ * scale, C on that times 4 / dx, momenta times the mass; and it adds up from substep to substep. */
+static const double noise_speed = 0.1;
+
+static void compare_small(const json_t *from, const char *key, const double *values, size_t n, double floor_scale,
+                          const char *where)
+{
+    double recorded[16];
+    assert_int_equal(mpm_numbers(json_object_get(from, key), recorded, 16), n);
+    double largest = floor_scale;
+    for (size_t i = 0; i < n; i++) {
+        largest = fabs(recorded[i]) > largest ? fabs(recorded[i]) : largest;
+    }
+    for (size_t i = 0; i < n; i++) {
+        mpm_expect(values[i], recorded[i], 1e-12 * largest, "%s, %s[%zu]", where, key, i);
+    }
+}
+
+static void compare_particles(const json_t *state, const unit_run *r, int64_t substep, const char *where)
+{
+    double noise = noise_speed * (double)substep;
+    size_t i;
+    json_t *item;
+    json_array_foreach (json_object_get(state, "particles"), i, item) {
+        const mpm_particle *p = &r->particles[json_integer_value(json_object_get(item, "index"))];
+        compare(item, "x", p->x, 3, 1e-12, where);
+        compare_small(item, "v", p->v, 3, noise, where);
+        compare_small(item, "C", p->c, 9, noise * 4 * 64, where);
+        compare(item, "F", p->f, 9, 1e-12, where);
+    }
+}
+
+static void compare_sums(const json_t *state, const unit_run *r, const char *where)
+{
+    double v[3] = {0.0}, x[3] = {0.0}, f[9] = {0.0}, abs_c = 0.0, abs_v = 0.0;
+    for (uint32_t p = 0; p < r->sim.n_particles; p++) {
+        vec3_add_scaled(v, 1.0, r->particles[p].v);
+        vec3_add_scaled(x, 1.0, r->particles[p].x);
+        for (int k = 0; k < 9; k++) {
+            f[k] += r->particles[p].f[k];
+            abs_c += fabs(r->particles[p].c[k]);
+        }
+        abs_v += fabs(r->particles[p].v[0]) + fabs(r->particles[p].v[1]) + fabs(r->particles[p].v[2]);
+    }
+    double recorded[3];
+    mpm_numbers(json_object_get(state, "sum_v"), recorded, 3);
+    for (int k = 0; k < 3; k++) {
+        mpm_expect(v[k], recorded[k], 1e-12 * abs_v, "%s, sum_v[%d]", where, k);
+    }
+    compare(state, "sum_x", x, 3, 1e-12, where);
+    compare(state, "sum_F", f, 9, 1e-12, where);
+    mpm_expect(abs_c, mpm_number(state, "sum_abs_C"), 1e-11 * abs_c, "%s, sum_abs_C", where);
+}
+
+static void compare_grid(const json_t *state, const unit_run *r, int64_t substep, const char *where)
+{
+    double noise = noise_speed * (double)substep;
+    const json_t *grid = json_object_get(state, "grid_at_frame_before");
+    const mpm_grid_record *record = &r->tape.grid;
+    assert_int_equal(record->count, json_integer_value(json_object_get(grid, "n_active")));
+    double mass = 0.0, q[3] = {0.0}, abs_q = 0.0;
+    /* over all nodes: close to a wall some carry a little negative mass and take no part in the motion */
+    const mpm_grid *g = &r->sim.grid;
+    for (int at[3] = {g->lower[0], 0, 0}; at[0] < g->upper[0]; at[0]++) {
+        for (at[1] = g->lower[1]; at[1] < g->upper[1]; at[1]++) {
+            for (at[2] = g->lower[2]; at[2] < g->upper[2]; at[2]++) {
+                const double *node = g->node + 4 * ((at[0] * g->n + at[1]) * g->n + at[2]);
+                mass += node[3];
+                for (int d = 0; d < 3; d++) {
+                    q[d] += node[d];
+                    abs_q += fabs(node[d]);
+                }
+            }
+        }
+    }
+    mpm_expect(mass, mpm_number(grid, "sum_m"), 1e-12, "%s, sum_m", where);
+    double recorded[3];
+    mpm_numbers(json_object_get(grid, "sum_momentum"), recorded, 3);
+    for (int d = 0; d < 3; d++) {
+        mpm_expect(q[d], recorded[d], 1e-12 * abs_q + 1e-18, "%s, momentum[%d]", where, d);
+    }
+    size_t k;
+    json_t *item;
+    json_array_foreach (json_object_get(grid, "nodes"), k, item) {
+        double at[3];
+        mpm_numbers(json_object_get(item, "i"), at, 3);
+        for (size_t i = 0; i < record->count; i++) {
+            const mpm_node_record *n = &record->nodes[i];
+            if (n->i == at[0] && n->j == at[1] && n->k == at[2]) {
+                mpm_expect(n->node[3], mpm_number(item, "m"), 1e-12 * n->node[3], "%s, node mass", where);
+                compare_small(item, "v", n->velocity, 3, noise, where);
+                compare_small(item, "q", n->node, 3, noise * n->node[3], where);
+            }
+        }
+    }
+}
+
+static void start_case(unit_run *r, const json_t *state)
+{
+    double v0[3];
+    mpm_particles_make(&r->scene, &r->sim.domain, 0, 0, r->particles);
+    mpm_numbers(json_object_get(state, "start_velocity_all_particles"), v0, 3);
+    for (uint32_t p = 0; p < r->sim.n_particles; p++) {
+        memcpy(r->particles[p].v, v0, sizeof v0);
+    }
+    mpm_poses(json_object_get(state, "start_primitives"), &r->scene, r->poses);
+}
+
+static void unit_states(int t, int64_t last)
+{
+    json_t *root = mpm_golden_or_skip("unit_%s.json", t);
+    unit_run r = {.scene = mpm_test_scene(t, 1)};
+    mpm_domain domain = mpm_domain_make(MPM_PRESET_FULL);
+    uint32_t count = mpm_particle_count(&r.scene, &domain, 0);
+    assert_int_equal(count, json_integer_value(json_object_get(root, "n_particles")));
+    assert_int_equal(mpm_sim_init(&r.sim, &r.scene, &domain, count, mpm_number(root, "softness")), MPM_OK);
+    r.particles = malloc(count * sizeof *r.particles);
+    r.tape.svd = malloc(count * sizeof *r.tape.svd);
+    int64_t done = 0;
+    size_t i;
+    json_t *state;
+    json_array_foreach (json_object_get(root, "states"), i, state) {
+        const char *name = json_string_value(json_object_get(state, "case"));
+        int64_t substep = json_integer_value(json_object_get(state, "substep"));
+        double action[64];
+        char where[128];
+        mpm_numbers(json_object_get(state, "action"), action, 64);
+        if (substep > last) {
+            continue;
+        }
+        if (substep == 1) {
+            start_case(&r, state);
+            done = 0;
+        }
+        for (; done < substep; done++) {
+            advance(&r, action);
+        }
+        snprintf(where, sizeof where, "%s, %s, substep %d", mpm_task_names[t], name, (int)substep);
+        compare_particles(state, &r, substep, where);
+        compare_sums(state, &r, where);
+        compare_grid(state, &r, substep, where);
+        for (uint32_t k = 0; k < r.scene.n_tools; k++) {
+            double recorded[8];
+            size_t n = mpm_numbers(json_array_get(json_object_get(state, "primitives"), k), recorded, 8);
+            double pose[8];
+            memcpy(pose, r.poses[k].position, sizeof r.poses[k].position);
+            memcpy(pose + 3, r.poses[k].rotation, sizeof r.poses[k].rotation);
+            pose[7] = r.poses[k].gap;
+            assert_true(mpm_relative(pose, recorded, n) <= 1e-14);
+        }
+    }
+    free(r.particles);
+    free(r.tape.svd);
+    mpm_grid_record_free(&r.tape.grid);
+    mpm_sim_free(&r.sim);
+    json_decref(root);
+}
+
+static void test_unit_states_torus(void **state)
+{
+    (void)state;
+    unit_states(TASK_TORUS, 19);
+}
+
+static void test_unit_states_all(void **state)
+{
+    (void)state;
+    for (int t = 0; t < MPM_TASKS; t++) {
+        unit_states(t, full ? 19 : 2);
+    }
+}
+
+/* ---- episodes ---- */
+
+static void open_episode(mpm_episode *e, const mpm_scene *scene, const json_t *sequence, uint32_t steps,
+                         double weight_contact, const double *target)
+{
+    mpm_pose start[MPM_MAX_TOOLS];
+    mpm_episode_spec spec = {.scene = scene,
+                             .domain = mpm_domain_make(MPM_PRESET_FULL),
+                             .steps = steps,
+                             .segments = steps,
+                             .loss_mode = MPM_LOSS_STEP_SUM,
+                             .softness = 666.0,
+                             .tool_start = start};
+    if (sequence) {
+        mpm_poses(json_object_get(sequence, "start_primitives"), scene, start);
+    } else {
+        spec.tool_start = NULL;
+    }
+    assert_int_equal(mpm_episode_init(e, &spec), MPM_OK);
+    e->objective.weight_density = 10.0;
+    e->objective.weight_sdf = 10.0;
+    e->objective.weight_contact = weight_contact;
+    e->objective.soft_contact = false;
+    assert_int_equal(mpm_objective_init(&e->objective, spec.domain.n, target), MPM_OK);
+}
+
+static void test_frame0(void **state)
+{
+    (void)state;
+    static const double density[5] = {.146753, .124682, .144839, .135732, .134997};
+    static const double sdf[5] = {.001487, .001408, .001522, .001432, .001413};
+    mpm_scene scene = mpm_test_scene(TASK_TORUS, 1);
+    for (int v = 1; v <= 5; v++) {
+        double *target = mpm_shipped_target(TASK_TORUS, v);
+        mpm_episode e;
+        mpm_measure m;
+        open_episode(&e, &scene, NULL, 1, 1.0, target);
+        assert_int_equal(mpm_measure_state(&e.objective, &e.sim, e.start, e.start_pose, &m), MPM_OK);
+        mpm_expect(m.density, density[v - 1], 6e-7, "density of variant %d", v);
+        mpm_expect(m.sdf, sdf[v - 1], 6e-7, "sdf of variant %d", v);
+        mpm_expect(m.contact_hard, 4.92175e-3, 6e-9, "hard contact");
+        mpm_expect(m.contact_soft, .0154907, 6e-8, "soft contact");
+        if (v == 1) {
+            mpm_expect(m.iou, .347268, 6e-7, "iou");
+            double sum = 0.0, max = 0.0;
+            for (size_t i = 0; i < 64 * 64 * 64; i++) {
+                sum += e.objective.distance[i];
+                max = fmax(max, e.objective.distance[i]);
+            }
+            mpm_expect(sum, 127281.153267, 6e-7, "sum of the distance field");
+            mpm_expect(max, 1.020062, 6e-7, "maximum of the distance field");
+        }
+        free(target);
+        mpm_episode_free(&e);
+    }
+}
+
+/* Compares what is recorded after an output step. The tolerances are those that the recorder of the values derived from
+ * measured sensitivities to perturbations of the start. */
+typedef struct trajectory {
+    const json_t *sequence;
+    const mpm_scene *scene;
+    const char *label;
+    uint32_t count;
+    double sum_loss;
+    const double *step_losses;
+    mpm_objective *objective;
+} trajectory;
+
+static void check_record(trajectory *t, const json_t *record, uint32_t step, const mpm_particle *p,
+                         const mpm_pose *poses, const mpm_measure *m)
+{
+    double tol = step <= 10 ? 1e-10 : 1e-9, near = step <= 10 ? 1e-9 : 1e-8;
+    const char *label = t->label;
+    double com[3], x[3];
+    mpm_expect(m->density, mpm_number(record, "density"), tol * m->density, "%s step %u density", label, step);
+    mpm_expect(m->sdf, mpm_number(record, "sdf"), tol * m->sdf, "%s step %u sdf", label, step);
+    mpm_expect(m->contact_soft, mpm_number(record, "contact_soft"), 1e-6 * m->contact_soft, "%s step %u soft", label,
+               step);
+    mpm_expect(m->contact_hard, mpm_number(record, "contact_hard"), 1e-6 * m->contact_hard, "%s step %u hard", label,
+               step);
+    mpm_expect(m->sum_sq, mpm_number(record, "sum_sq_x"), tol * m->sum_sq, "%s step %u sum of squares", label, step);
+    mpm_expect(m->det_f_mean, mpm_number(record, "mean_detF"), tol, "%s step %u det F", label, step);
+    mpm_expect(t->sum_loss, mpm_number(record, "sum_step_loss"), 10 * tol * t->sum_loss, "%s step %u sum of losses", label,
+               step);
+    mpm_numbers(json_object_get(record, "com"), com, 3);
+    for (int d = 0; d < 3; d++) {
+        mpm_expect(m->com[d], com[d], tol, "%s step %u com", label, step);
+    }
+    const char *const keys[3] = {"x_first", "x_mid", "x_last"};
+    const uint32_t at[3] = {0, t->count / 2, t->count - 1};
+    for (int k = 0; k < 3; k++) {
+        mpm_numbers(json_object_get(record, keys[k]), x, 3);
+        for (int d = 0; d < 3; d++) {
+            mpm_expect(p[at[k]].x[d], x[d], near, "%s step %u %s", label, step, keys[k]);
+        }
+    }
+    for (uint32_t k = 0; k < t->scene->n_tools; k++) {
+        const json_t *tool = json_array_get(json_object_get(record, "primitives"), k);
+        double position[3], rotation[4];
+        mpm_numbers(json_object_get(tool, "position"), position, 3);
+        mpm_numbers(json_object_get(tool, "rotation"), rotation, 4);
+        assert_true(mpm_relative(poses[k].position, position, 3) <= 1e-14 * (1 + step));
+        assert_true(mpm_relative(poses[k].rotation, rotation, 4) <= 1e-14 * (1 + step));
+    }
+}
+
+static void check_step(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                       const mpm_measure *m)
+{
+    trajectory *t = context;
+    if (step == 0) {
+        return;
+    }
+    double loss = mpm_loss(t->objective, m);
+    t->sum_loss += loss;
+    mpm_expect(loss, t->step_losses[step - 1], (step <= 10 ? 1e-10 : 1e-9) * loss, "%s step %u loss", t->label, step);
+    size_t i;
+    json_t *record;
+    json_array_foreach (json_object_get(t->sequence, "records"), i, record) {
+        if (json_integer_value(json_object_get(record, "env_step")) == (json_int_t)step) {
+            check_record(t, record, step, particles, poses, m);
+        }
+    }
+}
+
+static void follow(int task, const char *name, uint32_t steps)
+{
+    json_t *root = mpm_golden_or_skip("%s3D-v1.forward.json", task);
+    double *target = mpm_shipped_target(task, 1);
+    mpm_scene scene = mpm_test_scene(task, 1);
+    const json_t *sequence = json_object_get(json_object_get(root, "sequences"), name);
+    double *actions = mpm_actions(name, json_string_value(json_object_get(sequence, "formula")), mpm_action_dim(&scene));
+    double losses[50];
+    char label[64];
+    mpm_episode e;
+    mpm_outcome out;
+    mpm_numbers(json_object_get(sequence, "step_losses"), losses, 50);
+    open_episode(&e, &scene, sequence, steps, 1.0, target);
+    snprintf(label, sizeof label, "%s %s", mpm_task_names[task], name);
+    trajectory t = {sequence, &scene, label, e.sim.n_particles, 0.0, losses, &e.objective};
+    assert_int_equal(mpm_episode_run(&e, actions, NULL, check_step, &t, &out), MPM_OK);
+    mpm_episode_free(&e);
+    free(actions);
+    free(target);
+    json_decref(root);
+}
+
+static void test_torus_trajectory(void **state)
+{
+    (void)state;
+    follow(TASK_TORUS, "c0", 10);
+}
+
+static void test_all_trajectories(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a0", "a1", "a2", "p0", "p1", "c0"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        follow(TASK_TORUS, names[k], 50);
+    }
+}
+
+/* ---- gradients ---- */
+
+static void gradients(int task, uint32_t longest, double tolerance)
+{
+    json_t *root = mpm_golden_or_skip("%s3D-v1.gradient.json", task);
+    json_t *forward = mpm_golden_or_skip("%s3D-v1.forward.json", task);
+    double *target = mpm_shipped_target(task, 1);
+    mpm_scene scene = mpm_test_scene(task, 1);
+    uint32_t dim = mpm_action_dim(&scene);
+    size_t i;
+    json_t *item;
+    json_array_foreach (json_object_get(root, "gradients"), i, item) {
+        const char *name = json_string_value(json_object_get(item, "sequence"));
+        uint32_t steps = (uint32_t)json_integer_value(json_object_get(item, "horizon"));
+        double weight = mpm_number(item, "contact_weight");
+        if (steps > longest) {
+            continue;
+        }
+        const json_t *sequence = json_object_get(json_object_get(forward, "sequences"), name);
+        double *actions = mpm_actions(name, json_string_value(json_object_get(sequence, "formula")), dim);
+        const json_t *exact = json_object_get(item, "grad_exact");
+        double *recorded = calloc((size_t)steps * dim, sizeof(double)), *grad = calloc((size_t)steps * dim, sizeof(double));
+        mpm_numbers(exact ? exact : json_object_get(item, "grad_peer"), recorded, (size_t)steps * dim);
+        mpm_episode e;
+        mpm_outcome out;
+        open_episode(&e, &scene, sequence, steps, weight, target);
+        assert_int_equal(mpm_episode_run(&e, actions, grad, NULL, NULL, &out), MPM_OK);
+        double loss = mpm_number(item, "loss"), error = mpm_relative(grad, recorded, (size_t)steps * dim);
+        mpm_expect(out.loss, loss, (steps <= 10 ? 1e-10 : 1e-9) * loss, "%s %s H=%u loss", mpm_task_names[task], name, steps);
+        if (full) {
+            print_message("%s %s H=%u contact %g: gradient differs by %.2e of its largest component%s\n",
+                          mpm_task_names[task], name, steps, weight, error, exact ? "" : " (reference adjoint)");
+        }
+        mpm_expect(error, 0.0, exact ? tolerance : 1e-4, "%s %s H=%u contact %g: gradient", mpm_task_names[task], name,
+                   steps, weight);
+        mpm_episode_free(&e);
+        free(actions);
+        free(recorded);
+        free(grad);
+    }
+    free(target);
+    json_decref(root);
+    json_decref(forward);
+}
+
+static void test_torus_gradients(void **state)
+{
+    (void)state;
+    gradients(TASK_TORUS, full ? 50 : 2, 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest quick[] = {
+        cmocka_unit_test(test_unit_states_torus), cmocka_unit_test(test_unit_states_all),
+        cmocka_unit_test(test_frame0),            cmocka_unit_test(test_torus_trajectory),
+        cmocka_unit_test(test_torus_gradients),
+    };
+    const struct CMUnitTest slow[] = {
+        cmocka_unit_test(test_unit_states_all),
+        cmocka_unit_test(test_all_trajectories),
+        cmocka_unit_test(test_torus_gradients),
+    };
+    if (mpm_sanitized()) {
+        printf("1..0 # SKIP full-size simulations take too long with sanitizers\n");
+        return 0;
+    }
+    return full ? cmocka_run_group_tests(slow, NULL, NULL) : cmocka_run_group_tests(quick, NULL, NULL);
+}
