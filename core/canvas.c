@@ -19,6 +19,16 @@
 
 #define FONT "DejaVu Sans"
 
+#ifdef DS_SANITIZERS
+/* fontconfig, which cairo asks for fonts, keeps some patterns until the process ends. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig\n";
+}
+#endif
+
 struct ds_canvas {
     int kind;
     int width;

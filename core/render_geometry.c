@@ -10,6 +10,9 @@
 /* Nothing farther than this (in diagonals of the box) is drawn. */
 #define FAR_AWAY 50.0
 
+/* Particles of a body that is drawn as one piece. */
+#define DENSE 1500
+
 void ds_geometry_free(ds_geometry *g)
 {
     free(g->ball);
@@ -114,10 +117,26 @@ static float particle_radius(const ds_scenedata_body *body, const ds_frame_of_re
     return least(0.03f, 0.55f * cbrtf(d.x * d.y * d.z / (float)body->count));
 }
 
+/* Dense particles are drawn larger than they are, so that no light falls between them. */
+static float drawn_radius(const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data)
+{
+    float radius = particle_radius(body, r, data) * (body->count >= DENSE ? 1.7f : 1.0f);
+    return most(radius, 0.0006f);
+}
+
+float ds_geometry_dense_radius(const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b)
+{
+    const ds_scenedata_body *body = &s->body[b];
+    if (body->shape != DS_BODY_POINTS || body->count < DENSE) {
+        return 0;
+    }
+    return drawn_radius(body, r, ds_scenedata_at(s, k, b));
+}
+
 static void add_points(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
                        const double *data, uint32_t surface)
 {
-    float radius = most(particle_radius(body, r, data), 0.0006f);
+    float radius = drawn_radius(body, r, data);
     for (uint64_t i = 0; i < body->count; i++) {
         vec3 p;
         if (scaled(r, data + 3 * i, &p)) {

@@ -101,6 +101,9 @@ typedef struct ds_frame_of_reference {
 
 ds_frame_of_reference ds_geometry_reference(const ds_scenedata *s);
 
+/* A body of so many particles that it is drawn as one: their drawn radius (scaled); else 0. */
+float ds_geometry_dense_radius(const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
+
 /* Appends body b as in kept frame k. */
 void ds_geometry_add(ds_geometry *g, const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
 void ds_geometry_free(ds_geometry *g);
@@ -159,6 +162,10 @@ static inline vec3 ds_view_to(const ds_view *v, vec3 p)
 void ds_raster_clear(ds_pixel *pixels, const ds_view *v);
 void ds_raster_geometry(ds_pixel *pixels, const ds_view *v, const ds_geometry *g);
 void ds_raster_ground(ds_pixel *pixels, const ds_view *v, float ground, float radius);
+
+/* Makes the particles of a surface with radius[surface] > 0 (as drawn) look like one body (render_smooth.c). Returns 0 or
+ * DS_EXIT_MEMORY. */
+int ds_smooth_points(ds_pixel *pixels, const ds_view *v, const float *radius, size_t surfaces);
 
 /* ---- light (render_shade.c) ---- */
 

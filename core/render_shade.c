@@ -161,8 +161,8 @@ vec3 ds_shade(const ds_shading *s, int x, int y)
     float sharp = shine * shine;
     float rim = 1 - most(0, v3_dot(n, view));
     float glow = m->gloss * (light * (0.35f * shine + 0.65f * sharp) * 0.6f + 0.22f * rim * rim * rim * sky);
-    return v3(m->r * (ambient.x * sky + 0.92f * key) + glow, m->g * (ambient.y * sky + 0.89f * key) + glow,
-              m->b * (ambient.z * sky + 0.84f * key) + glow);
+    return v3(m->r * (ambient.x * sky + 0.87f * key) + glow, m->g * (ambient.y * sky + 0.845f * key) + glow,
+              m->b * (ambient.z * sky + 0.80f * key) + glow);
 }
 
 float ds_linear_from_srgb(uint32_t byte)

@@ -22,4 +22,4 @@ tests_plugins_badopt_la_LDFLAGS = $(test_plugin_link)
 
 dist_check_SCRIPTS += tests/cli/run.sh tests/cli/kill.sh tests/cli/faults.sh tests/cli/inputs.sh
 slow_scripts += tests/cli/kill_slow.sh
-EXTRA_DIST += tests/cli/lib.sh
+EXTRA_DIST += tests/cli/lib.sh tests/lsan.supp

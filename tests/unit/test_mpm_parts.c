@@ -629,7 +629,8 @@ static void test_substep_adjoint(void **state)
     }
 }
 
-/* In free fall without gravity mass, momentum and angular momentum (with the affine part) are conserved. */
+/* Without gravity and contact mass, momentum and angular momentum (with the affine part) are conserved, but for the
+ * nodes lighter than 1e-12 that take no part: some dozens, each with that mass times a speed of order 1. */
 static void test_conservation(void **state)
 {
     (void)state;
@@ -653,8 +654,8 @@ static void test_conservation(void **state)
             memcpy(before, after, sizeof before);
         }
         for (int d = 0; d < 3; d++) {
-            mpm_expect(after[d], before[d], 1e-12 * (1 + step), "momentum");
-            mpm_expect(after[3 + d], before[3 + d], 1e-12 * (1 + step), "angular momentum");
+            mpm_expect(after[d], before[d], 1e-11, "momentum");
+            mpm_expect(after[3 + d], before[3 + d], 1e-11, "angular momentum");
         }
         memset(w.sim.grid.node, 0, 4 * 32 * 32 * 32 * sizeof(double));
         assert_int_equal(mpm_substep(&w.sim, w.in, w.in, NULL, NULL, NULL), MPM_OK);
