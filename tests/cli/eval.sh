@@ -132,8 +132,8 @@ fails() { # fails FAULT OUTCOME TEXT: status 5, the outcome in the JSON, one lin
 }
 if [ -f "$faulty" ]; then
     # Sanitizers turn the signal into a message of their own and an exit status.
-    fails segv crashed 'signal\|exit status'
-    fails abort crashed 'signal\|exit status'
+    fails segv crashed 'SIG\|exit status'
+    fails abort crashed 'SIG\|exit status'
     fails loop timeout ''
     fails nan invalid 'not finite'
     fails error error 'the solver did not converge'
