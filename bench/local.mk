@@ -9,3 +9,8 @@ EXTRA_PROGRAMS += bench/bench_gp
 bench_bench_gp_SOURCES = bench/bench_gp.c
 bench_bench_gp_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 bench_bench_gp_LDADD = plugins/optimizers/methods/libbayes.la
+# Overhead of the host per evaluation: make bench/bench_overhead && bench/bench_overhead
+EXTRA_PROGRAMS += bench/bench_overhead
+bench_bench_overhead_SOURCES = bench/bench_overhead.c
+bench_bench_overhead_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/core
+bench_bench_overhead_LDADD = libdiffsim.la

@@ -29,7 +29,7 @@ static void explain(const char *arg, int letter, const char *command, const stru
     size_t n = 0, begins = 0;
     const struct option *exact = spelled_out(arg, options);
 
-    if (letter != 0 && exact != NULL && exact->val == letter && exact->has_arg == no_argument) {
+    if (letter != 0 && exact != NULL && exact->val == letter && strchr(arg, '=') != NULL) {
         ds_fail(e, DS_EXIT_USAGE, "%s: --%s takes no value", command, exact->name);
         return;
     }

@@ -54,7 +54,7 @@ static void plugin_text(const ds_module *m)
     printf("%s - %s\n\n", d->id, d->summary);
     ds_describe_paragraphs(stdout, d->description);
     if (d->citation[0] != '\0') {
-        printf("Source: ");
+        printf("Source:\n");
         ds_describe_paragraphs(stdout, d->citation);
     }
     printf("%s %s, license %s, %s\n", d->kind == DS_KIND_ENV ? "Environment" : "Optimizer", d->version, d->license,

@@ -17,7 +17,7 @@
 #include "share.h"
 #include "signals.h"
 
-enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */ };
+enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
 
 struct ds_progress {
     const ds_ledger *ledger;
@@ -55,8 +55,10 @@ static void show(ds_progress *p)
     double best = atomic_load_explicit(&l->shown_best, memory_order_relaxed);
     uint64_t live = count > replayed ? count - replayed : 0;
     uint64_t slot = p->tick % MEMORY_TICKS;
-    uint64_t since = p->tick < MEMORY_TICKS ? p->start : p->when[slot];
-    uint64_t then = p->tick < MEMORY_TICKS ? 0 : p->past[slot];
+    /* Where evaluations are slow the last 10 s say nothing: take the mean of all. */
+    int recent = p->tick >= MEMORY_TICKS && live - p->past[slot] >= RATE_COUNT;
+    uint64_t since = recent ? p->when[slot] : p->start;
+    uint64_t then = recent ? p->past[slot] : 0;
     double rate = (double)(live - then) / (1e-9 * (double)(now - since) + 1e-9);
     char eta[32] = "?";
     char bad[48] = "";

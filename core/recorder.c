@@ -17,6 +17,7 @@ enum {
     QUEUE_BYTES = 8 << 20,     /* memory of the queue, unless single rows are larger */
     QUEUE_ROWS_MAX = 1 << 15,
     QUEUE_ROWS_MIN = 4,
+    GROUP_ROWS_MAX = 1000,     /* what is lost where a group does not fit onto the disk */
     GATHER_NS = 25 * 1000000   /* how long a group gathers: commits are well under 50 ms apart */
 };
 
@@ -99,6 +100,10 @@ static void *writer(void *arg)
         }
         atomic_store(&r->hurry, 0);
         uint64_t to = atomic_load(&r->pushed);
+        to = to - from > GROUP_ROWS_MAX ? from + GROUP_ROWS_MAX : to;
+        if (to < atomic_load(&r->pushed)) {
+            atomic_store(&r->hurry, 1);
+        }
         if (!atomic_load(&r->failed) && write_group(r, from, to) != 0) {
             atomic_store(&r->failed, 1);
         }

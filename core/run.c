@@ -316,7 +316,6 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
     rc = rc != 0 ? rc : ds_run_options_make(&run->settings, &run->options, e);
     if (rc == 0) {
         run->budget = run->plan = (uint64_t)run->options.budget;
-        make_crash_text(run);
     }
     rc = rc != 0 ? rc : open_plugins(run, e);
     if (rc == 0) {

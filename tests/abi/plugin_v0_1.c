@@ -4,6 +4,7 @@
  * own frozen declarations, never the headers of today. */
 #include "plugin_v0_1.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -62,7 +63,8 @@ static v01_status evaluate(void *self, v01_eval *io)
             io->grad[i] = 2 * d;
         }
     }
-    io->outcome = 0;
+    io->outcome = isfinite(io->loss) ? 0 : 3;
+    io->loss = isfinite(io->loss) ? io->loss : INFINITY;
     io->grad_kind = (io->want & 1) != 0;
     io->bad_step = -1;
     io->cost_steps = 1;

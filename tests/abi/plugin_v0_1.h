@@ -46,7 +46,7 @@ typedef struct v01_eval {
     uint64_t noise_key;
     double *grad;
     double loss;
-    uint32_t outcome;   /* 0 = ok */
+    uint32_t outcome;   /* 0 = ok, 3 = infeasible */
     uint32_t grad_kind; /* 1 = adjoint */
     int64_t bad_step;
     uint64_t cost_steps;

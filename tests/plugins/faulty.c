@@ -36,7 +36,7 @@ typedef struct env {
     double share, above, work, noise;
 } env;
 
-static volatile double *volatile nowhere = NULL;
+static volatile double *volatile nowhere = (volatile double *)64; /* no page is mapped there */
 static volatile int forever = 1;
 
 /* A number in [0, 1) that is the same for the same x. */
@@ -189,8 +189,8 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->loss += io->x[i] * io->x[i];
     }
     io->loss += e->noise * (double)(io->noise_key >> 12) * 0x1p-52;
-    if ((io->want & DS_WANT_GRAD) != 0 && fault != F_NOGRAD) {
-        for (uint64_t i = 0; i < io->n; i++) {
+    if ((io->want & DS_WANT_GRAD) != 0) {
+        for (uint64_t i = 0; i < io->n && fault != F_NOGRAD; i++) {
             io->grad[i] = 2.0 * io->x[i];
         }
         io->grad_kind = DS_GRAD_ADJOINT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plasticine engine against recorded values of PlasticineLab: single substeps of all ten tasks; Torus with its losses,
- * trajectories and gradients. With argument `full`: everything that is recorded (minutes). */
+ * trajectories and gradients. Compiled with SLOW: everything that is recorded
+ * for Torus, and all substeps (minutes). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool full;
+#ifdef SLOW
+static const bool full = true;
+#else
+static const bool full = false;
+#endif
 
 /* ---- single substeps ---- */
 
@@ -439,9 +444,8 @@ static void test_torus_gradients(void **state)
     gradients(TASK_TORUS, full ? 50 : 2, 1e-6);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    full = argc > 1 && strcmp(argv[1], "full") == 0;
     const struct CMUnitTest quick[] = {
         cmocka_unit_test(test_unit_states_torus), cmocka_unit_test(test_unit_states_all),
         cmocka_unit_test(test_frame0),            cmocka_unit_test(test_torus_trajectory),

@@ -72,10 +72,11 @@ static int upper_bound(int p, int n)
 }
 
 /* The closest of the nearest points known to the nodes around (i, j, k), itself excluded. */
-static nearest look_around(const field *f, int i, int j, int k)
+static nearest look_around(field *f, size_t self, int i, int j, int k)
 {
     int n = f->n;
-    nearest found = {FAR, FAR, FAR};
+    nearest found = {FAR, FAR, FAR}, own = f->now[self];
+    f->now[self] = found;
     int best = 3 * FAR * (FAR / 4); /* above every true distance, below every FAR one */
     int k0 = lower_bound(k), k1 = upper_bound(k, n);
     for (int a = lower_bound(i); a <= upper_bound(i, n); a++) {
@@ -84,13 +85,14 @@ static nearest look_around(const field *f, int i, int j, int k)
             for (int c = k0; c <= k1; c++) {
                 int di = line[c].i - i, dj = line[c].j - j, dk = line[c].k - k;
                 int d = di * di + dj * dj + dk * dk;
-                if (d < best && !(c == k && b == j && a == i)) {
+                if (d < best) {
                     best = d;
                     found = line[c];
                 }
             }
         }
     }
+    f->now[self] = own;
     return found;
 }
 
@@ -109,7 +111,7 @@ static bool sweep(field *f, const double *density)
                 if (!visit) {
                     continue;
                 }
-                nearest found = look_around(f, i, j, k);
+                nearest found = look_around(f, at, i, j, k);
                 if (memcmp(&found, &f->now[at], sizeof found) != 0) {
                     f->next[at] = found;
                     f->changed[at] = 1;

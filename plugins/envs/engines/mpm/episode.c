@@ -167,14 +167,15 @@ static bool stop_wanted(const mpm_episode *e)
     return e->should_stop && e->should_stop(e->stop_context) != 0;
 }
 
-static mpm_result forward(mpm_episode *e, bool keep, mpm_step_hook *hook, void *context, mpm_outcome *out)
+/* Simulates from the state after output step `from`, given in e->now, to the end. */
+static mpm_result forward(mpm_episode *e, uint32_t from, bool keep, mpm_step_hook *hook, void *context,
+                          mpm_outcome *out)
 {
     size_t bytes = e->sim.n_particles * sizeof(mpm_particle);
     mpm_measure measure;
-    memcpy(e->now, e->start, bytes);
-    for (uint32_t step = 0; step <= e->steps; step++) {
+    for (uint32_t step = from; step <= e->steps; step++) {
         mpm_result result = MPM_OK;
-        for (int j = 0; step > 0 && j < e->sim.domain.substeps && result == MPM_OK; j++) {
+        for (int j = 0; step > from && j < e->sim.domain.substeps && result == MPM_OK; j++) {
             if (stop_wanted(e)) {
                 return MPM_STOPPED;
             }
@@ -182,7 +183,7 @@ static mpm_result forward(mpm_episode *e, bool keep, mpm_step_hook *hook, void *
                                  NULL);
             out->cost++;
         }
-        bool counts = step > 0 && step_counts(e, step);
+        bool counts = step > from && step_counts(e, step);
         if (result == MPM_OK && (hook || counts)) {
             result = mpm_measure_state(&e->objective, &e->sim, e->now, poses_at(e, step, 0), &measure);
         }
@@ -277,12 +278,17 @@ static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_ou
     return MPM_OK;
 }
 
-mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
-                           mpm_outcome *out)
+static void clear_outcome(mpm_outcome *out)
 {
     out->loss = 0.0;
     out->bad_step = -1;
     out->cost = 0;
+}
+
+mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
+                           mpm_outcome *out)
+{
+    clear_outcome(out);
     if (grad) {
         mpm_result result = reserve_for_gradient(e);
         if (result != MPM_OK) {
@@ -290,9 +296,19 @@ mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_st
         }
     }
     move_tools(e, x);
-    mpm_result result = forward(e, grad != NULL, hook, context, out);
+    memcpy(e->now, e->start, e->sim.n_particles * sizeof(mpm_particle));
+    mpm_result result = forward(e, 0, grad != NULL, hook, context, out);
     if (result == MPM_OK && grad) {
         result = backward(e, x, grad, out);
     }
     return result;
+}
+
+mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out)
+{
+    size_t count = e->sim.n_particles;
+    clear_outcome(out);
+    move_tools(e, x);
+    memcpy(e->now, e->checkpoint + from * count, count * sizeof(mpm_particle));
+    return forward(e, from, false, NULL, NULL, out);
 }

@@ -63,4 +63,8 @@ uint32_t mpm_episode_dim(const mpm_episode *e);
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
 
+/* Runs the steps after output step `from` again, from the state that the last run with gradient had there, and sums their
+ * losses. For differences of single actions: the x of the two runs must agree in all actions before. */
+mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out);
+
 #endif

@@ -11,15 +11,17 @@ enum { MAX_SWEEPS = 30 };
 
 /* One Jacobi rotation that zeroes m_pq of the symmetric matrix m and turns the columns p, q of v. r is the third
  * index. Returns false where the element is already negligible: A V then has columns orthogonal to round-off. */
-static bool rotate(double m[9], double v[9], int p, int q, int r)
+static inline bool rotate(double m[9], double v[9], int p, int q, int r)
 {
     double app = m[4 * p], aqq = m[4 * q], apq = m[3 * p + q];
     /* 2^-112: the cosine between the two columns of A V is below 2^-56. */
     if (apq * apq <= 0x1p-112 * (app * aqq)) {
         return false;
     }
-    double theta = (aqq - app) / (2.0 * apq);
-    double t = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
+    /* tangent of the smaller of the two angles */
+    double d = aqq - app, h = 2.0 * apq;
+    double root = sqrt(d * d + h * h);
+    double t = d < 0.0 ? h / (d - root) : h / (d + root);
     double c = 1.0 / sqrt(t * t + 1.0);
     double s = t * c;
     m[4 * p] = app - t * apq;
