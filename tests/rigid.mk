@@ -27,3 +27,8 @@ EXTRA_PROGRAMS += tests/unit/test_pinball_slow
 tests_unit_test_pinball_slow_SOURCES = tests/unit/test_pinball.c $(rigid_cases)
 tests_unit_test_pinball_slow_CPPFLAGS = $(rigid_cppflags) -DSLOW
 tests_unit_test_pinball_slow_LDADD = plugins/envs/engines/contact/libcontact.la $(rigid_ldadd)
+
+check_PROGRAMS += tests/unit/test_bounce
+tests_unit_test_bounce_SOURCES = tests/unit/test_bounce.c $(rigid_cases)
+tests_unit_test_bounce_CPPFLAGS = $(rigid_cppflags)
+tests_unit_test_bounce_LDADD = plugins/envs/engines/penalty/libpenalty.la $(rigid_ldadd)
