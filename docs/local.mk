@@ -4,3 +4,4 @@ EXTRA_DIST += docs/plugin-authors.md
 dist_man_MANS = docs/dshost.1
 bashcompdir = $(datadir)/bash-completion/completions
 dist_bashcomp_DATA = docs/completion/dshost
+EXTRA_DIST += docs/images/torus-best.png
