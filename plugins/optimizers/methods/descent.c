@@ -11,10 +11,10 @@
 
 const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", NULL};
 
-descent_options descent_read_options(const ds_host *host)
+descent_options descent_read_options(const ds_host *host, ds_status *status)
 {
-    descent_options o = {(int)param_int(host, "step"), param_real(host, "lr"), param_int(host, "patience"),
-                         param_real(host, "tol")};
+    descent_options o = {(int)param_int(host, "step", status), param_real(host, "lr", status),
+                         param_int(host, "patience", status), param_real(host, "tol", status)};
     return o;
 }
 

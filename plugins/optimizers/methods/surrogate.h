@@ -47,7 +47,7 @@ extern const char *const surrogate_acquisitions[], *const surrogate_failures[], 
     DS_ENUM("on_failure", "skip", surrogate_failures,                                                    \
             "Failed simulations: left out of the model, or given the worst finite loss."),               \
     DS_ENUM("warp", "none", surrogate_warps, "log: model the logarithm of the loss above its known floor.")
-surrogate_options surrogate_read_options(const ds_host *host);
+surrogate_options surrogate_read_options(const ds_host *host, ds_status *status);
 
 typedef struct surrogate surrogate;
 
