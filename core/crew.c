@@ -29,9 +29,10 @@ enum {
     CAPACITY_MAX = 1024,
     SPIN_NS = 40000,               /* longest busy wait of a worker */
     IDLE_DEATHS_MAX = 5,           /* deaths in a row outside of evaluations that are forgiven */
-    START_SECONDS = 60,            /* least time limit of a start, where there is one */
-    CLOSE_NS = 2000000000
+    START_SECONDS = 60             /* least time limit of a start, where there is one */
 };
+static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
+static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
 
 enum { MEMBER_NONE = 0, MEMBER_STARTING, MEMBER_READY };
 
@@ -296,21 +297,28 @@ static void read_output(member *m)
     }
 }
 
+/* Collects a process whose socket has ended; that happens a moment before it is gone. */
+static void reap(pid_t pid, int *status)
+{
+    struct timespec nap = {0, 1000000};
+    for (int i = 0; i < 30; i++) {
+        if (waitpid(pid, status, WNOHANG) != 0) {
+            return;
+        }
+        nanosleep(&nap, NULL);
+    }
+    kill(pid, SIGKILL);
+    while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
+    }
+}
+
 /* The socket of a worker has ended: it is dead, or as good as that. */
 static void bury(ds_crew *c, uint32_t w)
 {
     member *m = &c->member[w];
     int status = 0;
     ds_error e = {0, ""};
-    if (waitpid(m->child.pid, &status, WNOHANG) == 0) {
-        struct timespec nap = {0, 20000000}; /* the socket closes a moment before the process is gone */
-        nanosleep(&nap, NULL);
-        if (waitpid(m->child.pid, &status, WNOHANG) == 0) {
-            kill(m->child.pid, SIGKILL);
-            while (waitpid(m->child.pid, &status, 0) < 0 && errno == EINTR) {
-            }
-        }
-    }
+    reap(m->child.pid, &status);
     read_output(m);
     ds_childlog_end(&m->log);
     int state = m->state;
@@ -319,14 +327,15 @@ static void bury(ds_crew *c, uint32_t w)
     if (atomic_load(&c->quit) || atomic_load(&c->killed) || atomic_load(&c->failed)) {
         return;
     }
-    if (state == MEMBER_STARTING) {
+    int killed = state == MEMBER_STARTING && c->share != NULL && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (state == MEMBER_STARTING && (m->timed_out || !killed)) {
         char how[200];
         say_how(m, status, c->config.timeout > START_SECONDS ? c->config.timeout : START_SECONDS, how, sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
         crew_fail(c, &e);
         return;
     }
-    if (settle(c, w, status)) {
+    if (settle(c, w, status) || ds_clock_ns() - m->born > LIFE_NS) {
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];

@@ -74,6 +74,7 @@ libdiffsim_la_SOURCES += core/spawn.c core/spawn.h
 libdiffsim_la_SOURCES += core/store.c core/store.h
 libdiffsim_la_SOURCES += core/summary.c
 libdiffsim_la_SOURCES += core/text.c core/text.h
+libdiffsim_la_SOURCES += core/trajectory.c
 libdiffsim_la_SOURCES += core/worker.c core/worker.h
 libdiffsim_la_SOURCES += core/check.h
 libdiffsim_la_SOURCES += core/check_tests.h

@@ -36,12 +36,12 @@ typedef struct boleap {
     const ds_host *host;
     size_t n;
     size_t K;           /* samples of a generation */
-    int64_t mu;         /* best samples whose mean starts the descent */
     int64_t J;          /* evaluations of a descent */
     int64_t leap_steps; /* evaluations of a leap */
     int64_t n_init;
     double sigma_1;
-    int path, mean, bounds, resume, has_gradient, weights, update;
+    size_t mu;          /* best samples whose mean starts the descent */
+    int path, mean, bounds, weights, update, resume, has_gradient;
 
     sim sim;
     surrogate *model;   /* GP posterior over S, all points simulated so far */
@@ -258,9 +258,9 @@ static void boleap_destroy(void *self_)
 static ds_status check_parameters(const boleap *self)
 {
     char line[256] = "";
-    if (self->K > 0 && self->mu > (int64_t)self->K) {
-        snprintf(line, sizeof(line), "mu = %lld is more than k = %zu: choose at most k of the k samples",
-                 (long long)self->mu, self->K);
+    if (self->K > 0 && self->mu > self->K) {
+        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples", self->mu,
+                 self->K);
     } else if (self->K == 0 && self->J == 0) {
         snprintf(line, sizeof(line), "k = 0 and j = 0 leave nothing to do: raise one of them");
     } else if (self->leap_steps < (int64_t)self->K + (self->J > 0)) {
@@ -274,13 +274,13 @@ static ds_status check_parameters(const boleap *self)
     return DS_E_PARAM;
 }
 
-static ds_status read_parameters(boleap *self, const ds_host *host, const ds_problem *problem)
+static void read_parameters(boleap *self, param_reader *in, const ds_problem *problem)
 {
-    ds_status status = DS_OK;
+    const ds_host *host = in->host;
     self->host = host;
     self->n = (size_t)problem->n;
-    self->K = (size_t)param_int(host, "k", &status);
-    self->J = param_int(host, "j", &status);
+    self->K = (size_t)param_int(in, "k");
+    self->J = param_int(in, "j");
     self->has_gradient = problem->has_gradient != 0;
     if (!self->has_gradient && self->K > 0 && self->J > 0) {
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, leaps without descents");
@@ -289,23 +289,22 @@ static ds_status read_parameters(boleap *self, const ds_host *host, const ds_pro
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 1, no descents from the proposed points");
         self->J = 1;
     }
-    self->leap_steps = param_int(host, "leap_steps", &status);
-    self->n_init = param_int(host, "n_init", &status);
-    self->sigma_1 = param_real(host, "sigma1", &status);
+    self->leap_steps = param_int(in, "leap_steps");
+    self->n_init = param_int(in, "n_init");
+    self->sigma_1 = param_real(in, "sigma1");
     if (self->sigma_1 == 0.0) {
-        self->sigma_1 = param_int(host, "profile", &status) == 1 ? 1.0 : 0.3;
+        self->sigma_1 = param_int(in, "profile") == 1 ? 1.0 : 0.3;
     }
-    self->path = (int)param_int(host, "path", &status);
-    self->mean = (int)param_int(host, "mean", &status);
-    self->bounds = (int)param_int(host, "bounds", &status);
-    self->resume = param_int(host, "resume", &status) != 0;
+    self->path = (int)param_int(in, "path");
+    self->mean = (int)param_int(in, "mean");
+    self->bounds = (int)param_int(in, "bounds");
+    self->resume = param_int(in, "resume") != 0;
+    self->mu = (size_t)param_int(in, "mu");
+    self->weights = (int)param_int(in, "weights");
+    self->update = (int)param_int(in, "update");
+    self->model_options = surrogate_read_options(in);
+    self->descent_options = descent_read_options(in);
     self->run_best = INFINITY;
-    self->descent_options = descent_read_options(host, &status);
-    self->model_options = surrogate_read_options(host, &status);
-    self->weights = (int)param_int(host, "weights", &status);
-    self->update = (int)param_int(host, "update", &status);
-    self->mu = param_int(host, "mu", &status);
-    return status;
 }
 
 static int allocate(boleap *self, const ds_problem *problem)
@@ -325,7 +324,7 @@ static int allocate(boleap *self, const ds_problem *problem)
     self->shift = self->s_1 + self->n;
     self->l = self->shift + self->n;
     return descent_init(&self->descent, self->n, &self->descent_options) && sim_init(&self->sim, problem, rows) &&
-           cma2001_init(&self->cma, self->n, K, self->K > 0 ? (size_t)self->mu : 1, self->weights, self->update);
+           cma2001_init(&self->cma, self->n, K, self->K > 0 ? self->mu : 1, self->weights, self->update);
 }
 
 static ds_status boleap_create(const ds_host *host, const ds_problem *problem, void **out)
@@ -336,12 +335,9 @@ static ds_status boleap_create(const ds_host *host, const ds_problem *problem, v
         host->error(host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
     }
-    ds_status status = read_parameters(self, host, problem);
-    if (status != DS_OK) {
-        host->error(host, status, "a parameter could not be read");
-    } else {
-        status = check_parameters(self);
-    }
+    param_reader in = {host, DS_OK};
+    read_parameters(self, &in, problem);
+    ds_status status = in.status != DS_OK ? in.status : check_parameters(self);
     if (status == DS_OK && !allocate(self, problem)) {
         status = DS_E_NOMEM;
         host->error(host, status, "out of memory");

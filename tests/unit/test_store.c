@@ -167,12 +167,15 @@ static void test_killed(void **state)
     (void)state;
     for (int round = 0; round < 8; round++) {
         unlink(path);
+        int made[2]; /* the child tells when the store exists: how long that takes is not what is tested */
+        assert_int_equal(pipe(made), 0);
         pid_t pid = fork();
         if (pid == 0) {
             ds_store *s = NULL;
             ds_recorder *r = NULL;
             double x[3], grad[3];
-            if (ds_store_create(path, NULL, 3, &s, NULL) != 0 || ds_recorder_open(s, &r, NULL) != 0) {
+            if (ds_store_create(path, NULL, 3, &s, NULL) != 0 || ds_recorder_open(s, &r, NULL) != 0 ||
+                write(made[1], "", 1) != 1) {
                 _exit(1);
             }
             for (uint64_t id = 1;; id++) {
@@ -182,7 +185,11 @@ static void test_killed(void **state)
                 }
             }
         }
-        usleep((useconds_t)(60000 + 17000 * round));
+        char byte;
+        close(made[1]);
+        assert_int_equal(read(made[0], &byte, 1), 1);
+        close(made[0]);
+        usleep((useconds_t)(20000 + 17000 * round));
         kill(pid, SIGKILL);
         int status = 0;
         waitpid(pid, &status, 0);
