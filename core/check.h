@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h - the conformance kit behind `dshost check`: a table of tests, each run in a process of its own, and what a
- * test may use. A test states one promise of the interface; it records what it saw and what an author can do about it. */
+/* check.h - the conformance kit behind `dshost check`: a table of tests, each run in a process of its own,
+ * and what a test may use. A test states one promise of the interface; it records what it saw and what an
+ * author can do about it. */
 #ifndef DS_CORE_CHECK_H
 #define DS_CORE_CHECK_H
 
@@ -44,13 +45,13 @@ void ds_check_lines_clear(ds_check_lines *l);
 const char *ds_check_lines_find(const ds_check_lines *l, char kind);
 
 typedef struct ds_check_options {
-    const char *path;      /* of the plugin, as the user named it or as found on the search path */
-    const char *only;      /* run the tests whose id contains this, or one of these between commas; NULL = all */
-    uint64_t seed;         /* of all points and choices */
-    double timeout;        /* seconds of one test */
+    const char *path; /* of the plugin, as the user named it or as found on the search path */
+    const char *only; /* run the tests whose id contains this, or one of these between commas; NULL = all */
+    uint64_t seed;    /* of all points and choices */
+    double timeout;   /* seconds of one test */
     int json, in_process;
-    ds_settings settings;  /* sections [env] and [opt]: parameters other than the defaults */
-    const char **sets;     /* the same as --set arguments, for the child processes */
+    ds_settings settings; /* sections [env] and [opt]: parameters other than the defaults */
+    const char **sets;    /* the same as --set arguments, for the child processes */
     size_t set_count;
     /* What the parent has found out before, for the tests. */
     double cost, cost_gradient; /* seconds of one evaluation without and with gradient; 0 = not known */
@@ -68,10 +69,10 @@ enum {
 
 typedef struct ds_check_test {
     const char *id;
-    const char *title;     /* the promise */
+    const char *title; /* the promise */
     uint32_t flags;
-    unsigned least_loss;   /* evaluations without which the test says nothing */
-    unsigned least_grad;   /* the same with gradient */
+    unsigned least_loss; /* evaluations without which the test says nothing */
+    unsigned least_grad; /* the same with gradient */
     void (*run)(ds_check *c);
 } ds_check_test;
 
@@ -83,7 +84,7 @@ struct ds_check {
     ds_random random;        /* depends on the seed and the test's id */
     int fd;                  /* lines go there, or, where it is negative, to `lines` */
     ds_check_lines *lines;
-    unsigned failed, hints;  /* lines DS_CHECK_SEEN and DS_CHECK_HINT so far */
+    unsigned failed, hints; /* lines DS_CHECK_SEEN and DS_CHECK_HINT so far */
 };
 
 /* Records of the test (of sightings and hints at most 8 are kept). Each is one line. */
@@ -93,8 +94,8 @@ void ds_check_note(ds_check *c, const char *format, ...) __attribute__((format(p
 void ds_check_skip(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ds_check_record(ds_check *c, char kind, const char *text);
 
-/* How often to do something that takes `seconds` so that the test stays short: `wish`, or fewer but at least `least`,
- * which is then noted as "`what`: 3 of 20, ...". */
+/* How often to do something that takes `seconds` so that the test stays short: `wish`, or fewer but at least
+ * `least`, which is then noted as "`what`: 3 of 20, ...". */
 uint64_t ds_check_plan(ds_check *c, const char *what, uint64_t wish, uint64_t least, double seconds);
 
 double ds_check_now(void); /* seconds of the monotonic clock */
@@ -107,12 +108,14 @@ extern const ds_check_test ds_check_opt_tests[];
 /* Makes a module of the test's plugin through the host's loader; 0 after recording why not. */
 int ds_check_load(ds_check *c);
 
-/* Hidden tests by which the parent learns what it needs: kind of the plugin; time and bits of a first evaluation. */
+/* Hidden tests by which the parent learns what it needs: kind of the plugin; time and bits of a first
+ * evaluation. */
 void ds_check_describe(ds_check *c);
 void ds_check_env_measure(ds_check *c);
 void ds_check_opt_measure(ds_check *c);
 
-/* Runs the tests that are asked for and prints the report. Exit status 0, 4, 8, or 2 where --only matches nothing. */
+/* Runs the tests that are asked for and prints the report. Exit status 0, 4, 8, or 2 where --only matches
+ * nothing. */
 int ds_check_run(ds_check_options *o, ds_error *e);
 
 /* In the child: runs one test by its id and writes its lines to descriptor `fd`. */

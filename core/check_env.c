@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_env.c - the table of the tests of an environment, its measurement before them, and what info() and bounds()
- * promise. */
+/* check_env.c - the table of the tests of an environment, its measurement before them, and what info() and
+ * bounds() promise. */
 #include "config.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@
 #include "check_host.h"
 #include "check_tests.h"
 
-/* Evaluates the start point with and without gradient: the parent plans all tests by the time, and compares all
- * processes with the bits. */
+/* Evaluates the start point with and without gradient: the parent plans all tests by the time, and compares
+ * all processes with the bits. */
 void ds_check_env_measure(ds_check *c)
 {
     ds_check_env env;
@@ -51,8 +51,8 @@ static void test_speed(ds_check *c)
         ds_check_skip(c, "the first evaluation failed, see eval.points");
         return;
     }
-    ds_check_note(c, "one evaluation: %.3g ms, with gradient %.3g ms (%.2g times)", 1e3 * o->cost, 1e3 * o->cost_gradient,
-                  o->cost_gradient / o->cost);
+    ds_check_note(c, "one evaluation: %.3g ms, with gradient %.3g ms (%.2g times)", 1e3 * o->cost,
+                  1e3 * o->cost_gradient, o->cost_gradient / o->cost);
 }
 
 static void test_info(ds_check *c)
@@ -84,17 +84,20 @@ static void test_info(ds_check *c)
             ds_check_hint(c, "every variable needs finite bounds with lower < upper: searches scale by them");
         }
         if (!(x0 >= lo && x0 <= hi)) {
-            ds_check_seen(c, "start point: variable %llu is %g, outside of %g..%g", (unsigned long long)i, x0, lo, hi);
+            ds_check_seen(c, "start point: variable %llu is %g, outside of %g..%g", (unsigned long long)i, x0,
+                          lo, hi);
             ds_check_hint(c, "write all n values of x0, where it is not NULL");
         }
     }
     if (again != NULL) {
         ds_status st = env.vt->bounds(env.self, env.n, again, again + env.n, NULL); /* x0 may be NULL */
         if (st != DS_OK || memcmp(again, env.lower, 2 * env.n * sizeof *again) != 0) {
-            ds_check_seen(c, "a second call of bounds(), with x0 = NULL, returns %s or other bounds", ds_status_name(st));
+            ds_check_seen(c, "a second call of bounds(), with x0 = NULL, returns %s or other bounds",
+                          ds_status_name(st));
         }
     }
-    ds_check_note(c, "%llu variables, %llu steps of %g s", (unsigned long long)env.n, (unsigned long long)env.steps, a.dt);
+    ds_check_note(c, "%llu variables, %llu steps of %g s", (unsigned long long)env.n,
+                  (unsigned long long)env.steps, a.dt);
     free(again);
     ds_check_env_close(&env);
 }
@@ -103,13 +106,17 @@ const ds_check_test ds_check_env_tests[] = {
     {"inst.params", "every parameter works over its range, or is refused with a message", 0, 0, 0,
      ds_check_instance_params},
     {"inst.errors", "create() passes on errors and leaves nothing behind", 0, 0, 0, ds_check_instance_errors},
-    {"inst.leak", "create() and destroy() leave no memory, files or threads", DS_CHECK_ALONE, 0, 0, ds_check_instance_leak},
-    {"inst.larger", "a host of a later version, with longer structs, is accepted", 0, 0, 0, ds_check_instance_larger},
-    {"inst.extensions", "get_extension() answers for what the descriptor lists, and for nothing else", 0, 0, 0,
-     ds_check_instance_extensions},
-    {"env.info", "info() and bounds() are consistent and repeatable, the start point is inside", 0, 0, 0, test_info},
+    {"inst.leak", "create() and destroy() leave no memory, files or threads", DS_CHECK_ALONE, 0, 0,
+     ds_check_instance_leak},
+    {"inst.sizes", "hosts of other versions, with longer or shorter structs, are no trouble", 0, 0, 0,
+     ds_check_instance_sizes},
+    {"inst.extensions", "get_extension() answers for what the descriptor lists, and for nothing else", 0, 0,
+     0, ds_check_instance_extensions},
+    {"env.info", "info() and bounds() are consistent and repeatable, the start point is inside", 0, 0, 0,
+     test_info},
     {"env.speed", "time of one evaluation", 0, 0, 0, test_speed},
-    {"eval.points", "evaluate() gives a finite loss or says that there is none", 0, 2, 0, ds_check_eval_points},
+    {"eval.points", "evaluate() gives a finite loss or says that there is none", 0, 2, 0,
+     ds_check_eval_points},
     {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ALONE, 1, 1,
      ds_check_eval_buffers},
     {"eval.strange", "points outside of the box and NaN do no harm", 0, 3, 0, ds_check_eval_strange},
@@ -117,13 +124,17 @@ const ds_check_test ds_check_env_tests[] = {
     {"eval.state", "evaluate() changes nothing in the process", 0, 0, 1, ds_check_eval_state},
     {"eval.quiet", "nothing is printed", 0, 1, 0, ds_check_eval_quiet},
     {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ALONE, 4, 0, ds_check_eval_leak},
-    {"pure.repeat", "the same point gives the same bits, whatever came before", 0, 0, 2, ds_check_pure_repeat},
-    {"pure.want", "the loss is the same with and without gradient", DS_CHECK_GRADIENT, 1, 0, ds_check_pure_want},
+    {"pure.repeat", "the same point gives the same bits, whatever came before", 0, 0, 2,
+     ds_check_pure_repeat},
+    {"pure.want", "the loss is the same with and without gradient", DS_CHECK_GRADIENT, 1, 0,
+     ds_check_pure_want},
     {"pure.instance", "another instance gives the same bits", 0, 0, 1, ds_check_pure_instance},
     {"pure.process", "another process gives the same bits", 0, 0, 1, ds_check_pure_process},
     {"pure.threads", "every number of threads gives the same bits", 0, 0, 2, ds_check_pure_threads},
     {"pure.parallel", "instances in two threads do not disturb each other", 0, 0, 2, ds_check_pure_parallel},
     {"pure.noise", "noise depends on the noise key alone", 0, 1, 0, ds_check_pure_noise},
-    {"grad.difference", "the gradient equals difference quotients", DS_CHECK_GRADIENT, 8, 1, ds_check_gradient},
-    {"scene.data", "the scene is complete, repeatable and without effect on the loss", 0, 2, 0, ds_check_scene},
+    {"grad.difference", "the gradient equals difference quotients", DS_CHECK_GRADIENT, 8, 1,
+     ds_check_gradient},
+    {"scene.data", "the scene is complete, repeatable and without effect on the loss", 0, 2, 0,
+     ds_check_scene},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -95,8 +95,8 @@ void ds_check_eval_points(ds_check *c)
             ds_check_note(c, "the start point itself has no loss: searches that begin there are lost");
         }
     }
-    ds_check_note(c, "%llu points: %u ok, %u bad_gradient, %u diverged, %u infeasible", (unsigned long long)count,
-                  outcomes[0], outcomes[1], outcomes[2], outcomes[3]);
+    ds_check_note(c, "%llu points: %u ok, %u bad_gradient, %u diverged, %u infeasible",
+                  (unsigned long long)count, outcomes[0], outcomes[1], outcomes[2], outcomes[3]);
     end(&w);
 }
 
@@ -116,11 +116,13 @@ void ds_check_eval_buffers(ds_check *c)
     ds_guard guard[GUARDS] = {0};
     ds_guard_watch(c, guard, GUARDS, "evaluate()");
     for (int at_end = 1; at_end >= 0; at_end--) {
-        if (!ds_guard_make(&guard[X], "x", bytes, at_end) || !ds_guard_make(&guard[GRAD], "grad", bytes, at_end)) {
+        if (!ds_guard_make(&guard[X], "x", bytes, at_end) ||
+            !ds_guard_make(&guard[GRAD], "grad", bytes, at_end)) {
             ds_check_note(c, "no memory for guarded buffers");
             break;
         }
-        /* evaluate() gets addresses that are multiples of 8 and no more: the contract promises nothing else. */
+        /* evaluate() gets addresses that are multiples of 8 and no more: the contract promises nothing else.
+         */
         double *x = (double *)(void *)guard[X].data, *g = (double *)(void *)guard[GRAD].data;
         memcpy(x, w.env.x0, bytes);
         ds_guard_readonly(&guard[X], 1);
@@ -135,7 +137,8 @@ void ds_check_eval_buffers(ds_check *c)
         }
         for (uint64_t i = 0; i < w.env.n && !(at_end && w.want != 0); i++) {
             if (!ds_check_is_poison(g[i])) {
-                ds_check_seen(c, "entry %llu of grad was written although no gradient was wanted", (unsigned long long)i);
+                ds_check_seen(c, "entry %llu of grad was written although no gradient was wanted",
+                              (unsigned long long)i);
                 ds_check_hint(c, "touch io->grad only where io->want has DS_WANT_GRAD; else it may be NULL");
                 break;
             }
@@ -160,13 +163,15 @@ void ds_check_eval_strange(ds_check *c)
     if (!begin(c, 1, &w)) {
         return;
     }
-    uint64_t count = ds_check_plan(c, "strange points", 2 * sizeof strange / sizeof strange[0], 2, c->options->cost);
+    uint64_t count =
+        ds_check_plan(c, "strange points", 2 * sizeof strange / sizeof strange[0], 2, c->options->cost);
     for (uint64_t k = 0; k < count; k++) {
         double v = strange[(k / 2) % (sizeof strange / sizeof strange[0])];
         for (uint64_t i = 0; i < w.env.n; i++) {
             w.x[i] = k % 2 == 0 || i == 0 ? v : w.env.x0[i];
         }
-        snprintf(where, sizeof where, "%s variable%s %g", k % 2 == 0 ? "every" : "the first", k % 2 == 0 ? "" : " alone", v);
+        snprintf(where, sizeof where, "%s variable%s %g", k % 2 == 0 ? "every" : "the first",
+                 k % 2 == 0 ? "" : " alone", v);
         call(&w, w.x, 0, &a);
         if (a.status < 0) {
             refused++; /* a plugin may test its input */
@@ -175,14 +180,15 @@ void ds_check_eval_strange(ds_check *c)
             ds_check_answer_look(c, &w.env, &a, where);
         }
     }
-    ds_check_note(c, "%llu points outside of the box or not finite, %u refused with an error", (unsigned long long)count,
-                  refused);
+    ds_check_note(c, "%llu points outside of the box or not finite, %u refused with an error",
+                  (unsigned long long)count, refused);
     /* An unknown bit in want is a wish of a later version. */
     memcpy(w.x, w.env.x0, w.env.n * sizeof *w.x);
     ds_check_evaluate(&w.env, w.x, 0x40000000u, 0, NULL, &a);
     if (ds_check_answer_look(c, &w.env, &a, "unknown bit in want") && c->options->has_reference &&
         ds_check_answer_bits(&a, 0).loss != c->options->reference.loss) {
-        ds_check_seen(c, "an unknown bit in want, or the strange points before, changed the loss at the start point");
+        ds_check_seen(
+            c, "an unknown bit in want, or the strange points before, changed the loss at the start point");
         ds_check_hint(c, "ignore unknown bits; set up all state anew in every evaluate()");
     }
     end(&w);
@@ -234,12 +240,14 @@ void ds_check_eval_stop(ds_check *c)
     if (t.after > 0) {
         pthread_join(thread, NULL);
     }
-    ds_check_note(c, "returned %s %.2g s after the wish to stop; should_stop() was asked %u times", ds_status_name(a.status),
-                  left - t.set, atomic_load(&w.env.h.polls));
+    ds_check_note(c, "returned %s %.2g s after the wish to stop; should_stop() was asked %u times",
+                  ds_status_name(a.status), left - t.set, atomic_load(&w.env.h.polls));
     if (left - t.set > allowed) {
         ds_check_seen(c, "evaluate() went on for %.1f s after should_stop() had become true", left - t.set);
-        ds_check_hint(c, "ask host->should_stop(host) about every 100 ms of work, also in the backward pass, and return "
-                         "DS_STOPPED");
+        ds_check_hint(
+            c,
+            "ask host->should_stop(host) about every 100 ms of work, also in the backward pass, and return "
+            "DS_STOPPED");
     }
     if (a.status < 0) {
         ds_check_seen(c, "evaluate() that was asked to stop returned %s", ds_status_name(a.status));
@@ -249,7 +257,8 @@ void ds_check_eval_stop(ds_check *c)
     atomic_store(&w.env.h.stop, 0);
     int gradient = w.want != 0;
     call(&w, w.x, gradient, &a);
-    if (ds_check_answer_look(c, &w.env, &a, "the evaluation after a stopped one") && c->options->has_reference) {
+    if (ds_check_answer_look(c, &w.env, &a, "the evaluation after a stopped one") &&
+        c->options->has_reference) {
         ds_check_bits b = ds_check_answer_bits(&a, w.env.n);
         if (b.loss != c->options->reference.loss || (gradient && b.grad != c->options->reference.grad)) {
             ds_check_seen(c, "the evaluation after a stopped one has another result: loss %.17g", a.io.loss);
@@ -317,10 +326,12 @@ void ds_check_eval_leak(ds_check *c)
     if (heap[1] >= heap[0] + 8 * half && heap[2] >= heap[1] + 8 * half) {
         ds_check_seen(c, "every evaluation leaves about %llu bytes on the heap",
                       (unsigned long long)((heap[2] - heap[1]) / half));
-        ds_check_hint(c, "allocate in create(), or free before evaluate() returns, also on the way out of an error");
+        ds_check_hint(
+            c, "allocate in create(), or free before evaluate() returns, also on the way out of an error");
     } else if (resident[2] > resident[1] + (1u << 20) && resident[1] > resident[0] + (1u << 20)) {
         ds_check_seen(c, "the process grew by %llu KiB in %llu evaluations",
-                      (unsigned long long)((resident[2] - resident[0]) >> 10), (unsigned long long)(2 * half));
+                      (unsigned long long)((resident[2] - resident[0]) >> 10),
+                      (unsigned long long)(2 * half));
     }
     ds_check_note(c, "%llu evaluations, %llu MiB resident", (unsigned long long)(2 * half),
                   (unsigned long long)(resident[2] >> 20));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_gradient.c - the gradient against difference quotients of the loss over several step sizes. A quotient counts
- * only where two step sizes agree: at a switch (contact, yield) the loss has a kink, and there a quotient proves
- * nothing. */
+/* check_gradient.c - the gradient against difference quotients of the loss over several step sizes. A
+ * quotient counts only where two step sizes agree: at a switch (contact, yield) the loss has a kink, and
+ * there a quotient proves nothing. */
 #include "config.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static const double SECONDS = 40;
 static const double EVALUATIONS = 5;
 
 typedef struct probe {
-    double error;  /* relative */
+    double error; /* relative */
     double exact, quotient, spread;
     uint64_t component; /* UINT64_MAX = a direction */
     unsigned point;
@@ -149,8 +149,11 @@ static void judge_components(ds_check *c, const work *w, const probe **list)
         qsort(list, n, sizeof *list, by_error);
         const probe *p = list[n / 2];
         if (p->error > COMPONENT_MAX) {
-            ds_check_seen(c, "component %llu is wrong at most of %zu points: %.6g, difference quotient %.6g (times the "
-                          "width of the box)", (unsigned long long)i, n, p->exact, p->quotient);
+            ds_check_seen(
+                c,
+                "component %llu is wrong at most of %zu points: %.6g, difference quotient %.6g (times the "
+                "width of the box)",
+                (unsigned long long)i, n, p->exact, p->quotient);
             ds_check_hint(c, "`dshost eval --gradient --fd` prints both for every component of one point");
         }
     }
@@ -170,26 +173,34 @@ static void judge(ds_check *c, const work *w)
             list[n++] = &w->probe[k];
         }
     }
-    ds_check_note(c, "%zu quotients at %u points (%u more without a gradient): no two step sizes agree at %.0f %% of them; "
-                  "the gradient is zero at %u points", w->count, w->points, w->failed,
+    ds_check_note(c,
+                  "%zu quotients at %u points (%u more without a gradient): no two step sizes agree at %.0f "
+                  "%% of them; "
+                  "the gradient is zero at %u points",
+                  w->count, w->points, w->failed,
                   w->count > 0 ? 100.0 * (double)(w->count - n) / (double)w->count : 0.0, w->zero);
     if (n == 0) {
-        ds_check_note(c, "nothing to compare the gradient with: the loss has kinks, noise or failures everywhere");
+        ds_check_note(
+            c, "nothing to compare the gradient with: the loss has kinks, noise or failures everywhere");
         free(list);
         return;
     }
     qsort(list, n, sizeof *list, by_error);
     const probe *median = list[n / 2], *worst = list[n - 1];
     name_probe(name, sizeof name, worst);
-    ds_check_note(c, "relative error: median %.2g, worst %.2g (%s at point %u: %.10g, quotient %.10g +- %.1g)",
-                  median->error, worst->error, name, worst->point, worst->exact, worst->quotient, worst->spread);
+    ds_check_note(c,
+                  "relative error: median %.2g, worst %.2g (%s at point %u: %.10g, quotient %.10g +- %.1g)",
+                  median->error, worst->error, name, worst->point, worst->exact, worst->quotient,
+                  worst->spread);
     if (w->grad_kind == DS_GRAD_SMOOTHED) {
         ds_check_note(c, "a smoothed gradient may differ: not judged");
     } else if (median->error > MEDIAN_MAX) {
         name_probe(name, sizeof name, median);
-        ds_check_seen(c, "the median of the relative error is %.2g, at most %.0e passes (%s: %.10g, quotient %.10g)",
-                      median->error, MEDIAN_MAX, name, median->exact, median->quotient);
-        ds_check_hint(c, "the gradient is d loss / d x in the units of x, neither clipped nor normalised; test the adjoint "
+        ds_check_seen(
+            c, "the median of the relative error is %.2g, at most %.0e passes (%s: %.10g, quotient %.10g)",
+            median->error, MEDIAN_MAX, name, median->exact, median->quotient);
+        ds_check_hint(c, "the gradient is d loss / d x in the units of x, neither clipped nor normalised; "
+                         "test the adjoint "
                          "of one step alone, then of two; fewer steps make a wrong term visible");
     } else {
         judge_components(c, w, list);
@@ -216,9 +227,11 @@ void ds_check_gradient(ds_check *c)
             directions = each >= 2 ? 2 : 1;
             components = each > directions ? (uint64_t)(each - directions) : 0;
         }
-        ds_check_note(c, "%u points, %llu components and %u directions each, because a quotient takes about %.2g s (smaller "
-                      "parameters, given with --set, make it complete)", points, (unsigned long long)components, directions,
-                      one);
+        ds_check_note(c,
+                      "%u points, %llu components and %u directions each, because a quotient takes about "
+                      "%.2g s (smaller "
+                      "parameters, given with --set, make it complete)",
+                      points, (unsigned long long)components, directions, one);
     }
     w.x = calloc(3 * n, sizeof *w.x);
     w.probe = calloc(points * (components + directions) + 1, sizeof *w.probe);

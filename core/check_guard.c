@@ -13,7 +13,8 @@
 
 enum { CANARY = 0xa5 };
 
-/* A signal handler has no argument of our own, so what it needs lies here; set once in a process that runs one test. */
+/* A signal handler has no argument of our own, so what it needs lies here; set once in a process that runs
+ * one test. */
 static struct {
     const ds_guard *guards;
     size_t count;
@@ -111,8 +112,10 @@ static void on_fault(int signal, siginfo_t *info, void *context)
             n = put(line, n, "\nH x is const: work on a copy\nE \n");
         } else {
             n = put(line, n, " touched memory ");
-            n = put_number(line, n, a < g->data ? (uint64_t)(g->data - a) : (uint64_t)(a - (g->data + g->length)));
-            n = put(line, n, a < g->data ? " bytes before the buffer " : " bytes behind the end of the buffer ");
+            n = put_number(line, n,
+                           a < g->data ? (uint64_t)(g->data - a) : (uint64_t)(a - (g->data + g->length)));
+            n = put(line, n,
+                    a < g->data ? " bytes before the buffer " : " bytes behind the end of the buffer ");
             n = put(line, n, g->name);
             n = put(line, n, "\nH a buffer has n entries, 0 to n-1, with n from info()\nE \n");
         }

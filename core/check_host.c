@@ -86,7 +86,8 @@ static ds_status host_array(const ds_host *host, const char *name, const double 
                             uint64_t shape[8])
 {
     ds_check_host *h = of(host);
-    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_array(h->services.params, name, data, ndim, shape));
+    return inject(h) ? DS_E_PARAM
+                     : asked(h, name, ds_params_array(h->services.params, name, data, ndim, shape));
 }
 
 static ds_status host_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
@@ -95,8 +96,8 @@ static ds_status host_resource(const ds_host *host, const char *relative, char *
     return inner->resource(inner, relative, buf, cap);
 }
 
-int ds_check_host_open(ds_check *c, const ds_settings *settings, uint64_t seed, uint32_t threads, size_t extra,
-                       ds_check_host *h)
+int ds_check_host_open(ds_check *c, const ds_settings *settings, uint64_t seed, uint32_t threads,
+                       size_t extra, ds_check_host *h)
 {
     int section = c->module->plugin->desc->kind == DS_KIND_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
     ds_params *params = NULL;
@@ -159,10 +160,11 @@ void ds_check_said_why(ds_check *c, const ds_check_host *h, const char *function
     /* A getter that failed has told the host why already; the plugin may just pass it on. */
     if (h->errors == 0 && h->injected + h->undeclared == 0) {
         ds_check_seen(c, "%s returned %s without a word", function, ds_status_name(status));
-        ds_check_hint(c, "call host->error(host, status, line) first: which value, what is allowed, what to do");
+        ds_check_hint(c,
+                      "call host->error(host, status, line) first: which value, what is allowed, what to do");
     } else if (h->errors > 0 && (h->error_text[0] == '\0' || strchr(h->error_text, '\n') != NULL)) {
-        ds_check_seen(c, "%s explained itself with \"%.80s\": one line of text without a newline is wanted", function,
-                      h->error_text);
+        ds_check_seen(c, "%s explained itself with \"%.80s\": one line of text without a newline is wanted",
+                      function, h->error_text);
     }
 }
 
@@ -205,8 +207,8 @@ int ds_check_env_open(ds_check *c, uint32_t threads, ds_check_env *env)
     }
     ds_status st = env->vt->create(env->h.host, &env->self);
     if (st != DS_OK || env->self == NULL) {
-        ds_check_seen(c, "create() returned %s%s: %.300s", ds_status_name(st), st == DS_OK ? " and a NULL instance" : "",
-                      env->h.error_text);
+        ds_check_seen(c, "create() returned %s%s: %.300s", ds_status_name(st),
+                      st == DS_OK ? " and a NULL instance" : "", env->h.error_text);
         env->self = NULL;
     } else if (ask(c, env)) {
         return 1;
@@ -264,7 +266,8 @@ void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64
     a->wall = ds_check_now() - begin;
 }
 
-static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_check_answer *a, const char *where)
+static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
+                             const char *where)
 {
     const double *g = a->io.grad;
     if ((a->io.want & DS_WANT_GRAD) == 0 || a->io.outcome != DS_EVAL_OK) {
@@ -277,13 +280,15 @@ static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_chec
     for (uint64_t i = 0; i < env->n; i++) {
         if (ds_check_is_poison(g[i])) {
             ds_check_seen(c, "%s: entry %llu of the gradient was not written", where, (unsigned long long)i);
-            ds_check_hint(c, "write all n entries, zeros included: the buffer is not cleared before the call");
+            ds_check_hint(c,
+                          "write all n entries, zeros included: the buffer is not cleared before the call");
             return;
         }
         if (!isfinite(g[i])) {
             ds_check_seen(c, "%s: entry %llu of the gradient is %g, and the outcome says ok", where,
                           (unsigned long long)i, g[i]);
-            ds_check_hint(c, "report a broken gradient with outcome DS_EVAL_BAD_GRAD; often it is 0/0 or sqrt'(0)");
+            ds_check_hint(
+                c, "report a broken gradient with outcome DS_EVAL_BAD_GRAD; often it is 0/0 or sqrt'(0)");
             return;
         }
     }
@@ -293,31 +298,41 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
 {
     const ds_eval *io = &a->io;
     if (a->status != DS_OK) {
-        ds_check_seen(c, "%s: evaluate() returned %s: %.200s", where, ds_status_name(a->status), env->h.error_text);
-        ds_check_hint(c, "a point that cannot be simulated is DS_OK with outcome DS_EVAL_DIVERGED or DS_EVAL_INFEASIBLE");
+        ds_check_seen(c, "%s: evaluate() returned %s: %.200s", where, ds_status_name(a->status),
+                      env->h.error_text);
+        ds_check_hint(
+            c,
+            "a point that cannot be simulated is DS_OK with outcome DS_EVAL_DIVERGED or DS_EVAL_INFEASIBLE");
         return 0;
     }
     if (io->outcome > DS_EVAL_INFEASIBLE) {
-        ds_check_seen(c, io->outcome == UINT32_MAX ? "%s: evaluate() did not set the outcome" :
-                      "%s: evaluate() set outcome %u, which only the host sets", where, io->outcome);
+        ds_check_seen(c,
+                      io->outcome == UINT32_MAX ? "%s: evaluate() did not set the outcome"
+                                                : "%s: evaluate() set outcome %u, which only the host sets",
+                      where, io->outcome);
         ds_check_hint(c, "set io->outcome to DS_EVAL_OK, _BAD_GRAD, _DIVERGED or _INFEASIBLE");
         return 0;
     }
     if (io->outcome >= DS_EVAL_DIVERGED) {
         if (!(isinf(io->loss) && io->loss > 0)) {
-            ds_check_seen(c, "%s: outcome %s comes with the loss %.17g", where, ds_outcome_name(io->outcome), io->loss);
+            ds_check_seen(c, "%s: outcome %s comes with the loss %.17g", where, ds_outcome_name(io->outcome),
+                          io->loss);
             ds_check_hint(c, "where there is no loss, set it to INFINITY");
         }
         return 0;
     }
     if (!isfinite(io->loss)) {
-        ds_check_seen(c, ds_check_is_poison(io->loss) ? "%s: evaluate() did not set the loss" :
-                      "%s: the loss is %g and the outcome says ok", where, io->loss);
-        ds_check_hint(c, "test isfinite(loss) at the end: if not, outcome = DS_EVAL_DIVERGED and loss = INFINITY");
+        ds_check_seen(c,
+                      ds_check_is_poison(io->loss) ? "%s: evaluate() did not set the loss"
+                                                   : "%s: the loss is %g and the outcome says ok",
+                      where, io->loss);
+        ds_check_hint(
+            c, "test isfinite(loss) at the end: if not, outcome = DS_EVAL_DIVERGED and loss = INFINITY");
         return 0;
     }
     if (io->loss < env->loss_floor) {
-        ds_check_seen(c, "%s: the loss %.17g is below loss_floor %.17g of info()", where, io->loss, env->loss_floor);
+        ds_check_seen(c, "%s: the loss %.17g is below loss_floor %.17g of info()", where, io->loss,
+                      env->loss_floor);
         ds_check_hint(c, "loss_floor is a proven lower bound; say -INFINITY where none is known");
     }
     look_at_gradient(c, env, a, where);
@@ -336,17 +351,19 @@ ds_check_bits ds_check_answer_bits(const ds_check_answer *a, uint64_t n)
     return b;
 }
 
-void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n, int grad, const char *what)
+void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n, int grad,
+                   const char *what)
 {
     if (a->status != b->status || a->io.outcome != b->io.outcome) {
-        ds_check_seen(c, "%s: outcome %s, then %s", what, ds_outcome_name(a->io.outcome), ds_outcome_name(b->io.outcome));
+        ds_check_seen(c, "%s: outcome %s, then %s", what, ds_outcome_name(a->io.outcome),
+                      ds_outcome_name(b->io.outcome));
     } else if (memcmp(&a->io.loss, &b->io.loss, sizeof a->io.loss) != 0) {
         ds_check_seen(c, "%s: loss %.17g, then %.17g", what, a->io.loss, b->io.loss);
     } else if (grad && a->io.grad != NULL && b->io.grad != NULL && a->io.outcome == DS_EVAL_OK) {
         for (uint64_t i = 0; i < n; i++) {
             if (memcmp(&a->io.grad[i], &b->io.grad[i], sizeof(double)) != 0) {
-                ds_check_seen(c, "%s: entry %llu of the gradient %.17g, then %.17g", what, (unsigned long long)i,
-                              a->io.grad[i], b->io.grad[i]);
+                ds_check_seen(c, "%s: entry %llu of the gradient %.17g, then %.17g", what,
+                              (unsigned long long)i, a->io.grad[i], b->io.grad[i]);
                 break;
             }
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_instance.c - conformance of create() and destroy(), for environments and optimizers alike: parameters over their
- * whole range, errors that are passed on, nothing that is left behind. */
+/* check_instance.c - conformance of create() and destroy(), for environments and optimizers alike: parameters
+ * over their whole range, errors that are passed on, nothing that is left behind. */
 #include "config.h"
 
 #include <diffsim/ext/scene.h>
@@ -23,7 +23,8 @@ static const double LOOP_SECONDS = 15;
 static ds_status create(ds_check *c, const ds_check_host *h, const ds_check_problem *p, void **out)
 {
     const ds_module *m = c->module;
-    return m->plugin->desc->kind == DS_KIND_ENV ? m->env.create(h->host, out) : m->opt.create(h->host, &p->problem, out);
+    return m->plugin->desc->kind == DS_KIND_ENV ? m->env.create(h->host, out)
+                                                : m->opt.create(h->host, &p->problem, out);
 }
 
 static void destroy(ds_check *c, void *self)
@@ -187,8 +188,8 @@ void ds_check_instance_params(ds_check *c)
             try_param(c, d->params[i], &t);
         }
     }
-    ds_check_note(c, "%zu of %zu parameters tried: %u instances made, %u refused with a message", tried, count, t.made,
-                  t.refused);
+    ds_check_note(c, "%zu of %zu parameters tried: %u instances made, %u refused with a message", tried,
+                  count, t.made, t.refused);
     if (t.refused > 0) {
         ds_check_note(c, "refused: %s", t.last_refusal);
     }
@@ -196,7 +197,8 @@ void ds_check_instance_params(ds_check *c)
 
 /* ---- errors ---- */
 
-/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer questions. */
+/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer
+ * questions. */
 static int fail_getter(ds_check *c, unsigned k)
 {
     ds_check_host h;
@@ -214,7 +216,8 @@ static int fail_getter(ds_check *c, unsigned k)
         found = 1;
         if (st == DS_OK) {
             ds_check_seen(c, "create() returned DS_OK although question %u for a parameter had failed", k);
-            ds_check_hint(c, "look at the status of every host->get_*(): the variable is not set when it fails");
+            ds_check_hint(c,
+                          "look at the status of every host->get_*(): the variable is not set when it fails");
         } else {
             ds_check_said_why(c, &h, "create()", st);
             if (self != mark) {
@@ -223,7 +226,8 @@ static int fail_getter(ds_check *c, unsigned k)
             }
         }
     } else if (st != DS_OK) {
-        ds_check_seen(c, "create() with the given parameters returned %s: %.200s", ds_status_name(st), h.error_text);
+        ds_check_seen(c, "create() with the given parameters returned %s: %.200s", ds_status_name(st),
+                      h.error_text);
     }
     if (st == DS_OK && self != mark) {
         destroy(c, self);
@@ -249,7 +253,8 @@ void ds_check_instance_errors(ds_check *c)
         heap[round] = ds_process_heap();
     }
     if (heap[1] > heap[0] + 20 * 8 && heap[2] > heap[1] + 20 * 8 && ds_check_now() < end) {
-        ds_check_seen(c, "a create() that fails leaks about %llu bytes", (unsigned long long)((heap[2] - heap[1]) / 20));
+        ds_check_seen(c, "a create() that fails leaks about %llu bytes",
+                      (unsigned long long)((heap[2] - heap[1]) / 20));
         ds_check_hint(c, "call your own destroy() on the half-made instance before returning the error");
     }
 }
@@ -299,14 +304,17 @@ void ds_check_instance_leak(ds_check *c)
         resident[round] = ds_process_resident();
     }
     ds_process *after = ds_process_snapshot();
-    ds_check_note(c, "%llu instances made and destroyed, %.2g ms each", (unsigned long long)count, 1e3 * seconds);
+    ds_check_note(c, "%llu instances made and destroyed, %.2g ms each", (unsigned long long)count,
+                  1e3 * seconds);
     /* Growth in both halves is a leak; growth in the first one only is a cache. */
     if (heap[1] >= heap[0] + 8 * (count / 2) && heap[2] >= heap[1] + 8 * (count / 2)) {
         ds_check_seen(c, "every instance leaves about %llu bytes on the heap",
                       (unsigned long long)((heap[2] - heap[1]) / (count / 2)));
-        ds_check_hint(c, "destroy() frees all that create() allocated; valgrind or -fsanitize=address names the place");
+        ds_check_hint(
+            c, "destroy() frees all that create() allocated; valgrind or -fsanitize=address names the place");
     } else if (resident[2] > resident[0] + (1u << 20) && resident[2] > resident[1] + (1u << 18)) {
-        ds_check_seen(c, "the process grew by %llu KiB", (unsigned long long)((resident[2] - resident[0]) >> 10));
+        ds_check_seen(c, "the process grew by %llu KiB",
+                      (unsigned long long)((resident[2] - resident[0]) >> 10));
         ds_check_hint(c, "memory from mmap() or another allocator is not given back by destroy()");
     }
     ds_process_compare(c, before, after, "create() and destroy()");
@@ -314,50 +322,71 @@ void ds_check_instance_leak(ds_check *c)
     free(after);
 }
 
-/* ---- later versions ---- */
+/* ---- other versions ---- */
 
-/* A host of a later version has longer structs: what is behind the known part must not matter. */
-void ds_check_instance_larger(ds_check *c)
+enum { EXTRA = 64, FILL = 0x5a };
+
+/* info() into a longer struct: what is behind the known part must not be touched. */
+static void longer_info(ds_check *c, void *self)
 {
-    enum { EXTRA = 64 };
-    ds_check_host h;
-    ds_check_problem p;
     union {
         ds_env_info info;
         unsigned char bytes[sizeof(ds_env_info) + EXTRA];
     } u;
+    memset(&u, FILL, sizeof u);
+    u.info.struct_size = sizeof u;
+    ds_status st = c->module->env.info(self, &u.info);
+    if (st != DS_OK || u.info.struct_size != sizeof u) {
+        ds_check_seen(c, "info() into a struct of %zu bytes returned %s and left struct_size %u", sizeof u,
+                      ds_status_name(st), u.info.struct_size);
+        ds_check_hint(c, "fill the fields that you know; struct_size belongs to the caller");
+    }
+    for (size_t i = sizeof u.info; i < sizeof u; i++) {
+        if (u.bytes[i] != FILL) {
+            ds_check_seen(c, "info() wrote behind the struct that it knows");
+            return;
+        }
+    }
+}
+
+/* create() with a ds_host that is `extra` bytes longer, or ends before its optional services. */
+static void try_size(ds_check *c, size_t extra)
+{
+    ds_check_host h;
+    ds_check_problem p;
     void *self = NULL;
 
     make_problem(&p);
-    if (!ds_check_host_open(c, &c->options->settings, c->options->seed, 1, EXTRA, &h)) {
+    if (!ds_check_host_open(c, &c->options->settings, c->options->seed, 1, extra, &h)) {
         return;
     }
+    if (extra == 0) {
+        h.host->struct_size = offsetof(ds_host, get_extension);
+        h.host->get_extension = NULL;
+    }
     ds_status st = create(c, &h, &p, &self);
-    if (st != DS_OK || self == NULL) {
-        ds_check_seen(c, "create() with a ds_host of %u bytes returned %s: %.200s", h.host->struct_size, ds_status_name(st),
-                      h.error_text);
-        ds_check_hint(c, "a larger struct_size is a later host: accept it");
-    } else {
-        if (section_of(c) == DS_SECTION_ENV) {
-            memset(&u, 0x5a, sizeof u);
-            u.info.struct_size = sizeof u;
-            st = c->module->env.info(self, &u.info);
-            if (st != DS_OK || u.info.struct_size != sizeof u) {
-                ds_check_seen(c, "info() into a struct of %zu bytes returned %s and left struct_size %u", sizeof u,
-                              ds_status_name(st), u.info.struct_size);
-                ds_check_hint(c, "fill the fields that you know; struct_size belongs to the caller");
-            }
-            for (size_t i = sizeof u.info; i < sizeof u; i++) {
-                if (u.bytes[i] != 0x5a) {
-                    ds_check_seen(c, "info() wrote behind the struct that it knows");
-                    break;
-                }
-            }
+    if (st == DS_OK && self != NULL) {
+        if (section_of(c) == DS_SECTION_ENV && extra > 0) {
+            longer_info(c, self);
         }
         destroy(c, self);
+    } else if (extra > 0) {
+        ds_check_seen(c, "create() with a ds_host of %u bytes returned %s: %.200s", h.host->struct_size,
+                      ds_status_name(st), h.error_text);
+        ds_check_hint(c, "a larger struct_size is a later host: accept it");
+    } else {
+        ds_check_said_why(c, &h, "create() with a host without get_extension()", st);
     }
     ds_check_host_look(c, &h);
     ds_check_host_close(&h);
+}
+
+/* The structs of a later host are longer: that must not matter. An earlier one may lack the last field of
+ * ds_host; a plugin looks with DS_HAS() and does without, or refuses. */
+void ds_check_instance_sizes(ds_check *c)
+{
+    try_size(c, EXTRA);
+    try_size(c, 0);
 }
 
 /* ---- extensions ---- */
@@ -376,25 +405,29 @@ static int declared(const ds_desc *d, const char *id)
 
 static void ask_extensions(ds_check *c, extension_function *get, void *self)
 {
-    static const char *const unknown[] = {"", "ds", "ds.test.unknown/1", DS_EXT_SCENE "1", "ds.env.scene/", "ds.env.scene",
-                                          "DS.ENV.SCENE/1"};
+    static const char *const unknown[] = {
+        "", "ds", "ds.test.unknown/1", DS_EXT_SCENE "1", "ds.env.scene/", "ds.env.scene", "DS.ENV.SCENE/1"};
     const ds_desc *d = c->module->plugin->desc;
     unsigned count = 0, answered = 0;
 
     for (size_t i = 0; get != NULL && i < sizeof unknown / sizeof unknown[0]; i++) {
         if (!declared(d, unknown[i]) && get(self, unknown[i]) != NULL) {
-            ds_check_seen(c, "get_extension(\"%s\") is not NULL, and the descriptor does not list it", unknown[i]);
-            ds_check_hint(c, "compare the whole id with strcmp() and list in ds_desc.extensions what is offered");
+            ds_check_seen(c, "get_extension(\"%s\") is not NULL, and the descriptor does not list it",
+                          unknown[i]);
+            ds_check_hint(
+                c, "compare the whole id with strcmp() and list in ds_desc.extensions what is offered");
         }
     }
     if (get != NULL && !declared(d, DS_EXT_SCENE) && get(self, DS_EXT_SCENE) != NULL) {
-        ds_check_seen(c, "get_extension(\"%s\") is answered, but ds_desc.extensions does not list it", DS_EXT_SCENE);
+        ds_check_seen(c, "get_extension(\"%s\") is answered, but ds_desc.extensions does not list it",
+                      DS_EXT_SCENE);
     }
     for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++, count++) {
         const void *a = get != NULL ? get(self, d->extensions[i]) : NULL;
         answered += a != NULL;
         if (get == NULL) {
-            ds_check_seen(c, "ds_desc.extensions lists %s, but the vtable has no get_extension()", d->extensions[i]);
+            ds_check_seen(c, "ds_desc.extensions lists %s, but the vtable has no get_extension()",
+                          d->extensions[i]);
         } else if (a == NULL) {
             ds_check_note(c, "%s is listed, but not offered with these parameters", d->extensions[i]);
         } else if (a != get(self, d->extensions[i])) {
@@ -419,7 +452,9 @@ void ds_check_instance_extensions(ds_check *c)
     if (st != DS_OK || self == NULL) {
         ds_check_seen(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
     } else {
-        ask_extensions(c, section_of(c) == DS_SECTION_ENV ? c->module->env.get_extension : c->module->opt.get_extension,
+        ask_extensions(c,
+                       section_of(c) == DS_SECTION_ENV ? c->module->env.get_extension
+                                                       : c->module->opt.get_extension,
                        self);
         destroy(c, self);
     }

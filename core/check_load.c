@@ -88,7 +88,8 @@ static query_function *raw_open(const char *path, char *why, size_t size)
     return query;
 }
 
-/* The plugin's data for the tests of the descriptor: skipped where an earlier test says why there are none. */
+/* The plugin's data for the tests of the descriptor: skipped where an earlier test says why there are none.
+ */
 static const ds_plugin *raw_plugin(ds_check *c)
 {
     char why[512];
@@ -108,7 +109,8 @@ static void test_file(ds_check *c)
     ds_error e = {0};
     if (ds_elf_read(c->options->path, &elf, DS_EXIT_PLUGIN, &e) != 0) {
         ds_check_seen(c, "%s", e.text);
-        ds_check_hint(c, "cc -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o ID.so ID.c -lm");
+        ds_check_hint(
+            c, "cc -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o ID.so ID.c -lm");
         return;
     }
     size_t named = elf.exported_count < DS_ELF_NAMES ? elf.exported_count : DS_ELF_NAMES;
@@ -121,8 +123,9 @@ static void test_file(ds_check *c)
         found |= is_query;
         if (!is_query) {
             ds_check_seen(c, "exports the symbol %s", elf.exported[i]);
-            ds_check_hint(c, "compile with -fvisibility=hidden and make every other function static: a plugin exports "
-                             "ds_plugin_query alone");
+            ds_check_hint(
+                c, "compile with -fvisibility=hidden and make every other function static: a plugin exports "
+                   "ds_plugin_query alone");
         }
     }
     if (!found) {
@@ -135,7 +138,9 @@ static void test_file(ds_check *c)
     }
     if (elf.executable_stack) {
         ds_check_seen(c, "asks for an executable stack");
-        ds_check_hint(c, "nested functions of GCC or assembler files without .note.GNU-stack; link with -z noexecstack");
+        ds_check_hint(
+            c,
+            "nested functions of GCC or assembler files without .note.GNU-stack; link with -z noexecstack");
     }
     ds_elf_clear(&elf);
 }
@@ -242,8 +247,10 @@ static void test_accept(ds_check *c)
     snprintf(id, sizeof id, "%.*s", (int)strcspn(base, "."), base);
     if (ds_plugin_accept(p, id, base, &e) != 0) {
         ds_check_seen(c, "%s", e.text);
-        ds_check_hint(c, "let DS_DEFINE_ENV or DS_DEFINE_OPTIMIZER fill ds_plugin, write sizeof(T) as every struct_size, "
-                         "and compile with the headers of this host");
+        ds_check_hint(
+            c,
+            "let DS_DEFINE_ENV or DS_DEFINE_OPTIMIZER fill ds_plugin, write sizeof(T) as every struct_size, "
+            "and compile with the headers of this host");
     }
 }
 
@@ -309,7 +316,9 @@ static void test_text(ds_check *c)
     }
     if (!is_spdx(d->license)) {
         ds_check_seen(c, "license is \"%.120s\", which is no SPDX expression", d->license);
-        ds_check_hint(c, "for instance Apache-2.0, MIT, GPL-3.0-or-later, LicenseRef-Proprietary; see spdx.org/licenses");
+        ds_check_hint(
+            c,
+            "for instance Apache-2.0, MIT, GPL-3.0-or-later, LicenseRef-Proprietary; see spdx.org/licenses");
     }
     if (blank(d->version)) {
         ds_check_seen(c, "version is empty");
@@ -324,7 +333,8 @@ static void test_text(ds_check *c)
     }
     if (blank(d->description)) {
         ds_check_note(c, "description is empty: tell in a paragraph %s",
-                      d->kind == DS_KIND_ENV ? "what the variables mean and what the loss is" : "how it searches");
+                      d->kind == DS_KIND_ENV ? "what the variables mean and what the loss is"
+                                             : "how it searches");
     }
 }
 
@@ -347,12 +357,14 @@ static void test_params(ds_check *c)
         }
         if (ds_params_make(one, "", &none, DS_SECTION_ENV, &p, &e) != 0) {
             ds_check_seen(c, "%s", e.text);
-            ds_check_hint(c, "the default is text as a user would write it, of the declared type and inside the range");
+            ds_check_hint(
+                c, "the default is text as a user would write it, of the declared type and inside the range");
         }
         ds_params_free(p);
         if ((one[0]->flags & ~7u) != 0) {
             ds_check_seen(c, "parameter %s: unknown flags %x", one[0]->name, one[0]->flags & ~7u);
-            ds_check_hint(c, "flags are DS_PARAM_REQUIRED, _ADVANCED and _SHAPE; the others are for later versions");
+            ds_check_hint(
+                c, "flags are DS_PARAM_REQUIRED, _ADVANCED and _SHAPE; the others are for later versions");
         }
     }
     ds_check_note(c, "%zu parameter%s", count, count == 1 ? "" : "s");

@@ -20,8 +20,8 @@ static const double PI = 3.14159265358979323846;
 
 const char *ds_check_function_name(int function)
 {
-    static const char *const names[DS_CHECK_FUNCTIONS] = {"sphere", "rosenbrock", "rastrigin", "step function",
-                                                          "constant"};
+    static const char *const names[DS_CHECK_FUNCTIONS] = {"sphere", "rosenbrock", "rastrigin",
+                                                          "step function", "constant"};
     return function >= 0 && function < DS_CHECK_FUNCTIONS ? names[function] : "?";
 }
 
@@ -126,7 +126,8 @@ static void breach(watch *w, const char *format, ...)
     if (w->s->strict) {
         ds_check_seen(w->c, "%s: %s", w->name, text);
     } else {
-        ds_check_skip(w->c, "the search breaks its contract (%s: %.200s), see search.points and search.stop", w->name, text);
+        ds_check_skip(w->c, "the search breaks its contract (%s: %.200s), see search.points and search.stop",
+                      w->name, text);
     }
 }
 
@@ -142,7 +143,8 @@ static int sound_batch(watch *w, const ds_batch *b)
 {
     const ds_problem *p = &w->problem.problem;
     if (b == NULL || b->struct_size < sizeof *b || b->count < 1 || b->x == NULL || b->loss == NULL) {
-        breach(w, "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
+        breach(w,
+               "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
                b != NULL ? b->struct_size : 0, sizeof *b);
         advise(w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
         return 0;
@@ -154,7 +156,7 @@ static int sound_batch(watch *w, const ds_batch *b)
     if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
         breach(w, "a gradient is wanted of a problem that has none");
         advise(w, "look at problem->has_gradient; an optimizer that cannot do without declares "
-                            "DS_OPT_NEEDS_GRADIENT");
+                  "DS_OPT_NEEDS_GRADIENT");
         return 0;
     }
     if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
@@ -165,11 +167,13 @@ static int sound_batch(watch *w, const ds_batch *b)
             double v = b->x[r * p->n + i];
             if (!(v >= p->lower[i] && v <= p->upper[i])) {
                 breach(w, "evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g",
-                              (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i], p->upper[i]);
-                advise(w, isnan(v) ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
-                                               "+INFINITY; leave them out of sums and differences"
-                                             : "bring every point back into the box (reflect, or clip with fmin and fmax) "
-                                               "before it is evaluated");
+                       (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i],
+                       p->upper[i]);
+                advise(w, isnan(v)
+                              ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
+                                "+INFINITY; leave them out of sums and differences"
+                              : "bring every point back into the box (reflect, or clip with fmin and fmax) "
+                                "before it is evaluated");
                 return 0;
             }
         }
@@ -256,7 +260,8 @@ static const void *no_extension(const ds_objective *objective, const char *id)
     return NULL;
 }
 
-/* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state to be used. */
+/* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state to be
+ * used. */
 static int run_watched(watch *w, void *self)
 {
     if (setjmp(w->cut) != 0) {
@@ -285,8 +290,8 @@ static void judge_end(watch *w)
 {
     const ds_check_search *s = w->s;
     if (s->asked_after > AFTER_FINE) {
-        breach(w, "it asked %llu%s more times after it was told DS_STOPPED", (unsigned long long)s->asked_after,
-               s->asked_after >= AFTER_CUT ? " and" : "");
+        breach(w, "it asked %llu%s more times after it was told DS_STOPPED",
+               (unsigned long long)s->asked_after, s->asked_after >= AFTER_CUT ? " and" : "");
         advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (w->stopped && s->status != DS_STOPPED && s->status >= 0) {
         breach(w, "run() returned %s after the objective had said DS_STOPPED", ds_status_name(s->status));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_process.c - snapshots of the process for the conformance kit: everything here is global, so a plugin that
- * changes it breaks the host or another plugin. */
+/* check_process.c - snapshots of the process for the conformance kit: everything here is global, so a plugin
+ * that changes it breaks the host or another plugin. */
 #include "config.h"
 
 #include "check_process.h"
@@ -125,9 +125,11 @@ static int has_fd(const ds_process *p, int fd, uint64_t target)
 static void compare_signals(ds_check *c, const ds_process *a, const ds_process *b, const char *who)
 {
     for (int s = 1; s < DS_PROCESS_SIGNALS; s++) {
-        if (a->handler[s].sa_handler != b->handler[s].sa_handler || a->handler[s].sa_flags != b->handler[s].sa_flags) {
+        if (a->handler[s].sa_handler != b->handler[s].sa_handler ||
+            a->handler[s].sa_flags != b->handler[s].sa_flags) {
             ds_check_seen(c, "%s changed the handler of signal %d (%s)", who, s, strsignal(s));
-            ds_check_hint(c, "signals belong to the host; use host->should_stop() to learn that a run should end");
+            ds_check_hint(
+                c, "signals belong to the host; use host->should_stop() to learn that a run should end");
         }
         if (sigismember(&a->mask, s) != sigismember(&b->mask, s)) {
             ds_check_seen(c, "%s changed the signal mask: signal %d (%s)", who, s, strsignal(s));
@@ -146,7 +148,8 @@ static void compare_fds(ds_check *c, const ds_process *a, const ds_process *b, c
         ssize_t n = readlink(link, target, sizeof target - 1);
         target[n > 0 ? n : 0] = '\0';
         ds_check_seen(c, "%s left descriptor %d open: %s", who, b->fd[i], target);
-        ds_check_hint(c, "close every file and pipe before the call returns (host->resource() names data files)");
+        ds_check_hint(
+            c, "close every file and pipe before the call returns (host->resource() names data files)");
     }
     for (unsigned i = 0; i < a->fds; i++) {
         if (!has_fd(b, a->fd[i], a->fd_target[i])) {
@@ -162,9 +165,11 @@ void ds_process_compare(ds_check *c, const ds_process *a, const ds_process *b, c
         return;
     }
     if (a->fp_control != b->fp_control) {
-        ds_check_seen(c, "%s changed the floating-point mode from %08x to %08x (rounding, traps, or denormals as zero)",
-                      who, a->fp_control, b->fp_control);
-        ds_check_hint(c, "compile and LINK without -ffast-math and -Ofast; put fesetround() and the like back");
+        ds_check_seen(
+            c, "%s changed the floating-point mode from %08x to %08x (rounding, traps, or denormals as zero)",
+            who, a->fp_control, b->fp_control);
+        ds_check_hint(c,
+                      "compile and LINK without -ffast-math and -Ofast; put fesetround() and the like back");
     }
     if (strcmp(a->cwd, b->cwd) != 0) {
         ds_check_seen(c, "%s changed the working directory from %s to %s", who, a->cwd, b->cwd);
@@ -175,7 +180,8 @@ void ds_process_compare(ds_check *c, const ds_process *a, const ds_process *b, c
     }
     if (strcmp(a->locale, b->locale) != 0) {
         ds_check_seen(c, "%s changed the locale from %s to %s", who, a->locale, b->locale);
-        ds_check_hint(c, "do not call setlocale(): it changes how the whole program reads numbers; use newlocale()");
+        ds_check_hint(
+            c, "do not call setlocale(): it changes how the whole program reads numbers; use newlocale()");
     }
     if (a->environment != b->environment) {
         ds_check_seen(c, "%s changed the environment variables", who);
@@ -255,7 +261,8 @@ void ds_capture_end(ds_check *c, ds_capture *p, const char *who)
         text[n] = '\0';
         text[strcspn(text, "\r\n")] = '\0';
         ds_check_seen(c, "%s printed \"%s\"%s", who, text, n == (ssize_t)sizeof text - 1 ? " ..." : "");
-        ds_check_hint(c, "stdout carries the results of dshost and stderr its progress line: use host->log()");
+        ds_check_hint(c,
+                      "stdout carries the results of dshost and stderr its progress line: use host->log()");
     }
     close(p->file);
     close(p->out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_process.h - what a plugin must not change in its process, as a snapshot; memory in use; captured output. */
+/* check_process.h - what a plugin must not change in its process, as a snapshot; memory in use; captured
+ * output. */
 #ifndef DS_CORE_CHECK_PROCESS_H
 #define DS_CORE_CHECK_PROCESS_H
 
@@ -13,7 +14,7 @@
 enum { DS_PROCESS_FDS = 256, DS_PROCESS_SIGNALS = 65 };
 
 typedef struct ds_process {
-    uint32_t fp_control;  /* rounding, exception masks, treatment of denormals */
+    uint32_t fp_control; /* rounding, exception masks, treatment of denormals */
     char cwd[PATH_MAX];
     unsigned umask;
     char locale[512];
@@ -36,8 +37,8 @@ void ds_process_compare(ds_check *c, const ds_process *before, const ds_process 
 uint64_t ds_process_heap(void);
 uint64_t ds_process_resident(void);
 
-/* Sends stdout and stderr to a memory file until capture_end(), which records an excerpt if anything came. Returns a
- * handle for it, or NULL. */
+/* Sends stdout and stderr to a memory file until capture_end(), which records an excerpt if anything came.
+ * Returns a handle for it, or NULL. */
 typedef struct ds_capture ds_capture;
 ds_capture *ds_capture_start(void);
 void ds_capture_end(ds_check *c, ds_capture *capture, const char *who);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_pure.c - conformance of evaluate() as a pure function: the same bits whatever was called before, in another
- * instance, process or thread, and for every number of threads. The resume of runs rests on it. */
+/* check_pure.c - conformance of evaluate() as a pure function: the same bits whatever was called before, in
+ * another instance, process or thread, and for every number of threads. The resume of runs rests on it. */
 #include "config.h"
 
 #include <pthread.h>
@@ -10,9 +10,11 @@
 #include "check_host.h"
 #include "check_tests.h"
 
-static const char hint_state[] = "look for state that outlives a call: static variables, warm starts, buffers that are not "
-                                 "cleared, uninitialised memory";
-static const char hint_threads[] = "sum in a fixed order: per block, then over blocks; no atomic additions of doubles";
+static const char hint_state[] =
+    "look for state that outlives a call: static variables, warm starts, buffers that are not "
+    "cleared, uninitialised memory";
+static const char hint_threads[] =
+    "sum in a fixed order: per block, then over blocks; no atomic additions of doubles";
 
 enum { POINTS = 6 };
 
@@ -32,7 +34,8 @@ static int make_points(ds_check *c, const ds_check_env *env, uint64_t least, poi
 {
     p->n = env->n;
     p->want = env->has_gradient ? DS_WANT_GRAD : 0;
-    p->count = ds_check_plan(c, "points", POINTS, least, env->has_gradient ? c->options->cost_gradient : c->options->cost);
+    p->count = ds_check_plan(c, "points", POINTS, least,
+                             env->has_gradient ? c->options->cost_gradient : c->options->cost);
     p->x = calloc(POINTS * env->n, sizeof *p->x);
     if (p->x == NULL) {
         ds_check_seen(c, "out of memory");
@@ -60,8 +63,10 @@ static void answer(ds_check_env *env, const points *p, uint64_t k, answers *r)
     ds_check_evaluate(env, p->x + k * p->n, p->want, 0, p->want != 0 ? r->grad + k * p->n : NULL, &r->a[k]);
 }
 
-/* Compares an answer at the start point with the one of the parent's first measurement, made in another process. */
-static void compare_reference(ds_check *c, const ds_check_env *env, const ds_check_answer *a, const char *what)
+/* Compares an answer at the start point with the one of the parent's first measurement, made in another
+ * process. */
+static void compare_reference(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
+                              const char *what)
 {
     if (!c->options->has_reference) {
         ds_check_seen(c, "nothing to compare with: the first evaluation of the kit failed");
@@ -90,7 +95,8 @@ void ds_check_pure_repeat(ds_check *c)
         return;
     }
     if (make_points(c, &env, 2, &p) && make_answers(c, &p, &first) && make_answers(c, &p, &again)) {
-        if (p.count < POINTS) { /* slow: one other point, then the start point against the parent's measurement */
+        if (p.count <
+            POINTS) { /* slow: one other point, then the start point against the parent's measurement */
             answer(&env, &p, 1, &first);
             answer(&env, &p, 0, &first);
             compare_reference(c, &env, &first.a[0], "the start point after another point");
@@ -98,7 +104,8 @@ void ds_check_pure_repeat(ds_check *c)
             for (uint64_t k = 0; k < p.count; k++) {
                 answer(&env, &p, k, &first);
             }
-            for (uint64_t k = p.count; k-- > 0;) { /* in reverse order, so that each comes after another one */
+            for (uint64_t k = p.count;
+                 k-- > 0;) { /* in reverse order, so that each comes after another one */
                 answer(&env, &p, k, &again);
                 ds_check_same(c, &first.a[k], &again.a[k], p.n, 1, "the same point again");
             }
@@ -116,8 +123,8 @@ void ds_check_pure_repeat(ds_check *c)
     ds_check_env_close(&env);
 }
 
-/* The loss must not depend on whether a gradient is wanted: a run with an optimizer that uses gradients is compared
- * with one that does not. */
+/* The loss must not depend on whether a gradient is wanted: a run with an optimizer that uses gradients is
+ * compared with one that does not. */
 void ds_check_pure_want(ds_check *c)
 {
     ds_check_env env;
@@ -142,8 +149,10 @@ void ds_check_pure_want(ds_check *c)
             ds_check_same(c, &with.a[k], &without, p.n, 0, "with and without gradient");
         }
         if (c->failed > 0) {
-            ds_check_hint(c, "let both take the same code for the forward simulation (the gradient's version records in "
-                             "addition)");
+            ds_check_hint(
+                c,
+                "let both take the same code for the forward simulation (the gradient's version records in "
+                "addition)");
         }
     }
     free(p.x);
@@ -166,13 +175,15 @@ void ds_check_pure_instance(ds_check *c)
         return;
     }
     if (one.n != two.n || memcmp(one.lower, two.lower, 3 * one.n * sizeof(double)) != 0) {
-        ds_check_seen(c, "two instances with the same parameters have different sizes, bounds or start points");
+        ds_check_seen(c,
+                      "two instances with the same parameters have different sizes, bounds or start points");
     } else if (make_points(c, &one, 1, &p) && make_answers(c, &p, &a) && make_answers(c, &p, &b)) {
         if (p.count < POINTS) {
             answer(&two, &p, 0, &b);
             compare_reference(c, &two, &b.a[0], "a second instance");
         }
-        for (uint64_t k = 0; k < p.count && p.count == POINTS; k++) { /* in turn: one must not see the other's state */
+        for (uint64_t k = 0; k < p.count && p.count == POINTS;
+             k++) { /* in turn: one must not see the other's state */
             answer(&one, &p, k, &a);
             answer(&two, &p, p.count - 1 - k, &b);
         }
@@ -200,7 +211,8 @@ static void start_point(ds_check *c, uint32_t threads, const char *what, const c
     }
     double *g = calloc(env.n, sizeof *g);
     if (g != NULL) {
-        ds_check_evaluate(&env, env.x0, env.has_gradient ? DS_WANT_GRAD : 0, 0, env.has_gradient ? g : NULL, &a);
+        ds_check_evaluate(&env, env.x0, env.has_gradient ? DS_WANT_GRAD : 0, 0, env.has_gradient ? g : NULL,
+                          &a);
         if (ds_check_answer_look(c, &env, &a, "start point")) {
             compare_reference(c, &env, &a, what);
         }
@@ -214,7 +226,8 @@ static void start_point(ds_check *c, uint32_t threads, const char *what, const c
 
 void ds_check_pure_process(ds_check *c)
 {
-    start_point(c, 1, "another process", "no time, no addresses, no process id, no uninitialised memory in the computation");
+    start_point(c, 1, "another process",
+                "no time, no addresses, no process id, no uninitialised memory in the computation");
 }
 
 void ds_check_pure_threads(ds_check *c)
@@ -252,8 +265,10 @@ static void compare_parallel(ds_check *c, parallel *t, const points *p)
     if (t[0].count == POINTS && make_answers(c, p, &serial)) {
         for (uint64_t k = 0; k < p->count; k++) {
             answer(&t[0].env, p, k, &serial);
-            ds_check_same(c, &serial.a[k], &t[0].r.a[k], p->n, 1, "beside another instance in another thread");
-            ds_check_same(c, &serial.a[k], &t[1].r.a[k], p->n, 1, "beside another instance in another thread");
+            ds_check_same(c, &serial.a[k], &t[0].r.a[k], p->n, 1,
+                          "beside another instance in another thread");
+            ds_check_same(c, &serial.a[k], &t[1].r.a[k], p->n, 1,
+                          "beside another instance in another thread");
         }
         free(serial.grad);
     }
@@ -272,7 +287,8 @@ void ds_check_pure_parallel(ds_check *c)
     memset(t, 0, sizeof t);
     for (; made < 2 && ds_check_env_open(c, 1, &t[made].env); made++) {
     }
-    if (made == 2 && make_points(c, &t[0].env, 1, &p) && make_answers(c, &p, &t[0].r) && make_answers(c, &p, &t[1].r)) {
+    if (made == 2 && make_points(c, &t[0].env, 1, &p) && make_answers(c, &p, &t[0].r) &&
+        make_answers(c, &p, &t[1].r)) {
         for (int i = 0; i < 2; i++) {
             t[i].p = &p;
             t[i].count = p.count;
@@ -313,7 +329,8 @@ void ds_check_pure_noise(ds_check *c)
             ds_check_hint(c, "open the random stream from io->noise_key in every evaluate()");
         }
     } else {
-        compare_reference(c, &env, &a, "another noise key, and the descriptor does not say DS_ENV_STOCHASTIC");
+        compare_reference(c, &env, &a,
+                          "another noise key, and the descriptor does not say DS_ENV_STOCHASTIC");
     }
     ds_check_env_close(&env);
 }

@@ -79,7 +79,7 @@ void ds_check_record(ds_check *c, char kind, const char *text)
 }
 
 __attribute__((format(printf, 3, 0))) static void record_format(ds_check *c, char kind, const char *format,
-                                                                 va_list args)
+                                                                va_list args)
 {
     char text[1024];
     vsnprintf(text, sizeof text, format, args);
@@ -142,7 +142,10 @@ uint64_t ds_check_plan(ds_check *c, const char *what, uint64_t wish, uint64_t le
     if (n >= wish) {
         return wish;
     }
-    ds_check_note(c, "%s: %llu instead of %llu, because one takes %.2g s (smaller parameters, given with --set, make it "
-                  "complete)", what, (unsigned long long)n, (unsigned long long)wish, seconds);
+    ds_check_note(
+        c,
+        "%s: %llu instead of %llu, because one takes %.2g s (smaller parameters, given with --set, make it "
+        "complete)",
+        what, (unsigned long long)n, (unsigned long long)wish, seconds);
     return n;
 }

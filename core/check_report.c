@@ -11,7 +11,9 @@
 
 static const char *kind_name(uint32_t kind)
 {
-    return kind == DS_KIND_ENV ? "environment" : kind == DS_KIND_OPTIMIZER ? "optimizer" : "plugin that does not load";
+    return kind == DS_KIND_ENV         ? "environment"
+           : kind == DS_KIND_OPTIMIZER ? "optimizer"
+                                       : "plugin that does not load";
 }
 
 void ds_check_report_begin(ds_check_report *r)
@@ -19,15 +21,17 @@ void ds_check_report_begin(ds_check_report *r)
     if (r->options->json) {
         return;
     }
-    printf("TAP version 13\n# dshost %s, plugin ABI %u.%u: %s, %s, seed %llu\n1..%zu\n", PACKAGE_VERSION, DS_ABI_MAJOR,
-           DS_ABI_MINOR, r->options->path, kind_name(r->kind), (unsigned long long)r->options->seed, r->count);
+    printf("TAP version 13\n# dshost %s, plugin ABI %u.%u: %s, %s, seed %llu\n1..%zu\n", PACKAGE_VERSION,
+           DS_ABI_MAJOR, DS_ABI_MINOR, r->options->path, kind_name(r->kind),
+           (unsigned long long)r->options->seed, r->count);
     fflush(stdout);
 }
 
 static int said_before(const ds_check_lines *lines, size_t k)
 {
     for (size_t i = 0; i < k; i++) {
-        if (lines->item[i].kind == lines->item[k].kind && strcmp(lines->item[i].text, lines->item[k].text) == 0) {
+        if (lines->item[i].kind == lines->item[k].kind &&
+            strcmp(lines->item[i].text, lines->item[k].text) == 0) {
             return 1;
         }
     }
@@ -87,7 +91,10 @@ static int print_json(const ds_check_report *r, ds_error *e)
         json_t *j = json_object();
         json_object_set_new(j, "id", json_string(t->test->id));
         json_object_set_new(j, "title", json_string(t->test->title));
-        json_object_set_new(j, "result", json_string(failed ? "failed" : skip != NULL ? "skipped" : "passed"));
+        json_object_set_new(j, "result",
+                            json_string(failed         ? "failed"
+                                        : skip != NULL ? "skipped"
+                                                       : "passed"));
         json_object_set_new(j, "seen", texts(&t->lines, DS_CHECK_SEEN));
         json_object_set_new(j, "hints", texts(&t->lines, DS_CHECK_HINT));
         json_object_set_new(j, "notes", texts(&t->lines, DS_CHECK_NOTE));
@@ -114,7 +121,8 @@ int ds_check_report_end(ds_check_report *r, int loads, ds_error *e)
     if (r->options->json) {
         status = print_json(r, e);
     } else {
-        printf("# %zu passed, %zu failed, %zu skipped\n", r->count - r->failed - r->skipped, r->failed, r->skipped);
+        printf("# %zu passed, %zu failed, %zu skipped\n", r->count - r->failed - r->skipped, r->failed,
+               r->skipped);
     }
     if (status == 0) {
         status = ds_stdout_done(e);

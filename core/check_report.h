@@ -13,8 +13,8 @@ typedef struct ds_check_result {
 
 typedef struct ds_check_report {
     const ds_check_options *options;
-    uint32_t kind;   /* 0 = the plugin cannot be loaded */
-    uint64_t flags;  /* DS_ENV_* or DS_OPT_* */
+    uint32_t kind;  /* 0 = the plugin cannot be loaded */
+    uint64_t flags; /* DS_ENV_* or DS_OPT_* */
     char id[64];
     ds_check_result *result;
     size_t count;

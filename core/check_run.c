@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_run.c - the parent of the conformance kit: starts a process for every test and collects what it recorded. A
- * crash, an exit or a hang of the plugin is then a result like any other. */
+/* check_run.c - the parent of the conformance kit: starts a process for every test and collects what it
+ * recorded. A crash, an exit or a hang of the plugin is then a result like any other. */
 #include "config.h"
 
 #include <errno.h>
@@ -100,9 +100,9 @@ static double time_limit(const ds_check_options *o, const ds_check_test *test)
     return o->timeout + 3 * (test->least_loss * o->cost + test->least_grad * o->cost_gradient);
 }
 
-/* The environment of a child: this one's, and settings of glibc's allocator. Without its cache of freed blocks the heap
- * of a test that looks for leaks is counted exactly; with new memory filled with a pattern, a test that compares with
- * the parent's measurement sees where uninitialised memory is used. */
+/* The environment of a child: this one's, and settings of glibc's allocator. Without its cache of freed
+ * blocks the heap of a test that looks for leaks is counted exactly; with new memory filled with a pattern, a
+ * test that compares with the parent's measurement sees where uninitialised memory is used. */
 static const char **child_environment(const ds_check_test *test)
 {
     size_t count = 0, n = 0;
@@ -117,9 +117,10 @@ static const char **child_environment(const ds_check_test *test)
         }
     }
     if (e != NULL) {
-        e[n] = leak != NULL || strcmp(test->id, "inst.errors") == 0 ? "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"
-               : pure != NULL                                       ? "GLIBC_TUNABLES=glibc.malloc.perturb=85"
-                                                                    : NULL;
+        e[n] = leak != NULL || strcmp(test->id, "inst.errors") == 0
+                   ? "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"
+               : pure != NULL ? "GLIBC_TUNABLES=glibc.malloc.perturb=85"
+                              : NULL;
     }
     return e;
 }
@@ -143,7 +144,8 @@ static pid_t start(const ds_check_options *o, const ds_check_test *test, int res
     snprintf(numbers[1], sizeof numbers[1], "%.9g,%.9g", o->cost, o->cost_gradient);
     snprintf(numbers[2], sizeof numbers[2], "%llx,%llx", (unsigned long long)o->reference.loss,
              (unsigned long long)o->reference.grad);
-    const char *fixed[] = {"dshost", "check", "--child", test->id, "--seed", numbers[0], "--cost", numbers[1]};
+    const char *fixed[] = {"dshost", "check",    "--child", test->id,
+                           "--seed", numbers[0], "--cost",  numbers[1]};
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         argv[n++] = fixed[i];
     }
@@ -200,7 +202,8 @@ static int follow(pid_t pid, int fd, double deadline, ds_check_lines *lines)
     while (open) {
         struct pollfd p = {fd, POLLIN, 0};
         poll(&p, 1, 50);
-        ssize_t n = (p.revents & (POLLIN | POLLHUP)) != 0 ? read(fd, text + length, sizeof text - length) : -1;
+        ssize_t n =
+            (p.revents & (POLLIN | POLLHUP)) != 0 ? read(fd, text + length, sizeof text - length) : -1;
         if (n > 0) {
             length += (size_t)n;
             take_lines(text, &length, lines);
@@ -250,7 +253,8 @@ static void error_excerpt(int fd, char *out, size_t size)
 }
 
 /* Turns the way in which the child ended into lines. */
-static void judge_end(const ds_check_options *o, ds_check_result *r, int status, double limit, const char *excerpt)
+static void judge_end(const ds_check_options *o, ds_check_result *r, int status, double limit,
+                      const char *excerpt)
 {
     char text[1300];
     int ended = ds_check_lines_find(&r->lines, DS_CHECK_END) != NULL;
@@ -260,16 +264,24 @@ static void judge_end(const ds_check_options *o, ds_check_result *r, int status,
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
         snprintf(text, sizeof text, "an endless loop, a deadlock, or slow: --timeout-s gives more time");
     } else if (WIFSIGNALED(status)) {
-        snprintf(text, sizeof text, "the process died of signal %d (%s)%s%s", WTERMSIG(status), strsignal(WTERMSIG(status)),
-                 excerpt[0] != '\0' ? ": " : "", excerpt);
+        snprintf(text, sizeof text, "the process died of signal %d (%s)%s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), excerpt[0] != '\0' ? ": " : "", excerpt);
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
-        snprintf(text, sizeof text, "gdb --args dshost check --in-process --only %s %.600s", r->test->id, o->path);
+        snprintf(text, sizeof text, "gdb --args dshost check --in-process --only %s %.600s", r->test->id,
+                 o->path);
     } else if (!ended || WEXITSTATUS(status) != 0) {
         const char *leak = strstr(excerpt, "LeakSanitizer") != NULL ? " (memory leaked)" : "";
-        snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s", WEXITSTATUS(status), leak,
-                 excerpt[0] != '\0' ? ": " : "", excerpt);
+        snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s", WEXITSTATUS(status),
+                 leak, excerpt[0] != '\0' ? ": " : "", excerpt);
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
-        snprintf(text, sizeof text, "a plugin never calls exit(): it returns an error status after host->error()");
+        if (strstr(excerpt, "Sanitizer") != NULL || strstr(excerpt, "runtime error: ") != NULL) {
+            snprintf(text, sizeof text,
+                     "the sanitizer's whole report: dshost check --in-process --only %s %.600s", r->test->id,
+                     o->path);
+        } else {
+            snprintf(text, sizeof text,
+                     "a plugin never calls exit(): it returns an error status after host->error()");
+        }
     } else {
         return;
     }
@@ -316,7 +328,8 @@ static void perform(const ds_check_options *o, ds_check_result *r)
     char text[200];
 
     if (least > LEAST_SECONDS) {
-        snprintf(text, sizeof text, "needs at least %.0f s of evaluations: use smaller parameters, given with --set", least);
+        snprintf(text, sizeof text,
+                 "needs at least %.0f s of evaluations: use smaller parameters, given with --set", least);
         ds_check_lines_add(&r->lines, DS_CHECK_SKIP, text, strlen(text));
     } else if (o->in_process && (r->test->flags & DS_CHECK_ALONE) != 0) {
         const char *why = "needs a process of its own";
@@ -396,7 +409,8 @@ int ds_check_run(ds_check_options *o, ds_error *e)
         }
     }
     if (report.count == 0) {
-        return ds_fail(e, DS_EXIT_USAGE, "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
     }
     report.result = calloc(report.count, sizeof *report.result);
     if (report.result == NULL) {

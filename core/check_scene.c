@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_scene.c - conformance of the scene extension: complete, the same when asked again, and without effect on the
- * loss. What ds_scenedata_collect() tests (sizes, names, index numbers) is not repeated. */
+/* check_scene.c - conformance of the scene extension: complete, the same when asked again, and without effect
+ * on the loss. What ds_scenedata_collect() tests (sizes, names, index numbers) is not repeated. */
 #include "config.h"
 
 #include <math.h>
@@ -67,7 +67,8 @@ void ds_check_scene(ds_check *c)
     if (!ds_check_env_open(c, 1, &env)) {
         return;
     }
-    const ds_scene *ext = env.vt->get_extension != NULL ? env.vt->get_extension(env.self, DS_EXT_SCENE) : NULL;
+    const ds_scene *ext =
+        env.vt->get_extension != NULL ? env.vt->get_extension(env.self, DS_EXT_SCENE) : NULL;
     if (ext == NULL) {
         ds_check_skip(c, "this environment offers no scene");
         ds_check_env_close(&env);
@@ -88,8 +89,10 @@ void ds_check_scene(ds_check *c)
         ds_scene_info info = {.struct_size = sizeof info};
         ds_status st = ext->info(env.self, &info);
         if (st != DS_E_STATE) {
-            ds_check_seen(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s", ds_status_name(st));
-            ds_check_hint(c, "return DS_E_STATE where the last evaluate() kept no scene: an old scene must not pass for the "
+            ds_check_seen(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s",
+                          ds_status_name(st));
+            ds_check_hint(c, "return DS_E_STATE where the last evaluate() kept no scene: an old scene must "
+                             "not pass for the "
                              "new one");
         }
     }

@@ -17,9 +17,11 @@ static uint64_t flags_of(const ds_check *c)
 }
 
 /* A search of `n` variables; with gradients where the optimizer can use them. */
-static ds_check_search make_search(const ds_check *c, int function, uint64_t n, uint64_t budget, double seconds)
+static ds_check_search make_search(const ds_check *c, int function, uint64_t n, uint64_t budget,
+                                   double seconds)
 {
-    ds_check_search s = {.function = function, .n = n, .budget = budget, .seed = c->options->seed, .threads = 1};
+    ds_check_search s = {
+        .function = function, .n = n, .budget = budget, .seed = c->options->seed, .threads = 1};
     s.seconds = seconds;
     s.has_gradient = (flags_of(c) & (DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT)) != 0;
     return s;
@@ -56,8 +58,8 @@ void ds_check_search_points(ds_check *c)
             asked += s.used;
         }
     }
-    ds_check_note(c, "%llu points in %u searches of up to 200 evaluations or 2 s (%u ended before)", (unsigned long long)asked,
-                  searches, short_ones);
+    ds_check_note(c, "%llu points in %u searches of up to 200 evaluations or 2 s (%u ended before)",
+                  (unsigned long long)asked, searches, short_ones);
     if (searches == 0) {
         ds_check_seen(c, "no search was possible");
         ds_check_hint(c, "create() refused every problem: see the notes");
@@ -121,8 +123,8 @@ void ds_check_search_failures(ds_check *c)
             ds_check_search_run(c, name, &s);
             free(s.trace);
             if (s.created && s.status < 0) {
-                ds_check_note(c, "%s: run() gave up after %llu evaluations: %.150s", name, (unsigned long long)s.used,
-                              s.message);
+                ds_check_note(c, "%s: run() gave up after %llu evaluations: %.150s", name,
+                              (unsigned long long)s.used, s.message);
             }
         }
     }
@@ -175,11 +177,11 @@ void ds_check_search_better(ds_check *c)
         worst_chance = fmax(worst_chance, median_chance[k]);
     }
     qsort(median_chance, CHANCES, sizeof median_chance[0], by_value);
-    ds_check_note(c, "sphere, n = 5, %llu evaluations: %.3g; random search %.3g", (unsigned long long)used, best[SEEDS / 2],
-                  median_chance[CHANCES / 2]);
+    ds_check_note(c, "sphere, n = 5, %llu evaluations: %.3g; random search %.3g", (unsigned long long)used,
+                  best[SEEDS / 2], median_chance[CHANCES / 2]);
     if (best[SEEDS / 2] > worst_chance) {
-        ds_check_seen(c, "the best loss on the sphere is %.4g; the worst of %d random searches reaches %.4g", best[SEEDS / 2],
-                      CHANCES, worst_chance);
+        ds_check_seen(c, "the best loss on the sphere is %.4g; the worst of %d random searches reaches %.4g",
+                      best[SEEDS / 2], CHANCES, worst_chance);
         ds_check_hint(c, "is the loss minimised, not maximised? are steps scaled by upper - lower?");
     }
 }
@@ -242,7 +244,8 @@ void ds_check_opt_measure(ds_check *c)
     char text[80];
     ds_check_search_run(c, "rastrigin, n = 3", &s);
     if (s.created && s.used > 0 && !s.broken) {
-        snprintf(text, sizeof text, "%llx %llx", (unsigned long long)hash_trace(&s), (unsigned long long)s.used);
+        snprintf(text, sizeof text, "%llx %llx", (unsigned long long)hash_trace(&s),
+                 (unsigned long long)s.used);
         ds_check_record(c, DS_CHECK_BITS, text);
         snprintf(text, sizeof text, "%.9g %.9g", s.wall / (double)s.used, s.wall / (double)s.used);
         ds_check_record(c, DS_CHECK_COST, text);
@@ -256,13 +259,15 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
     for (uint64_t k = 0; k < n; k++) {
         if (a->trace[k] != b->trace[k]) {
             ds_check_seen(c, "%s: evaluation %llu is at another point", what, (unsigned long long)k);
-            ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random numbers come from "
+            ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random "
+                             "numbers come from "
                              "diffsim/random.h and host->seed alone");
             return;
         }
     }
     if (a->used != b->used) {
-        ds_check_seen(c, "%s: %llu and %llu evaluations", what, (unsigned long long)a->used, (unsigned long long)b->used);
+        ds_check_seen(c, "%s: %llu and %llu evaluations", what, (unsigned long long)a->used,
+                      (unsigned long long)b->used);
     }
 }
 
@@ -311,7 +316,8 @@ void ds_check_search_process(ds_check *c)
     ds_check_search_run(c, "rastrigin, n = 3", &s);
     if (s.created && !s.broken && hash_trace(&s) != c->options->reference.loss) {
         ds_check_seen(c, "another process asks for other points with the same seed");
-        ds_check_hint(c, "no time, no addresses, no process id, no uninitialised memory: a run could not be resumed");
+        ds_check_hint(
+            c, "no time, no addresses, no process id, no uninitialised memory: a run could not be resumed");
     }
     free(s.trace);
 }
@@ -329,10 +335,12 @@ void ds_check_search_seed(ds_check *c)
             same += a.trace[k] == b.trace[k];
         }
         if (same == n && a.used == b.used) {
-            ds_check_note(c, "two seeds give the same search: fine for a method without randomness, else host->seed is not "
-                          "used");
+            ds_check_note(c, "two seeds give the same search: fine for a method without randomness, else "
+                             "host->seed is not "
+                             "used");
         } else if (same > n / 2) {
-            ds_check_note(c, "two seeds agree at %llu of %llu points", (unsigned long long)same, (unsigned long long)n);
+            ds_check_note(c, "two seeds agree at %llu of %llu points", (unsigned long long)same,
+                          (unsigned long long)n);
         }
         free(b.trace);
     } else if (!a.broken) {
@@ -388,7 +396,8 @@ void ds_check_search_leak(ds_check *c)
         heap[round] = ds_process_heap();
     }
     if (heap[1] >= heap[0] + 8 * ROUND && heap[2] >= heap[1] + 8 * ROUND) {
-        ds_check_seen(c, "every search leaves about %llu bytes on the heap", (unsigned long long)((heap[2] - heap[1]) / ROUND));
+        ds_check_seen(c, "every search leaves about %llu bytes on the heap",
+                      (unsigned long long)((heap[2] - heap[1]) / ROUND));
         ds_check_hint(c, "free in destroy(), and in run() also on the way out with DS_STOPPED");
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_tests.h - the tests of the conformance kit that stand in the tables of check_env.c and check_opt.c. */
+/* check_tests.h - the tests of the conformance kit that stand in the tables of check_env.c and check_opt.c.
+ */
 #ifndef DS_CORE_CHECK_TESTS_H
 #define DS_CORE_CHECK_TESTS_H
 
@@ -9,7 +10,7 @@
 void ds_check_instance_params(ds_check *c);
 void ds_check_instance_errors(ds_check *c);
 void ds_check_instance_leak(ds_check *c);
-void ds_check_instance_larger(ds_check *c);
+void ds_check_instance_sizes(ds_check *c);
 void ds_check_instance_extensions(ds_check *c);
 
 /* check_eval.c */

@@ -33,21 +33,23 @@ typedef struct request {
     char path[PATH_MAX];
 } request;
 
-/* Where the plugin is: as given, or by its id on the search path. A file that does not exist is left to the tests. */
+/* Where the plugin is: a path, a file here (my.so), or an id on the search path. What does not exist is left
+ * to the tests, which then say so. */
 static void find(request *q, const char *name)
 {
     const char *const *path = ds_loader_path();
     size_t n = strlen(name);
+    int suffix = n > 3 && strcmp(name + n - 3, ".so") == 0;
 
     snprintf(q->path, sizeof q->path, "%s%s", strchr(name, '/') != NULL ? "" : "./", name);
     q->options.path = q->path;
-    if (strchr(name, '/') != NULL || access(name, F_OK) == 0) {
+    if (strchr(name, '/') != NULL || (suffix && access(name, F_OK) == 0)) {
         return;
     }
-    int suffix = n > 3 && strcmp(name + n - 3, ".so") == 0;
     for (size_t i = 0; path[i] != NULL; i++) {
         char file[PATH_MAX];
-        if ((size_t)snprintf(file, sizeof file, "%s/%s%s", path[i], name, suffix ? "" : ".so") < sizeof file &&
+        if ((size_t)snprintf(file, sizeof file, "%s/%s%s", path[i], name, suffix ? "" : ".so") <
+                sizeof file &&
             access(file, F_OK) == 0) {
             memcpy(q->path, file, strlen(file) + 1);
             return;
@@ -113,12 +115,12 @@ static int take(request *q, int c, ds_error *e)
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const struct option options[] = {
-        {"set", required_argument, NULL, 's'},    {"seed", required_argument, NULL, 'S'},
-        {"only", required_argument, NULL, 'o'},   {"timeout-s", required_argument, NULL, 't'},
-        {"list", no_argument, NULL, 'l'},         {"json", no_argument, NULL, 'j'},
-        {"in-process", no_argument, NULL, 'p'},   {"child", required_argument, NULL, 'C'},
-        {"cost", required_argument, NULL, 'K'},   {"reference", required_argument, NULL, 'R'},
-        {"help", no_argument, NULL, 'h'},         {0}};
+        {"set", required_argument, NULL, 's'},  {"seed", required_argument, NULL, 'S'},
+        {"only", required_argument, NULL, 'o'}, {"timeout-s", required_argument, NULL, 't'},
+        {"list", no_argument, NULL, 'l'},       {"json", no_argument, NULL, 'j'},
+        {"in-process", no_argument, NULL, 'p'}, {"child", required_argument, NULL, 'C'},
+        {"cost", required_argument, NULL, 'K'}, {"reference", required_argument, NULL, 'R'},
+        {"help", no_argument, NULL, 'h'},       {0}};
     int c, status = 0;
 
     q->options.timeout = 45;

@@ -3,7 +3,7 @@
 #include <fenv.h>
 #include <unistd.h>
 #define BAD_ID "changes_mode"
-#define BAD_EVALUATE                                                                                     \
-    fesetround(FE_DOWNWARD);                                                                             \
+#define BAD_EVALUATE                                                                                         \
+    fesetround(FE_DOWNWARD);                                                                                 \
     (void)!chdir("/");
 #include "env_base.h"

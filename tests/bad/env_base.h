@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it commit one
- * sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_GETTER changes a status, BAD_ENTRIES is how much
- * of the gradient is written, BAD_MAGIC and BAD_MINOR are numbers. */
+/* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it
+ * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_GETTER changes a status,
+ * BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR are numbers. */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 
@@ -90,12 +90,13 @@ static ds_status evaluate(void *self, ds_eval *io)
 }
 
 static const ds_env_vtable vtable = {sizeof vtable, 0, create, free, info, bounds, evaluate, NULL};
-static const ds_desc desc = {sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID, "1", "Apache-2.0", "A bad environment.",
-                             "", "", params, NULL};
+static const ds_desc desc = {
+    sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID, "1", "Apache-2.0", "A bad environment.",
+    "",          "",          params,          NULL};
 
 const ds_plugin *ds_plugin_query(void)
 {
-    static const ds_plugin plugin = {BAD_MAGIC, sizeof(ds_plugin), DS_ABI_MAJOR, BAD_MINOR, DS_LAYOUT, 0,
-                                     "",        &desc,             &vtable,      NULL};
+    static const ds_plugin plugin = {BAD_MAGIC, sizeof(ds_plugin), DS_ABI_MAJOR, BAD_MINOR, DS_LAYOUT, 0, "",
+                                     &desc,     &vtable,           NULL};
     return &plugin;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opt_base.h - a sound optimizer (random search) with holes in which the files beside it commit one sin each: BAD_X(u)
- * makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation. */
+/* opt_base.h - a sound optimizer (random search) with holes in which the files beside it commit one sin each:
+ * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation. */
 #include <diffsim/diffsim.h>
 #include <diffsim/random.h>
 #include <stdlib.h>
@@ -39,8 +39,12 @@ static ds_status run(void *self, const ds_objective *objective)
     search *s = self;
     const ds_problem *p = s->problem;
     double f;
-    ds_batch batch = {
-        .struct_size = sizeof batch, .want = BAD_WANT, .count = 1, .x = s->x, .loss = &f, .grad = s->x + p->n};
+    ds_batch batch = {.struct_size = sizeof batch,
+                      .want = BAD_WANT,
+                      .count = 1,
+                      .x = s->x,
+                      .loss = &f,
+                      .grad = s->x + p->n};
     for (;;) {
         for (uint64_t i = 0; i < p->n; i++) {
             s->x[i] = BAD_X(ds_random_uniform(&s->random));
@@ -54,6 +58,7 @@ static ds_status run(void *self, const ds_objective *objective)
 }
 
 static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
-static const ds_desc desc = {sizeof desc, DS_KIND_OPTIMIZER, 0, BAD_ID, "1", "Apache-2.0", "A bad optimizer.", "", "",
-                             NULL, NULL};
+static const ds_desc desc = {sizeof desc,  DS_KIND_OPTIMIZER,  0,  BAD_ID, "1",
+                             "Apache-2.0", "A bad optimizer.", "", "",     NULL,
+                             NULL};
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -3,12 +3,12 @@
 #include <time.h>
 #define BAD_ID "shared_state"
 static volatile int inside;
-#define BAD_EVALUATE                                                                                     \
-    {                                                                                                    \
-        const struct timespec pause = {0, 2000000};                                                      \
-        inside++;                                                                                        \
-        nanosleep(&pause, NULL);                                                                         \
-        io->loss += inside > 1;                                                                          \
-        inside--;                                                                                        \
+#define BAD_EVALUATE                                                                                         \
+    {                                                                                                        \
+        const struct timespec pause = {0, 2000000};                                                          \
+        inside++;                                                                                            \
+        nanosleep(&pause, NULL);                                                                             \
+        io->loss += inside > 1;                                                                              \
+        inside--;                                                                                            \
     }
 #include "env_base.h"

@@ -6,7 +6,7 @@
 all=${CHECK_ALL-}
 some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure.want,pure.process,scene,search.stop,search.repeat,search.quiet
 
-for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*.so "$DS_TOP_BUILD"/plugins/*.so; do
+for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*.so; do
     [ -e "$so" ] || continue
     id=$(basename "$so" .so)
     set --
