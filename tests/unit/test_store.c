@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store.c - rows come back as they went in, groups are whole or absent, foreign and damaged files are refused. */
+/* test_store.c - rows come back as they went in, groups are whole or absent, foreign and damaged files are
+ * refused. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -234,7 +235,9 @@ static void test_full_disk(void **state)
             if (rc != 0) {
                 int again = ds_recorder_close(r, &e);
                 ds_store_close(s, NULL);
-                _exit(rc == DS_EXIT_IO && again == DS_EXIT_IO && strstr(e.text, "File too large") != NULL ? 7 : 2);
+                _exit(rc == DS_EXIT_IO && again == DS_EXIT_IO && strstr(e.text, "File too large") != NULL
+                          ? 7
+                          : 2);
             }
         }
         _exit(3);
@@ -276,7 +279,8 @@ static void test_refused(void **state)
     (void)state;
     assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), DS_EXIT_IO); /* absent */
     assert_int_equal(ds_store_open(folder, DS_STORE_READ, &s, &e), DS_EXIT_IO);
-    write_text("This is a text that is no data base, and long enough to be sure of that at the first look at its head.");
+    write_text("This is a text that is no data base, and long enough to be sure of that at the first look at "
+               "its head.");
     assert_int_equal(ds_store_open(path, DS_STORE_WRITE, &s, &e), DS_EXIT_IO);
     assert_non_null(strstr(e.text, "not the store of a run"));
     unlink(path);
@@ -344,7 +348,8 @@ static void test_lock(void **state)
         ds_runlock *second = NULL;
         char expected[64];
         snprintf(expected, sizeof(expected), "process %ld ", (long)getppid());
-        _exit(ds_runlock_take(folder, &second, &e) == DS_EXIT_LOCKED && strstr(e.text, expected) != NULL ? 0 : 1);
+        _exit(ds_runlock_take(folder, &second, &e) == DS_EXIT_LOCKED && strstr(e.text, expected) != NULL ? 0
+                                                                                                         : 1);
     }
     int status = 0;
     waitpid(pid, &status, 0);
