@@ -216,7 +216,7 @@ static void end_points(void **state)
     fake_env_close(&e);
 }
 
-/* The earlier paper proposal without friction: 2001 vertical velocities. Saw-teeth of the time of impact. */
+/* Without friction, 2001 vertical velocities: saw-teeth of the time of impact. */
 static void teeth(void **state)
 {
     (void)state;
