@@ -29,7 +29,6 @@ tests_unit_test_boleap_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_boleap_LDADD = $(CMOCKA_LIBS)
 
 SLOW_TESTS += tests/unit/slow_bo
-EXTRA_PROGRAMS += tests/unit/slow_bo
 tests_unit_slow_bo_SOURCES = tests/unit/slow_bo.c tests/unit/golden.h $(fake_run_sources)
 tests_unit_slow_bo_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_unit_slow_bo_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS)
+tests_unit_slow_bo_LDADD = plugins/optimizers/methods/libbayes.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
