@@ -45,7 +45,7 @@ const char *ds_check_lines_find(const ds_check_lines *l, char kind);
 
 typedef struct ds_check_options {
     const char *path;      /* of the plugin, as the user named it or as found on the search path */
-    const char *only;      /* run the tests whose id contains this; NULL = all */
+    const char *only;      /* run the tests whose id contains this, or one of these between commas; NULL = all */
     uint64_t seed;         /* of all points and choices */
     double timeout;        /* seconds of one test */
     int json, in_process;

@@ -78,7 +78,8 @@ void ds_check_record(ds_check *c, char kind, const char *text)
     }
 }
 
-static void record_format(ds_check *c, char kind, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void record_format(ds_check *c, char kind, const char *format,
+                                                                 va_list args)
 {
     char text[1024];
     vsnprintf(text, sizeof text, format, args);

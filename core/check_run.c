@@ -362,9 +362,24 @@ static int learn(ds_check_options *o, ds_check_report *report)
     return 1;
 }
 
+/* Does the id contain one of the texts, which are separated by commas? */
+static int named(const char *texts, const char *id)
+{
+    char text[64];
+    while (*texts != '\0') {
+        size_t n = strcspn(texts, ",");
+        snprintf(text, sizeof text, "%.*s", (int)n, texts);
+        if (n > 0 && strstr(id, text) != NULL) {
+            return 1;
+        }
+        texts += n + (texts[n] == ',');
+    }
+    return 0;
+}
+
 static int wanted(const ds_check_options *o, const ds_check_report *report, const ds_check_test *t)
 {
-    if (o->only != NULL && strstr(t->id, o->only) == NULL) {
+    if (o->only != NULL && !named(o->only, t->id)) {
         return 0;
     }
     return (t->flags & DS_CHECK_GRADIENT) == 0 || (report->flags & DS_ENV_GRADIENT) != 0;
@@ -381,7 +396,7 @@ int ds_check_run(ds_check_options *o, ds_error *e)
         }
     }
     if (report.count == 0) {
-        return ds_fail(e, DS_EXIT_USAGE, "check: no test of this plugin has '%.60s' in its id; --list shows them", o->only);
+        return ds_fail(e, DS_EXIT_USAGE, "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
     }
     report.result = calloc(report.count, sizeof *report.result);
     if (report.result == NULL) {

@@ -19,7 +19,7 @@ static const char usage[] =
     "  PLUGIN.so            a file, or the id of a plugin on the search path\n"
     "  --set env.K=V        test with this parameter (opt.K=V for an optimizer)\n"
     "  --seed N             all points and choices depend on it (default 0)\n"
-    "  --only TEXT          only the tests with TEXT in their id\n"
+    "  --only TEXT,...      only the tests with one of these in their id\n"
     "  --list               print the tests and what they promise\n"
     "  --timeout-s 45       seconds of one test, beyond the evaluations it cannot do without\n"
     "  --in-process         no process for each test: for a debugger\n"

@@ -72,7 +72,8 @@ static void plugin_text(const ds_module *m)
 static const char usage[] =
     "usage: dshost help ID [--json]      a plugin and its parameters\n"
     "       dshost help run [--json]     section [run] of an .ini file\n"
-    "       dshost help COMMAND          the flags of a command\n";
+    "       dshost help COMMAND          the flags of a command\n"
+    "  --json       one object\n";
 
 /* Section [run] of an .ini file. */
 static int help_run(int json, ds_error *e)

@@ -24,7 +24,7 @@ struct ds_progress {
     char *title;
     uint64_t budget;
     double seconds;
-    uint64_t start;              /* ds_clock_ns() */
+    uint64_t start; /* ds_clock_ns() */
     pthread_t thread;
     sem_t quit;
     uint64_t past[MEMORY_TICKS]; /* live evaluations at the last ticks */
@@ -67,7 +67,8 @@ static void show(ds_progress *p)
     p->past[slot] = live;
     p->when[slot] = now;
     p->tick++;
-    double left = rate > 0.0 ? (double)(p->budget - (count < p->budget ? count : p->budget)) / rate : (double)INFINITY;
+    double left =
+        rate > 0.0 ? (double)(p->budget - (count < p->budget ? count : p->budget)) / rate : (double)INFINITY;
     double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - p->start) : (double)INFINITY;
     left = left < clock_left ? left : clock_left;
     if (isfinite(left)) {
@@ -80,7 +81,8 @@ static void show(ds_progress *p)
         snprintf(loss, sizeof(loss), "%.6g", best);
     }
     snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %.*f evaluations/s, %s left%s", p->title,
-             (unsigned long long)count, (unsigned long long)p->budget, loss, rate < 10.0 ? 2 : 0, rate, eta, bad);
+             (unsigned long long)count, (unsigned long long)p->budget, loss, rate < 10.0 ? 2 : 0, rate, eta,
+             bad);
     ds_log_progress(line);
 }
 
@@ -109,8 +111,8 @@ static void *tick(void *arg)
     }
 }
 
-int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget, double seconds, ds_progress **out,
-                     ds_error *e)
+int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget, double seconds,
+                     ds_progress **out, ds_error *e)
 {
     ds_progress *p = calloc(1, sizeof(*p));
     if (p == NULL || (p->title = strdup(title)) == NULL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render.c - draws one frame of a scene: collects its primitives, finds what every sub-pixel sees, lights it, and
- * averages the sub-pixels. */
+/* render.c - draws one frame of a scene: collects its primitives, finds what every sub-pixel sees, lights it,
+ * and averages the sub-pixels. */
 #include "config.h"
 
 #include "render.h"
@@ -181,7 +181,8 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
     }
 }
 
-static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels)
+static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height,
+               uint32_t *pixels)
 {
     j->ref = ds_geometry_reference(s);
     j->camera = ds_view_camera(&j->ref, width * SUB, height * SUB);
@@ -193,8 +194,8 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     j->material = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->material);
     j->dense = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->dense);
     j->tone = malloc(TONES);
-    if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->dense == NULL || j->tone == NULL ||
-        fill(j, s, k, what) != 0) {
+    if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->dense == NULL ||
+        j->tone == NULL || fill(j, s, k, what) != 0) {
         return DS_EXIT_MEMORY;
     }
     for (int i = 0; i < TONES; i++) {
@@ -233,7 +234,8 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     return 0;
 }
 
-int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels, ds_error *e)
+int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
+              ds_error *e)
 {
     job j;
     memset(&j, 0, sizeof j);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_smooth.c - makes a dense cloud of particles look like one body: the depth of its pixels is smoothed and the
- * normals follow from it (screen-space rendering of particles, van der Laan, Green and Sainz 2009). Single particles stay
- * visible as a texture, and those that fly off stay balls.
+/* render_smooth.c - makes a dense cloud of particles look like one body: the depth of its pixels is smoothed
+ * and the normals follow from it (screen-space rendering of particles, van der Laan, Green and Sainz 2009).
+ * Single particles stay visible as a texture, and those that fly off stay balls.
  */
 #include "config.h"
 
@@ -11,8 +11,8 @@
 
 enum { MAX_TAPS = 7, ROUNDS = 3 };
 
-/* Standard deviation of the first smoothing; each round halves it, and with it the gaps between the samples, whose pattern
- * the next round removes. */
+/* Standard deviation of the first smoothing; each round halves it, and with it the gaps between the samples,
+ * whose pattern the next round removes. */
 #define HALVED 0.45f
 
 /* Width of the smoothing and largest step in depth that it crosses, in particle radii. */
@@ -51,9 +51,10 @@ static kernel make_kernel(const ds_view *v, float radius, int round)
     return k;
 }
 
-/* Weighted mean of the depth along one direction, over pixels of the same surface and about the same depth. */
-static float mean_depth(const ds_pixel *pixels, const float *z, const kernel *k, size_t at, int place, int end,
-                        size_t stride)
+/* Weighted mean of the depth along one direction, over pixels of the same surface and about the same depth.
+ */
+static float mean_depth(const ds_pixel *pixels, const float *z, const kernel *k, size_t at, int place,
+                        int end, size_t stride)
 {
     float here = z[at];
     float sum = here;
@@ -83,11 +84,13 @@ static float mean_depth(const ds_pixel *pixels, const float *z, const kernel *k,
 static vec3 point(const ds_view *v, const float *z, int x, int y)
 {
     float depth = z[(size_t)y * (size_t)v->width + (size_t)x];
-    return v3(((float)x + 0.5f - v->cx) / v->focal * depth, (v->cy - (float)y - 0.5f) / v->focal * depth, depth);
+    return v3(((float)x + 0.5f - v->cx) / v->focal * depth, (v->cy - (float)y - 0.5f) / v->focal * depth,
+              depth);
 }
 
 /* Difference of neighbouring points along x or y, on the side where the surface goes on. */
-static int slope(const ds_view *v, const ds_pixel *pixels, const float *z, int x, int y, int dx, int dy, vec3 *out)
+static int slope(const ds_view *v, const ds_pixel *pixels, const float *z, int x, int y, int dx, int dy,
+                 vec3 *out)
 {
     uint32_t surface = pixels[(size_t)y * (size_t)v->width + (size_t)x].surface;
     vec3 here = point(v, z, x, y);
@@ -155,8 +158,9 @@ int ds_smooth_points(ds_pixel *pixels, const ds_view *v, const float *radius, si
                 next[at] = z[at];
                 if (radius[pixels[at].surface] > 0) {
                     const kernel *one = &k[pixels[at].surface];
-                    next[at] = round % 2 == 0 ? mean_depth(pixels, z, one, at, x, v->width, 1)
-                                              : mean_depth(pixels, z, one, at, y, v->height, (size_t)v->width);
+                    next[at] = round % 2 == 0
+                                   ? mean_depth(pixels, z, one, at, x, v->width, 1)
+                                   : mean_depth(pixels, z, one, at, y, v->height, (size_t)v->width);
                 }
             }
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - the life of a run: open everything, let the optimizer search, and leave a complete result folder. */
+/* run.c - the life of a run: open everything, let the optimizer search, and leave a complete result folder.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -23,8 +24,9 @@ static int open_plugins(ds_run *run, ds_error *e)
     const ds_run_options *o = &run->options;
     int rc;
     if (o->env[0] == '\0' || o->opt[0] == '\0') {
-        return ds_fail(e, DS_EXIT_USAGE, "run: name an environment with --env and an optimizer with --opt (`dshost list` "
-                                         "shows them)");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "run: name an environment with --env and an optimizer with --opt (`dshost list` "
+                       "shows them)");
     }
     rc = ds_loader_open(o->env, DS_KIND_ENV, &run->env_module, e);
     rc = rc != 0 ? rc : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, &run->opt_module, e);
@@ -68,7 +70,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
     const ds_pool_env *env = run->env;
     const ds_desc *desc = run->opt_module->plugin->desc;
     if ((desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 && !env->has_gradient) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s needs gradients, which %s does not have; take another optimizer",
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s needs gradients, which %s does not have; take another optimizer",
                        run->opt_module->id, run->env_module->id);
     }
     run->problem = (ds_problem){.struct_size = sizeof(ds_problem),
@@ -80,9 +83,10 @@ static int open_optimizer(ds_run *run, ds_error *e)
                                 .budget = run->plan,
                                 .target = run->options.target,
                                 .loss_floor = env->info.loss_floor};
-    /* The services take over the parameters: the recipe keeps reading them, so they live as long as the run. */
-    ds_services_init(&run->opt_services, run->opt_module, run->opt_params, run->options.seed, run->options.threads,
-                     &ds_stop_flag);
+    /* The services take over the parameters: the recipe keeps reading them, so they live as long as the run.
+     */
+    ds_services_init(&run->opt_services, run->opt_module, run->opt_params, run->options.seed,
+                     run->options.threads, &ds_stop_flag);
     ds_status st = run->opt_module->opt.create(&run->opt_services.host, &run->problem, &run->opt_self);
     if (st != DS_OK || run->opt_self == NULL) {
         run->opt_self = NULL;
@@ -97,9 +101,11 @@ static void make_crash_text(ds_run *run)
 {
     int local = run->options.isolation == DS_ISOLATION_NONE;
     snprintf(run->crash_text, sizeof(run->crash_text),
-             "%s%s%s, which runs in this process; what it was told is saved in %.300s; once it is mended go on with: dshost "
+             "%s%s%s, which runs in this process; what it was told is saved in %.300s; once it is mended go "
+             "on with: dshost "
              "resume %.100s",
-             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "", run->folder, run->folder);
+             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "", run->folder,
+             run->folder);
 }
 
 /* ---- close ---- */
@@ -194,8 +200,8 @@ static void say_end(const ds_run *run)
         snprintf(best, sizeof(best), "best loss %.10g at evaluation %llu", run->ledger.best_loss,
                  (unsigned long long)run->ledger.best_id);
     }
-    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations, %s (%.3g s)", why[run->end], (unsigned long long)run->ledger.count,
-           best, 1e-9 * (double)(ds_clock_ns() - run->start_ns));
+    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations, %s (%.3g s)", why[run->end],
+           (unsigned long long)run->ledger.count, best, 1e-9 * (double)(ds_clock_ns() - run->start_ns));
     if (run->end == DS_END_SIGNAL || run->end == DS_END_TIME) {
         ds_log(DS_LOG_INFO, NULL, "go on with: dshost resume %s", run->folder);
     }
@@ -278,8 +284,10 @@ static int carry_out(ds_run *run, json_t **summary, ds_error *e)
     if (run->end == DS_END_ERROR) {
         *e = run->error;
     } else if (run->end == DS_END_FAILURES) {
-        ds_fail(e, rc, "%s: %llu of %llu evaluations failed (run.max_failed allows a share of %g); the files "
-                       "%s/failure-*.ini repeat single ones", run->env_module->id, (unsigned long long)run->ledger.failed,
+        ds_fail(e, rc,
+                "%s: %llu of %llu evaluations failed (run.max_failed allows a share of %g); the files "
+                "%s/failure-*.ini repeat single ones",
+                run->env_module->id, (unsigned long long)run->ledger.failed,
                 (unsigned long long)run->ledger.count, run->options.max_failed, run->folder);
     }
     return rc;
@@ -292,7 +300,8 @@ static int prepare_folder(ds_run *run, ds_error *e)
     int rc = ds_folder_make(run->folder, e);
     rc = rc != 0 ? rc : ds_runlock_take(run->folder, &run->lock, e);
     if (rc == 0 && ds_folder_has_run(run->folder)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
+        rc = ds_fail(e, DS_EXIT_IO,
+                     "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
                      run->folder, run->folder);
     }
     rc = rc != 0 ? rc : ds_folder_write_ini(run->folder, &run->recipe, e);
@@ -309,7 +318,8 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
     }
     run->start_ns = ds_clock_ns();
     if (ds_folder_has_run(folder)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
+        rc = ds_fail(e, DS_EXIT_IO,
+                     "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
                      folder, folder);
     }
     rc = rc != 0 ? rc : ds_settings_copy(&run->settings, settings, e);
@@ -327,9 +337,9 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
     rc = rc != 0 ? rc : prepare_folder(run, e);
     rc = rc != 0 ? rc : ds_run_go_live(run, e);
     if (rc == 0) {
-        ds_log(DS_LOG_INFO, NULL, "%s (%llu variables) with %s, seed %llu, %llu evaluations -> %s", run->env_module->id,
-               (unsigned long long)run->problem.n, run->opt_module->id, (unsigned long long)run->options.seed,
-               (unsigned long long)run->budget, run->folder);
+        ds_log(DS_LOG_INFO, NULL, "%s (%llu variables) with %s, seed %llu, %llu evaluations -> %s",
+               run->env_module->id, (unsigned long long)run->problem.n, run->opt_module->id,
+               (unsigned long long)run->options.seed, (unsigned long long)run->budget, run->folder);
         rc = carry_out(run, summary, e);
     }
     close_run(run);
@@ -379,7 +389,8 @@ static int restore_settings(ds_run *run, const ds_settings *overrides, ds_error 
     const ds_section *given = &overrides->section[DS_SECTION_RUN];
     for (size_t i = 0; i < given->count && rc == 0; i++) {
         const ds_setting *s = &given->item[i];
-        rc = ds_settings_add(&run->settings, DS_SECTION_RUN, s->key, s->value, s->origin, s->base, s->status, s->layer, e);
+        rc = ds_settings_add(&run->settings, DS_SECTION_RUN, s->key, s->value, s->origin, s->base, s->status,
+                             s->layer, e);
     }
     rc = rc != 0 ? rc : ds_run_options_make(&run->settings, &run->options, e);
     run->plan = (uint64_t)plan;
@@ -398,8 +409,8 @@ static int is_complete(ds_run *run, uint64_t done, int *complete, ds_error *e)
     *complete = rc == 0 && done >= run->budget && ended != NULL && ended[0] != '\0';
     free(ended);
     if (rc == 0 && run->budget < done) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "%s has %llu evaluations already: --budget must not be smaller", run->folder,
-                     (unsigned long long)done);
+        rc = ds_fail(e, DS_EXIT_USAGE, "%s has %llu evaluations already: --budget must not be smaller",
+                     run->folder, (unsigned long long)done);
     }
     return rc;
 }
@@ -414,7 +425,8 @@ static void compare_version(ds_run *run, const char *key, const char *name, cons
     free(then);
 }
 
-static int open_stored_run(ds_run *run, const ds_settings *overrides, uint64_t *done, int *complete, ds_error *e)
+static int open_stored_run(ds_run *run, const ds_settings *overrides, uint64_t *done, int *complete,
+                           ds_error *e)
 {
     char *path = ds_folder_path(run->folder, "run.sqlite");
     int rc = 0;
@@ -423,7 +435,8 @@ static int open_stored_run(ds_run *run, const ds_settings *overrides, uint64_t *
     } else if (access(run->folder, F_OK) != 0) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: %s", run->folder, strerror(errno));
     } else if (!ds_folder_has_run(run->folder)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite); start one with: dshost run", run->folder);
+        rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite); start one with: dshost run",
+                     run->folder);
     }
     rc = rc != 0 ? rc : ds_runlock_take(run->folder, &run->lock, e);
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, &run->store, e);
@@ -447,7 +460,8 @@ static int open_rest(ds_run *run, ds_error *e)
     compare_version(run, "opt_version", run->opt_module->id, run->opt_module->plugin->desc->version);
     rc = open_pool(run, e);
     if (rc == 0 && run->env->info.n != ds_store_n(run->store)) {
-        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s has %llu variables now, the run in %s has %llu: another version of the plugin",
+        rc = ds_fail(e, DS_EXIT_PLUGIN,
+                     "%s has %llu variables now, the run in %s has %llu: another version of the plugin",
                      run->env_module->id, (unsigned long long)run->env->info.n, run->folder,
                      (unsigned long long)ds_store_n(run->store));
     }
@@ -477,13 +491,15 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **sum
     run->start_ns = ds_clock_ns();
     int rc = open_stored_run(run, overrides, &done, &complete, e);
     if (rc == 0 && complete) {
-        ds_log(DS_LOG_INFO, NULL, "nothing to do: the budget of %llu evaluations is used up; --budget N extends the run",
+        ds_log(DS_LOG_INFO, NULL,
+               "nothing to do: the budget of %llu evaluations is used up; --budget N extends the run",
                (unsigned long long)run->budget);
         old_summary(run, summary);
     } else if (rc == 0) {
         rc = open_rest(run, e);
         if (rc == 0) {
-            ds_log(DS_LOG_INFO, NULL, "%s with %s, seed %llu: %llu of %llu evaluations are recorded, going on in %s",
+            ds_log(DS_LOG_INFO, NULL,
+                   "%s with %s, seed %llu: %llu of %llu evaluations are recorded, going on in %s",
                    run->env_module->id, run->opt_module->id, (unsigned long long)run->options.seed,
                    (unsigned long long)done, (unsigned long long)run->budget, run->folder);
             rc = carry_out(run, summary, e);

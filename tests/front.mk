@@ -16,7 +16,7 @@ tests_unit_test_random_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_random_LDADD = $(CMOCKA_LIBS)
 
 EXTRA_DIST += tests/cli/lib.sh
-dist_check_SCRIPTS += tests/cli/flags.sh tests/cli/ini.sh tests/cli/eval.sh tests/cli/plugins.sh
+dist_check_SCRIPTS += tests/cli/docs.sh tests/cli/flags.sh tests/cli/ini.sh tests/cli/eval.sh tests/cli/plugins.sh
 
 # Fuzz targets, as in pictures.mk.
 front_fuzz_corpus = \

@@ -4,6 +4,8 @@
 include plugins/envs/engines/functions/local.mk
 include plugins/envs/engines/scene/local.mk
 include plugins/envs/engines/chain/local.mk
+include plugins/envs/engines/contact/local.mk
+include plugins/envs/engines/penalty/local.mk
 
 envplugin_LTLIBRARIES += plugins/envs/analytic.la
 plugins_envs_analytic_la_SOURCES = plugins/envs/analytic.c
@@ -18,3 +20,13 @@ envplugin_LTLIBRARIES += plugins/envs/pendulum.la
 plugins_envs_pendulum_la_SOURCES = plugins/envs/pendulum.c
 plugins_envs_pendulum_la_LDFLAGS = $(plugin_link)
 include plugins/envs/engines/mpm/local.mk
+
+envplugin_LTLIBRARIES += plugins/envs/pinball.la
+plugins_envs_pinball_la_SOURCES = plugins/envs/pinball.c
+plugins_envs_pinball_la_LDFLAGS = $(plugin_link)
+plugins_envs_pinball_la_LIBADD = plugins/envs/engines/contact/libcontact.la plugins/envs/engines/scene/libscene.la
+
+envplugin_LTLIBRARIES += plugins/envs/bounce.la
+plugins_envs_bounce_la_SOURCES = plugins/envs/bounce.c
+plugins_envs_bounce_la_LDFLAGS = $(plugin_link)
+plugins_envs_bounce_la_LIBADD = plugins/envs/engines/penalty/libpenalty.la plugins/envs/engines/scene/libscene.la

@@ -99,19 +99,24 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
     }
     self->host = host;
     self->problem = problem;
-    self->J = param_int(host, "j");
+    param_reader in = {host, DS_OK};
+    self->J = param_int(&in, "j");
     if (self->J > 1 && !problem->has_gradient) {
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 1, no descents from the proposed points");
         self->J = 1;
     }
-    self->n_init = param_int(host, "n_init");
+    self->n_init = param_int(&in, "n_init");
     if (self->n_init == 0 && self->J == 1) { /* Bayesian optimization alone: 2 n + 2, at most a tenth of the budget */
         uint64_t count = 2 * problem->n + 2;
         count = problem->budget > 0 && count > problem->budget / 10 ? problem->budget / 10 : count;
         self->n_init = (int64_t)count;
     }
-    surrogate_options model = surrogate_read_options(host);
-    descent_options steps = descent_read_options(host);
+    surrogate_options model = surrogate_read_options(&in);
+    descent_options steps = descent_read_options(&in);
+    if (in.status != DS_OK) {
+        free(self);
+        return in.status;
+    }
     self->model = surrogate_create(host, problem, &model);
     self->x_n = malloc((size_t)problem->n * sizeof(double));
     size_t rows = self->n_init > 1 ? (size_t)self->n_init : 1;

@@ -40,12 +40,14 @@ typedef struct boleap {
     int64_t leap_steps; /* evaluations of a leap */
     int64_t n_init;
     double sigma_1;
-    int path, mean, bounds, resume, has_gradient;
+    size_t mu;          /* best samples whose mean starts the descent */
+    int path, mean, bounds, weights, update, resume, has_gradient;
 
     sim sim;
     surrogate *model;   /* GP posterior over S, all points simulated so far */
     descent descent;
     descent_options descent_options;
+    surrogate_options model_options;
     cma2001 cma;
     double *x;          /* K x n samples x_k, then ranked; n_init x n design */
     double *ranked, *l; /* K x n, K losses l_k */
@@ -253,11 +255,11 @@ static void boleap_destroy(void *self_)
 }
 
 /* Relations between parameters that the schema cannot express. */
-static ds_status check_parameters(const boleap *self, int64_t mu)
+static ds_status check_parameters(const boleap *self)
 {
     char line[256] = "";
-    if (self->K > 0 && mu > (int64_t)self->K) {
-        snprintf(line, sizeof(line), "mu = %lld is more than k = %zu: choose at most k of the k samples", (long long)mu,
+    if (self->K > 0 && self->mu > self->K) {
+        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples", self->mu,
                  self->K);
     } else if (self->K == 0 && self->J == 0) {
         snprintf(line, sizeof(line), "k = 0 and j = 0 leave nothing to do: raise one of them");
@@ -272,12 +274,13 @@ static ds_status check_parameters(const boleap *self, int64_t mu)
     return DS_E_PARAM;
 }
 
-static void read_parameters(boleap *self, const ds_host *host, const ds_problem *problem)
+static void read_parameters(boleap *self, param_reader *in, const ds_problem *problem)
 {
+    const ds_host *host = in->host;
     self->host = host;
     self->n = (size_t)problem->n;
-    self->K = (size_t)param_int(host, "k");
-    self->J = param_int(host, "j");
+    self->K = (size_t)param_int(in, "k");
+    self->J = param_int(in, "j");
     self->has_gradient = problem->has_gradient != 0;
     if (!self->has_gradient && self->K > 0 && self->J > 0) {
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, leaps without descents");
@@ -286,28 +289,30 @@ static void read_parameters(boleap *self, const ds_host *host, const ds_problem 
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 1, no descents from the proposed points");
         self->J = 1;
     }
-    self->leap_steps = param_int(host, "leap_steps");
-    self->n_init = param_int(host, "n_init");
-    self->sigma_1 = param_real(host, "sigma1");
+    self->leap_steps = param_int(in, "leap_steps");
+    self->n_init = param_int(in, "n_init");
+    self->sigma_1 = param_real(in, "sigma1");
     if (self->sigma_1 == 0.0) {
-        self->sigma_1 = param_int(host, "profile") == 1 ? 1.0 : 0.3;
+        self->sigma_1 = param_int(in, "profile") == 1 ? 1.0 : 0.3;
     }
-    self->path = (int)param_int(host, "path");
-    self->mean = (int)param_int(host, "mean");
-    self->bounds = (int)param_int(host, "bounds");
-    self->resume = param_int(host, "resume") != 0;
+    self->path = (int)param_int(in, "path");
+    self->mean = (int)param_int(in, "mean");
+    self->bounds = (int)param_int(in, "bounds");
+    self->resume = param_int(in, "resume") != 0;
+    self->mu = (size_t)param_int(in, "mu");
+    self->weights = (int)param_int(in, "weights");
+    self->update = (int)param_int(in, "update");
+    self->model_options = surrogate_read_options(in);
+    self->descent_options = descent_read_options(in);
     self->run_best = INFINITY;
 }
 
-static int allocate(boleap *self, const ds_problem *problem, size_t mu)
+static int allocate(boleap *self, const ds_problem *problem)
 {
-    const ds_host *host = self->host;
     size_t rows = (size_t)self->n_init > self->K ? (size_t)self->n_init : self->K;
     size_t K = self->K > 0 ? self->K : 1;
     rows = rows > 0 ? rows : 1;
-    surrogate_options model = surrogate_read_options(host);
-    self->descent_options = descent_read_options(host);
-    self->model = surrogate_create(host, problem, &model);
+    self->model = surrogate_create(self->host, problem, &self->model_options);
     self->x = calloc((rows + K + 3) * self->n + rows, sizeof(double));
     self->order = calloc(K, sizeof(*self->order));
     if (!self->model || !self->x || !self->order) {
@@ -319,8 +324,7 @@ static int allocate(boleap *self, const ds_problem *problem, size_t mu)
     self->shift = self->s_1 + self->n;
     self->l = self->shift + self->n;
     return descent_init(&self->descent, self->n, &self->descent_options) && sim_init(&self->sim, problem, rows) &&
-           cma2001_init(&self->cma, self->n, K, self->K > 0 ? mu : 1, (int)param_int(host, "weights"),
-                        (int)param_int(host, "update"));
+           cma2001_init(&self->cma, self->n, K, self->K > 0 ? self->mu : 1, self->weights, self->update);
 }
 
 static ds_status boleap_create(const ds_host *host, const ds_problem *problem, void **out)
@@ -331,10 +335,10 @@ static ds_status boleap_create(const ds_host *host, const ds_problem *problem, v
         host->error(host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
     }
-    read_parameters(self, host, problem);
-    int64_t mu = param_int(host, "mu");
-    ds_status status = check_parameters(self, mu);
-    if (status == DS_OK && !allocate(self, problem, (size_t)mu)) {
+    param_reader in = {host, DS_OK};
+    read_parameters(self, &in, problem);
+    ds_status status = in.status != DS_OK ? in.status : check_parameters(self);
+    if (status == DS_OK && !allocate(self, problem)) {
         status = DS_E_NOMEM;
         host->error(host, status, "out of memory");
     }

@@ -111,7 +111,7 @@ ok $? "a plugin compiled with the frozen declarations of ABI 0.1 passes"
 ok $? "... and evaluates to what it did then"
 
 # The contract of the command.
-"$dshost" check analytic --json --only desc > out 2> err &&
+"$dshost" check analytic --json --only desc,no_such > out 2> err &&
     grep -q '"failed": 0' out && grep -q '"id": "desc.accept"' out
 ok $? "--json"
 "$dshost" check analytic --in-process > out 2> err

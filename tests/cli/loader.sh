@@ -109,7 +109,7 @@ refused ./text.so "a text file" "not a shared object"
 : > empty.so
 refused ./empty.so "an empty file" "empty"
 mkdir folder.so
-refused ./folder.so "a folder" "not a regular file"
+refused ./folder.so "a folder" "a folder, expected a shared object"
 build good
 cp good.so noread.so
 if [ "$(id -u)" -ne 0 ]; then
@@ -181,7 +181,7 @@ refused ./kind.so "an unknown kind" "kind is 5"
 build optimizer -DKIND=DS_KIND_OPTIMIZER
 refused ./optimizer.so "an optimizer without functions" "optimizer vtable"
 build no_summary -DSUMMARY=NULL
-refused ./no_summary.so "a string that is NULL" "summary" "must not be NULL"
+refused ./no_summary.so "a string that is NULL" "summary" "is NULL"
 build vt_short -DVT_SIZE=16
 refused ./vt_short.so "a short vtable" "struct_size 16" "at least 48"
 build no_create -DCREATE=NULL
@@ -198,7 +198,7 @@ refused ./p_twice.so "a parameter declared twice" "'a'" "twice"
 build p_type "-DPARAMS=$p,77,0,0,0,1,\"a\",\"0\",\"\",\"\",NULL}"
 refused ./p_type.so "an unknown type" "'a'" "type 77"
 build p_null "-DPARAMS=$p,DS_PARAM_INT,0,0,0,1,\"a\",NULL,\"\",\"\",NULL}"
-refused ./p_null.so "a default that is NULL" "'a'" "must not be NULL"
+refused ./p_null.so "a default that is NULL" "'a'" "is NULL"
 build p_range "-DPARAMS=DS_INT(\"a\",\"0\",5,1,\"\",\"\")"
 refused ./p_range.so "an empty range" "'a'" "5..1"
 build p_nan "-DPARAMS=DS_REAL(\"a\",\"0\",NAN,1,\"\",\"\")"

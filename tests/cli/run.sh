@@ -90,6 +90,16 @@ wait $pid
 [ $? -eq 130 ] && [ "$(rows stuck)" -gt 0 ]
 result $? "a worker that does not listen is killed"
 
+"$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=loop --budget 200 --jobs 1 --out deaf >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.5
+kill -INT $pid
+sleep 0.2
+kill -INT $pid
+wait $pid
+[ $? -eq 130 ] && [ "$(rows deaf)" -eq 20 ]
+result $? "a second signal ends an optimizer that does not listen"
+
 # ---- series ----
 status 0 "several seeds" "$dshost" --env analytic --opt rand --budget 20 --runs 3 --seed 4 --out series --pictures no
 [ -s series/seed-4/run.sqlite ] && [ -s series/seed-5/run.sqlite ] && [ -s series/seed-6/summary.json ] &&

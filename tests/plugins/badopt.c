@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* badopt.c - an optimizer that misbehaves on request after some evaluations, for tests of the host. Where it behaves it
- * walks through the box on a fixed grid of points, in batches. */
+/* badopt.c - an optimizer that misbehaves on request after some evaluations, for tests of the host. Where it
+ * behaves it walks through the box on a fixed grid of points, in batches. */
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -9,18 +9,32 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const faults[] = {"none",  "outside", "nan",    "gradient", "empty",   "segv",  "abort",   "exit",
-                                     "error", "stubborn", "early", "create",   "clock",   "nudge", "stack", NULL};
+static const char *const faults[] = {"none",  "outside", "nan",   "gradient", "empty", "segv",
+                                     "abort", "exit",    "error", "stubborn", "early", "create",
+                                     "clock", "nudge",   "stack", "loop",     NULL};
 enum {
-    B_NONE, B_OUTSIDE, B_NAN, B_GRADIENT, B_EMPTY, B_SEGV, B_ABORT, B_EXIT, B_ERROR, B_STUBBORN, B_EARLY, B_CREATE, B_CLOCK,
-    B_NUDGE, B_STACK
+    B_NONE,
+    B_OUTSIDE,
+    B_NAN,
+    B_GRADIENT,
+    B_EMPTY,
+    B_SEGV,
+    B_ABORT,
+    B_EXIT,
+    B_ERROR,
+    B_STUBBORN,
+    B_EARLY,
+    B_CREATE,
+    B_CLOCK,
+    B_NUDGE,
+    B_STACK,
+    B_LOOP
 };
 
 static const ds_param *const params[] = {
     DS_ENUM("fault", "none", faults, "What goes wrong."),
     DS_INT("after", "20", 0, 1000000, "", "Evaluations before it goes wrong."),
-    DS_INT("rows", "4", 1, 1000, "", "Rows of a batch."),
-    DS_BOOL("gradient", "false", "Ask for gradients."),
+    DS_INT("rows", "4", 1, 1000, "", "Rows of a batch."), DS_BOOL("gradient", "false", "Ask for gradients."),
     NULL};
 
 typedef struct search {
@@ -99,6 +113,10 @@ static ds_status spoil(search *s, ds_batch *b)
     case B_STACK:
         descend(NULL, 0);
         break;
+    case B_LOOP:
+        while (forever) {
+        }
+        break;
     case B_ABORT:
         abort();
     case B_EXIT:
@@ -108,7 +126,8 @@ static ds_status spoil(search *s, ds_batch *b)
         return DS_E_NUMERIC;
     case B_CLOCK: /* not deterministic */
         clock_gettime(CLOCK_MONOTONIC, &t);
-        s->x[0] = s->problem->lower[0] + (s->problem->upper[0] - s->problem->lower[0]) * 1e-9 * (double)t.tv_nsec;
+        s->x[0] =
+            s->problem->lower[0] + (s->problem->upper[0] - s->problem->lower[0]) * 1e-9 * (double)t.tv_nsec;
         break;
     case B_NUDGE: /* as another processor might round */
         clock_gettime(CLOCK_MONOTONIC, &t);

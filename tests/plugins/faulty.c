@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a sphere function
- * with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
+/* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a
+ * sphere function with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -11,12 +11,29 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const faults[] = {"none",  "segv",    "abort",   "exit",     "loop",  "sleep", "alloc",
-                                     "nan",   "nangrad", "nograd",  "overflow", "under", "writex", "error",
-                                     "diverge", "infeasible", "stopped", "print", "stack", NULL};
+static const char *const faults[] = {
+    "none",     "segv",  "abort",  "exit",  "loop",    "sleep",      "alloc",   "nan",   "nangrad", "nograd",
+    "overflow", "under", "writex", "error", "diverge", "infeasible", "stopped", "print", "stack",   NULL};
 enum {
-    F_NONE, F_SEGV, F_ABORT, F_EXIT, F_LOOP, F_SLEEP, F_ALLOC, F_NAN, F_NANGRAD, F_NOGRAD, F_OVERFLOW, F_UNDER, F_WRITEX,
-    F_ERROR, F_DIVERGE, F_INFEASIBLE, F_STOPPED, F_PRINT, F_STACK
+    F_NONE,
+    F_SEGV,
+    F_ABORT,
+    F_EXIT,
+    F_LOOP,
+    F_SLEEP,
+    F_ALLOC,
+    F_NAN,
+    F_NANGRAD,
+    F_NOGRAD,
+    F_OVERFLOW,
+    F_UNDER,
+    F_WRITEX,
+    F_ERROR,
+    F_DIVERGE,
+    F_INFEASIBLE,
+    F_STOPPED,
+    F_PRINT,
+    F_STACK
 };
 static const char *const stages[] = {"evaluate", "create", "never", NULL};
 

@@ -3,7 +3,6 @@
 #include "descent.h"
 
 #include "box.h"
-#include "params.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,10 +10,10 @@
 
 const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", NULL};
 
-descent_options descent_read_options(const ds_host *host)
+descent_options descent_read_options(param_reader *in)
 {
-    descent_options o = {(int)param_int(host, "step"), param_real(host, "lr"), param_int(host, "patience"),
-                         param_real(host, "tol")};
+    descent_options o = {(int)param_int(in, "step"), param_real(in, "lr"), param_int(in, "patience"),
+                         param_real(in, "tol")};
     return o;
 }
 

@@ -14,6 +14,8 @@
 #include <diffsim/host.h>
 #include <stddef.h>
 
+#include "params.h"
+
 enum {
     DESCENT_ADAM,    /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
     DESCENT_GD,      /* s - lr g */
@@ -36,7 +38,7 @@ extern const char *const descent_steps[];
     DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate of the descents; the box is [-1, 1] wide."),     \
     DS_INT("patience", "3", 0, 1e6, "", "A descent ends when more than so many evaluations in a row did not improve."), \
     DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one.")
-descent_options descent_read_options(const ds_host *host);
+descent_options descent_read_options(param_reader *in);
 
 /* Simulates s (n values): loss, gradient with respect to s, and DS_EVAL_* outcome. DS_STOPPED or an error ends the
  * descent. */

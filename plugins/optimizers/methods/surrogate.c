@@ -16,7 +16,6 @@
 
 #include "acquisition.h"
 #include "box.h"
-#include "params.h"
 #include "sobol.h"
 
 #include <math.h>
@@ -64,23 +63,23 @@ struct surrogate {
     size_t *order;
 };
 
-surrogate_options surrogate_read_options(const ds_host *host)
+surrogate_options surrogate_read_options(param_reader *in)
 {
     surrogate_options o = {0};
-    o.model.prior = param_int(host, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
-    int64_t kernel = param_int(host, "kernel");
+    o.model.prior = param_int(in, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
+    int64_t kernel = param_int(in, "kernel");
     o.model.kernel = kernel == 0 ? (o.model.prior == GP_PRIOR_2024 ? GP_SE : GP_MATERN52)
                                  : (kernel == 1 ? GP_SE : GP_MATERN52);
-    o.model.fixed_noise = param_int(host, "noise") == 1 ? param_real(host, "noise_variance") : 0.0;
-    o.acquisition = (int)param_int(host, "acquisition");
-    o.alpha = param_real(host, "alpha");
-    o.raw = param_int(host, "raw");
-    o.starts = param_int(host, "starts");
-    o.around_best = param_int(host, "around_best") != 0;
-    o.fit_max = param_int(host, "fit_max");
-    o.n_max = param_int(host, "n_max");
-    o.on_failure = (int)param_int(host, "on_failure");
-    o.warp = (int)param_int(host, "warp");
+    o.model.fixed_noise = param_int(in, "noise") == 1 ? param_real(in, "noise_variance") : 0.0;
+    o.acquisition = (int)param_int(in, "acquisition");
+    o.alpha = param_real(in, "alpha");
+    o.raw = param_int(in, "raw");
+    o.starts = param_int(in, "starts");
+    o.around_best = param_int(in, "around_best") != 0;
+    o.fit_max = param_int(in, "fit_max");
+    o.n_max = param_int(in, "n_max");
+    o.on_failure = (int)param_int(in, "on_failure");
+    o.warp = (int)param_int(in, "warp");
     return o;
 }
 

@@ -9,6 +9,7 @@
 #define DS_METHODS_SURROGATE_H
 
 #include "gp.h"
+#include "params.h"
 
 #include <diffsim/optimizer.h>
 
@@ -47,7 +48,7 @@ extern const char *const surrogate_acquisitions[], *const surrogate_failures[], 
     DS_ENUM("on_failure", "skip", surrogate_failures,                                                    \
             "Failed simulations: left out of the model, or given the worst finite loss."),               \
     DS_ENUM("warp", "none", surrogate_warps, "log: model the logarithm of the loss above its known floor.")
-surrogate_options surrogate_read_options(const ds_host *host);
+surrogate_options surrogate_read_options(param_reader *in);
 
 typedef struct surrogate surrogate;
 
