@@ -9,3 +9,8 @@ EXTRA_PROGRAMS += bench/bench_gp
 bench_bench_gp_SOURCES = bench/bench_gp.c
 bench_bench_gp_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 bench_bench_gp_LDADD = plugins/optimizers/methods/libbayes.la
+# Times of the plasticine engine: make bench/bench_mpm && bench/bench_mpm 50
+EXTRA_PROGRAMS += bench/bench_mpm
+bench_bench_mpm_SOURCES = bench/bench_mpm.c plugins/envs/torus.c
+bench_bench_mpm_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm
+bench_bench_mpm_LDADD = plugins/envs/engines/mpm/libmpm.la

@@ -444,6 +444,18 @@ static void test_torus_gradients(void **state)
     gradients(TASK_TORUS, full ? 50 : 2, 1e-6);
 }
 
+/* The scenes of the other tasks use tools and floors that Torus does not. */
+static void test_other_tasks(void **state)
+{
+    (void)state;
+    for (int t = 0; t < MPM_TASKS; t++) {
+        if (t != TASK_TORUS) {
+            follow(t, "c0", 50);
+            gradients(t, 10, 1e-6);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest quick[] = {
@@ -455,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_unit_states_all),
         cmocka_unit_test(test_all_trajectories),
         cmocka_unit_test(test_torus_gradients),
+        cmocka_unit_test(test_other_tasks),
     };
     if (mpm_sanitized()) {
         printf("1..0 # SKIP full-size simulations take too long with sanitizers\n");

@@ -8,13 +8,14 @@
 
 #include <stddef.h>
 
-enum { MPM_TARGET_VARIANTS = 5, MPM_TARGET_SEED = 1 };
+enum { MPM_TARGET_VARIANTS = 5 };
 
 /* The scripted action of output step `step` (0..49) for variant 1..5; `action` holds mpm_action_dim() numbers. */
 typedef void mpm_script(uint32_t variant, uint32_t step, double *action);
 
-/* Simulates the script on the full preset, from particles of stream MPM_TARGET_SEED and with rigid tools (softness 0), and
- * writes the masses of the 64^3 nodes at the end. Returns 0, or nonzero where it diverged or memory ran out. */
+/* Simulates the script on the full preset, with rigid tools (softness 0) as PlasticineLab's environments have, and writes the
+ * masses of the 64^3 nodes at the end. It starts from the same particles as an episode, as the original's targets evidently
+ * did: a density loss near 0 can be reached. Returns 0, or nonzero where it diverged or memory ran out. */
 int mpm_target_simulate(const mpm_scene *scene, mpm_script *script, uint32_t variant, double *density);
 
 /* Data file: "MPMT", then bytes: version 1, n, number of variants, 0; then per variant: lower corner (3 bytes), extent
