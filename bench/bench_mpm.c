@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time and memory of one full-size torus episode, loss alone and with gradient: bench_mpm [output steps, default 10].
- * Prints processor time per particle and substep, which does not depend on the load of the machine as elapsed time does. */
+/* Time and memory of one full-size torus episode, loss alone and with gradient: bench_mpm [output steps,
+ * default 10]. Prints processor time per particle and substep, which does not depend on the load of the
+ * machine as elapsed time does. */
 #include "env.h"
 
 #include <stdio.h>
