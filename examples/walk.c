@@ -41,18 +41,20 @@ static ds_status run(void *self, const ds_objective *objective)
     ds_status status = DS_OK;
 
     for (int start = 1; status == DS_OK; start = 0) {
-        for (uint64_t i = 0; i < p->n;
-             i++) { /* the start point first, then a step from the best, kept in the box */
+        /* The start point first; then one normal step from the best point, kept inside the box. */
+        for (uint64_t i = 0; i < p->n; i++) {
             double step = w->sigma * (p->upper[i] - p->lower[i]) * ds_random_normal(&w->random);
             x[i] = start ? p->x0[i] : fmin(fmax(best[i] + step, p->lower[i]), p->upper[i]);
         }
         status = objective->evaluate(objective, &batch); /* says when the run is over */
-        int success = start || f <= f_best;
+        int success = f <= f_best;
         if (status == DS_OK && success) {
             memcpy(best, x, p->n * sizeof *x);
             f_best = f;
         }
-        w->sigma = fmin(fmax(w->sigma * exp(success ? 0.8 : -0.2), 1e-15), 1);
+        if (!start) {
+            w->sigma = fmin(fmax(w->sigma * exp(success ? 0.8 : -0.2), 1e-15), 1);
+        }
     }
     return status;
 }
