@@ -4,6 +4,8 @@
 #include "fake_run.h"
 #include "functions.h"
 
+#include "../../plugins/optimizers/methods/cma2001.h"
+
 #include <diffsim/random.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,6 +159,48 @@ static void test_bo_structure(void **state)
     for (uint64_t i = 0; i < r.evaluations; i++) {
         assert_int_equal(r.rows[i].want, 0);
     }
+    fake_free(&r);
+}
+
+/* Without descents a leap is the (5/5, 10)-CMA-ES of 2001, sample by sample. */
+static void test_without_descents_it_is_cma(void **state)
+{
+    (void)state;
+    enum { N = 6, K = 10, GENERATIONS = 10 };
+    fake_problem p = box(N, -1, 1, ripples, K * GENERATIONS);
+    fake_result r = fake_run("boleap", "j=0 leap_steps=100", &p, 21);
+    assert_sound(&r, K * GENERATIONS);
+    ds_random start = ds_random_open(21, "start", 1), rng = ds_random_open(21, "sample", 1);
+    double mean[N], x[K][N], l[K], ranked[K][N], shift[N];
+    for (int k = 0; k < N; k++) {
+        mean[k] = 2.0 * ds_random_uniform(&start) - 1.0;
+    }
+    cma2001 c;
+    assert_true(cma2001_init(&c, N, K, 5, CMA2001_EQUAL_WEIGHTS, CMA2001_RANK_ONE));
+    cma2001_start(&c, mean, 0.3);
+    for (int g = 0; g < GENERATIONS; g++) {
+        for (int k = 0; k < K; k++) {
+            cma2001_sample(&c, &rng, x[k]);
+            for (int i = 0; i < N; i++) {
+                x[k][i] = fmax(-1.0, fmin(1.0, x[k][i]));
+                assert_true(fabs(x[k][i] - r.x[(size_t)(g * K + k) * N + (size_t)i]) < 1e-14);
+            }
+            l[k] = ripples(NULL, N, x[k], NULL);
+        }
+        for (int k = 0; k < K; k++) {
+            int rank = 0;
+            for (int i = 0; i < K; i++) {
+                rank += l[i] < l[k];
+            }
+            memcpy(ranked[rank], x[k], sizeof(x[k]));
+        }
+        cma2001_recombine(&c, ranked[0], K, mean);
+        for (int i = 0; i < N; i++) {
+            shift[i] = mean[i] - c.mean[i];
+        }
+        cma2001_update(&c, shift, ranked[0], K, mean);
+    }
+    cma2001_free(&c);
     fake_free(&r);
 }
 
@@ -339,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_without_samples_it_is_bo),
         cmocka_unit_test(test_without_gradient_leaps_have_no_descents),
         cmocka_unit_test(test_bo_structure),
+        cmocka_unit_test(test_without_descents_it_is_cma),
         cmocka_unit_test(test_determinism),
         cmocka_unit_test(test_prefix),
         cmocka_unit_test(test_failures),

@@ -476,16 +476,24 @@ static size_t best_inputs(surrogate *s)
     return good;
 }
 
+static void propose_uniform(const surrogate *s, uint64_t trial, double *v)
+{
+    ds_random rng = ds_random_open(s->host->seed, "start", trial);
+    for (size_t k = 0; k < s->n; k++) {
+        v[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
+    }
+}
+
 ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v)
 {
-    if (!isfinite(s->best_loss)) {
-        ds_random rng = ds_random_open(s->host->seed, "start", trial);
-        for (size_t k = 0; k < s->n; k++) {
-            v[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
+    ds_status status = isfinite(s->best_loss) ? update(s, trial) : DS_E_NUMERIC;
+    if (status == DS_E_NUMERIC) { /* nothing to learn from */
+        if (isfinite(s->best_loss)) {
+            s->host->log(s->host, DS_LOG_WARNING, "no Gaussian process fits the data: starting at a random point");
         }
+        propose_uniform(s, trial, v);
         return DS_OK;
     }
-    ds_status status = update(s, trial);
     if (status != DS_OK) {
         return status;
     }
