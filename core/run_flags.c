@@ -85,6 +85,7 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
     int c;
     memset(out, 0, sizeof(*out));
     make_options(resume, option, name);
+    rc = ds_arguments_check(argc, argv, command, option, resume ? 1 : 0, e);
     while (rc == 0 && !out->help && (c = ds_arguments_next(argc, argv, command, option, e)) != -1) {
         rc = take_flag(out, c, e);
     }

@@ -57,7 +57,10 @@ bad 2 "--x random:: expected random:SEED" eval --env analytic --x random:
 
 # Syntax before files, files before what is missing.
 bad 2 "unknown flag --bogus" eval --config missing.ini --bogus
+bad 2 "unknown flag --bogus" run --config missing.ini --bogus
+bad 2 "resume: unexpected argument 'b'" resume a b
 bad 3 "missing.ini: cannot be opened" eval --config missing.ini
+bad 3 "missing.ini: cannot be opened" --config missing.ini
 
 # Flags anywhere, also where POSIXLY_CORRECT is set; "--" ends them; the last of one flag wins.
 POSIXLY_CORRECT=1 run "$dshost" help analytic --json

@@ -55,6 +55,7 @@ typedef struct env {
 
 static volatile double *volatile nowhere = (volatile double *)64; /* no page is mapped there */
 static volatile int forever = 1;
+static void *volatile kept;
 
 /* A number in [0, 1) that is the same for the same x. */
 static double hash_of(const double *x, uint64_t n)
@@ -103,6 +104,7 @@ static void misbehave(int64_t fault)
                 abort();
             }
             memset(p, 1, size);
+            kept = p; /* or a compiler leaves all this out */
         }
     case F_STACK:
         descend(NULL, 0);
