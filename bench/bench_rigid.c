@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_rigid.c - microseconds per episode of cartpole, pinball and bounce on one core, without and with gradient, at
- * random points, beside the recorded times of the programs they are compared with. Prints one JSON object per line. */
+/* bench_rigid.c - microseconds per episode of cartpole, pinball and bounce on one core, without and with
+ * gradient, at random points, beside the recorded times of the programs they are compared with. Prints one
+ * JSON object per line. */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/random.h>
 #include <math.h>
@@ -13,8 +14,9 @@
 
 enum { POINTS = 64, ROUNDS = 40 };
 
-/* `peer` is the smallest CPU time, in microseconds, of one episode with gradient of the same scene in the program named
- * (nimblephysics 0.10.52, warp-lang 1.7.0; one thread of an Intel Xeon), `goal` what we want to stay below. */
+/* `peer` is the smallest CPU time, in microseconds, of one episode with gradient of the same scene in the
+ * program named (nimblephysics 0.10.52, warp-lang 1.7.0; one thread of an Intel Xeon), `goal` what we want to
+ * stay below. */
 static const struct scene {
     const char *env, *settings[2], *name, *peer_name;
     double peer, goal;
@@ -47,7 +49,10 @@ static double time_episodes(ds_env *env, const double *x, double *grad, double *
     for (int k = 0; k < POINTS; k++) {
         double best = INFINITY;
         for (int round = 0; round < ROUNDS; round++) {
-            ds_eval io = {.struct_size = sizeof io, .want = grad ? DS_WANT_GRAD : 0, .n = n, .x = x + (uint64_t)k * n,
+            ds_eval io = {.struct_size = sizeof io,
+                          .want = grad ? DS_WANT_GRAD : 0,
+                          .n = n,
+                          .x = x + (uint64_t)k * n,
                           .grad = grad};
             double start = now_us();
             env->vt->evaluate(env->self, &io);
@@ -74,7 +79,8 @@ static int bench(const struct scene *s, ds_error *e)
         return status;
     }
     uint64_t n = env->info.n;
-    double *x = malloc(POINTS * n * sizeof *x), *grad = malloc(n * sizeof *grad), slowest = 0, slowest_grad = 0;
+    double *x = malloc(POINTS * n * sizeof *x), *grad = malloc(n * sizeof *grad), slowest = 0,
+           slowest_grad = 0;
     if (!x || !grad) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
@@ -84,10 +90,11 @@ static int bench(const struct scene *s, ds_error *e)
     }
     double plain = time_episodes(env, x, NULL, &slowest), full = time_episodes(env, x, grad, &slowest_grad);
     printf("{\"scene\": \"%s\", \"n\": %d, \"steps\": %d, \"loss_us\": %.3f, \"gradient_us\": %.3f, "
-           "\"slowest_us\": %.3f", s->name, (int)n, (int)env->info.steps, plain, full, slowest_grad);
+           "\"slowest_us\": %.3f",
+           s->name, (int)n, (int)env->info.steps, plain, full, slowest_grad);
     if (s->peer > 0) {
-        printf(", \"goal_us\": %g, \"peer\": \"%s\", \"peer_us\": %g, \"speedup\": %.3g", s->goal, s->peer_name, s->peer,
-               s->peer / full);
+        printf(", \"goal_us\": %g, \"peer\": \"%s\", \"peer_us\": %g, \"speedup\": %.3g", s->goal,
+               s->peer_name, s->peer, s->peer / full);
     }
     printf("}\n");
     free(x);

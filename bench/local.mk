@@ -19,3 +19,8 @@ EXTRA_PROGRAMS += bench/bench_rigid
 bench_bench_rigid_SOURCES = bench/bench_rigid.c
 bench_bench_rigid_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/core
 bench_bench_rigid_LDADD = libdiffsim.la
+# Times of the plasticine engine: make bench/bench_mpm && bench/bench_mpm 50
+EXTRA_PROGRAMS += bench/bench_mpm
+bench_bench_mpm_SOURCES = bench/bench_mpm.c plugins/envs/torus.c
+bench_bench_mpm_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm
+bench_bench_mpm_LDADD = plugins/envs/engines/mpm/libmpm.la

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bounce - a ball is thrown at the ground (and a wall) and is to be at a target after a given time: the decision
- * variables are its initial velocity. */
+/* bounce - a ball is thrown at the ground (and a wall) and is to be at a target after a given time: the
+ * decision variables are its initial velocity. */
 #include <diffsim/plugin.h>
 
 #include <stdio.h>
@@ -21,13 +21,14 @@ static const char *const losses[] = {"squared", "l2", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("variant", "warp", variants,
-            "Where defaults come from. warp: the example of Warp, 0.6 s, with a wall, without friction; paper: 2 s, no "
-            "wall, friction, thrown downward."),
+            "Where defaults come from. warp: the example of Warp, 0.6 s, with a wall, without friction; "
+            "paper: 2 s, no wall, friction, thrown downward."),
     DS_INT("steps", "0", 0, 1000000, "", "Steps of an episode; 0 = 288 (warp), 960 (paper)."),
     DS_REAL("h", "0.0020833333333333333", 1e-9, 1, "s", "Time step."),
     DS_LIST("start", "-0.5,1,0", -1e6, 1e6, 3, "m", "Position of the ball at the start (y is up)."),
     DS_LIST("target", "", -1e6, 1e6, 3, "m",
-            "Target of the ball at the end; empty = (-2, 1.5, 0) (warp), (2.340879433, 1.636667177, 0.710219858) (paper)."),
+            "Target of the ball at the end; empty = (-2, 1.5, 0) (warp), (2.340879433, 1.636667177, "
+            "0.710219858) (paper)."),
     DS_ENUM("loss", "squared", losses, "Squared distance to the target, or the distance."),
     DS_LIST("wall", "", -INFINITY, INFINITY, 1, "m",
             "x of a wall to the right of the ball; inf = none; empty = 1.75 (warp), inf (paper)."),
@@ -37,9 +38,11 @@ static const ds_param *const params[] = {
     DS_REAL("ke", "1e4", 0, 1e300, "N/m", "Stiffness of contact."),
     DS_REAL("kd", "10", 0, 1e300, "N s/m", "Damping of contact while the ball approaches."),
     DS_LIST("kf", "", 0, 1e300, 1, "N s/m", "Viscous friction at low speed; empty = 0 (warp), 10 (paper)."),
-    DS_LIST("mu", "", 0, 1e3, 1, "", "Coulomb friction; empty = 0.25 (warp, where kf = 0 switches it off), 0.1 (paper)."),
+    DS_LIST("mu", "", 0, 1e3, 1, "",
+            "Coulomb friction; empty = 0.25 (warp, where kf = 0 switches it off), 0.1 (paper)."),
     DS_LIST("lower", "", -1e6, 1e6, 3, "m/s", "Lower bounds of the velocity; empty = -10."),
-    DS_LIST("upper", "", -1e6, 1e6, 3, "m/s", "Upper bounds of the velocity; empty = 10; paper: 10, -0.5, 10 (downward)."),
+    DS_LIST("upper", "", -1e6, 1e6, 3, "m/s",
+            "Upper bounds of the velocity; empty = 10; paper: 10, -0.5, 10 (downward)."),
     NULL};
 
 typedef struct bounce {
@@ -58,19 +61,22 @@ static ds_status check(bounce *e, const ds_host *host)
 {
     for (int i = 0; i < 3; i++) {
         if (!(e->lower[i] < e->upper[i])) {
-            return setting_bad(host, "parameters lower = %g and upper = %g of velocity %c: lower must be less than upper",
-                               e->lower[i], e->upper[i], "xyz"[i]);
+            return setting_bad(
+                host, "parameters lower = %g and upper = %g of velocity %c: lower must be less than upper",
+                e->lower[i], e->upper[i], "xyz"[i]);
         }
     }
     if (e->p.wall - e->p.radius <= e->start[0]) {
-        return setting_bad(host, "parameter wall = %g: the ball starts at x = %g, in the wall; put the wall at x > %g",
-                           e->p.wall, e->start[0], e->start[0] + e->p.radius);
+        return setting_bad(
+            host, "parameter wall = %g: the ball starts at x = %g, in the wall; put the wall at x > %g",
+            e->p.wall, e->start[0], e->start[0] + e->p.radius);
     }
     double overshoot = e->p.kf * e->p.h / e->p.mass;
     if (overshoot > 1) {
         char line[256];
         snprintf(line, sizeof line,
-                 "kf h / mass = %g is above 1: friction reverses the sliding instead of stopping it; reduce kf or h",
+                 "kf h / mass = %g is above 1: friction reverses the sliding instead of stopping it; reduce "
+                 "kf or h",
                  overshoot);
         host->log(host, DS_LOG_WARNING, line);
     }
@@ -231,7 +237,8 @@ static void keep_scene(bounce *e)
         scene_kit_values(s, M_SPEED)[k] = sqrt(square);
         scene_kit_values(s, M_DISTANCE)[k] = sqrt(square_distance(e, x));
         scene_kit_values(s, M_ENERGY)[k] = e->p.mass * (0.5 * square + e->p.gravity * x[1]);
-        scene_kit_values(s, M_FORCE)[k] = sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2]);
+        scene_kit_values(s, M_FORCE)[k] =
+            sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2]);
     }
     s->kept = 1;
 }
@@ -299,7 +306,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, NULL};
 
@@ -311,15 +319,16 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "Throw a ball so that it bounces to a target.",
-    "Variables: the initial velocity (x, y, z) in m/s. Contact is a stiff spring with damping while approaching and "
-    "regularized Coulomb friction; steps are semi-implicit.\n"
-    "Along the horizontal velocities the loss is smooth; along the vertical one it has many local minima, and because a "
-    "contact begins and ends in whole steps it jumps by small amounts at most velocities: the exact gradient is steep and "
-    "often has the sign of a tooth, not of the trend.\n"
-    "Metrics: x, y, z, speed, distance to the target, energy (without that of the contact spring), force of contact.",
-    "M. Macklin, Warp: a high-performance Python framework for GPU simulation and graphics, 2022 (example bounce). R. "
-    "Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a global "
-    "perspective. CoRL 2022, arXiv:2207.00167.",
+    "Variables: the initial velocity (x, y, z) in m/s. Contact is a stiff spring with damping while "
+    "approaching and regularized Coulomb friction; steps are semi-implicit.\n"
+    "Along the horizontal velocities the loss is smooth; along the vertical one it has many local minima, "
+    "and because a contact begins and ends in whole steps it jumps by small amounts at most velocities: the "
+    "exact gradient is steep and often has the sign of a tooth, not of the trend.\n"
+    "Metrics: x, y, z, speed, distance to the target, energy (without that of the contact spring), force of "
+    "contact.",
+    "M. Macklin, Warp: a high-performance Python framework for GPU simulation and graphics, 2022 (example "
+    "bounce). R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167.",
     params,
     extensions,
 };

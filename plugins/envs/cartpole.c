@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision variables are
- * the cart's velocity (or the force on it) and one torque per joint, at every step. */
+/* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision
+ * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { PAPER = 0, NIMBLE = 1 };
 enum { AUTO = 0 }; /* first choice of an enumeration: as the variant has it */
 enum { TIP = 0, STATE_NORM = 1, STATE_SQ = 2 };
 enum { RAIL, CART, LINK_1 };
-enum { M_X, M_V, M_TIP_X, M_TIP_Y, M_DISTANCE, M_LOSS, M_ENERGY };
+enum { M_TIP_X, M_TIP_Y, M_DISTANCE, M_X, M_V, M_LOSS, M_ENERGY };
 
 static const char *const variants[] = {"paper", "nimble", NULL};
 static const char *const controls[] = {"auto", "velocity", "force", NULL};
@@ -22,9 +22,10 @@ static const char *const losses[] = {"auto", "tip", "state_norm", "state_sq", NU
 static const char *const integrators[] = {"explicit", "semi-implicit", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM("variant", "paper", variants,
-            "Where defaults come from. paper: cart velocity and torques bring the tip to the target. nimble: the "
-            "cart-pole example of Nimble, force on the cart, no torque, the final state is to be zero."),
+    DS_ENUM(
+        "variant", "paper", variants,
+        "Where defaults come from. paper: cart velocity and torques bring the tip to the target. nimble: "
+        "the cart-pole example of Nimble, force on the cart, no torque, the final state is to be zero."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, CHAIN_MAX_LINKS, "links", "1", "",
                       "Links of the chain.", NULL},
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 100000, "steps", "100", "",
@@ -32,15 +33,16 @@ static const ds_param *const params[] = {
     DS_INT("hold", "1", 1, 1000, "", "Simulation steps for which each control is held."),
     DS_LIST("h", "", 1e-9, 10, 1, "s", "Simulation step; empty = 0.02 (paper), 0.01 (nimble)."),
     DS_ENUM("control", "auto", controls,
-            "First control of a step: velocity of the cart after the step, or force on it; auto = velocity (paper), "
-            "force (nimble)."),
+            "First control of a step: velocity of the cart after the step, or force on it; auto = velocity "
+            "(paper), force (nimble)."),
     DS_ENUM("loss", "auto", losses,
-            "tip: distance of the tip to the target at the end. state_norm, state_sq: Euclidean norm, or its square, of "
-            "the final state (cart position, relative joint angles, and their rates). auto = tip (paper), state_norm "
-            "(nimble)."),
+            "tip: distance of the tip to the target at the end. state_norm, state_sq: Euclidean norm, or "
+            "its square, of the final state (cart position, relative joint angles, and their rates). auto = "
+            "tip (paper), state_norm (nimble)."),
     DS_LIST("scale", "", -1e6, 1e6, CHAIN_MAX_LINKS + 1, "",
-            "Size of the controls at x = 1: cart (m/s or N), then torques (N m); 0 = unused. Empty = 2, 5 with one "
-            "link, else 2, 10, 5, 2, 1, 0.5, 0.25, ...; with force control the cart has 10; nimble 10, 0, 0, ..."),
+            "Size of the controls at x = 1: cart (m/s or N), then torques (N m); 0 = unused. Empty = 2, 5 "
+            "with one link, else 2, 10, 5, 2, 1, 0.5, 0.25, ...; with force control the cart has 10; nimble "
+            "10, 0, 0, ..."),
     DS_LIST("target", "", -1e6, 1e6, 2, "m",
             "Target of the tip (x, y). Empty = (1, 0.8) with one link, else (n/2, (n + 1)/2) with n links."),
     DS_LIST("start_theta", "3.1415926535897931", -1e3, 1e3, CHAIN_MAX_LINKS, "rad",
@@ -49,16 +51,18 @@ static const ds_param *const params[] = {
     DS_REAL("start_x", "0", -1e6, 1e6, "m", "Position of the cart at the start."),
     DS_REAL("start_v", "0", -1e6, 1e6, "m/s", "Velocity of the cart at the start."),
     DS_ENUM("integrator", "explicit", integrators,
-            "explicit: positions move with the velocities before the step, as in Nimble; semi-implicit: after it."),
+            "explicit: positions move with the velocities before the step, as in Nimble; semi-implicit: "
+            "after it."),
     DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
     DS_REAL("cart_mass", "1", 1e-9, 1e9, "kg", "Mass of the cart."),
     DS_LIST("mass", "", 0, 1e9, CHAIN_MAX_LINKS, "kg", "Masses of the links; empty = 1, 0.5, 0.25, ..."),
     DS_LIST("length", "1", 1e-9, 1e6, CHAIN_MAX_LINKS, "m", "Lengths of the links."),
     DS_LIST("com", "", -1e6, 1e6, CHAIN_MAX_LINKS, "m",
             "Distance of each link's centre of mass from its joint; empty = half the length."),
-    DS_LIST("inertia", "", 0, 1e9, CHAIN_MAX_LINKS, "kg m^2",
-            "Moments of inertia about the centres of mass. Empty = 1 for a single link (the default of Nimble), "
-            "m L^2/12 (rods) for more."),
+    DS_LIST(
+        "inertia", "", 0, 1e9, CHAIN_MAX_LINKS, "kg m^2",
+        "Moments of inertia about the centres of mass. Empty = 1 for a single link (the default of Nimble), "
+        "m L^2/12 (rods) for more."),
     NULL};
 
 typedef struct cartpole {
@@ -191,8 +195,11 @@ static ds_status read_params(cartpole *e, const ds_host *host)
     setting_values(&s, host, "inertia", n, p->inertia);
     for (int i = 0; s == DS_OK && i < p->links; i++) {
         if (!(p->inertia[i] + p->mass[i] * p->com[i] * p->com[i] > 0)) {
-            s = setting_bad(host, "link %d has mass %g, com %g and inertia %g: nothing resists its rotation, set inertia "
-                            "above 0", i + 1, p->mass[i], p->com[i], p->inertia[i]);
+            s = setting_bad(
+                host,
+                "link %d has mass %g, com %g and inertia %g: nothing resists its rotation, set inertia "
+                "above 0",
+                i + 1, p->mass[i], p->com[i], p->inertia[i]);
         }
     }
     return s;
@@ -200,7 +207,7 @@ static ds_status read_params(cartpole *e, const ds_host *host)
 
 static void place(const void *self, uint64_t k, uint64_t b, double *out);
 
-/* How far the cart can get: by its prescribed velocity, or, under force, about as far as the chain is long. */
+/* How far the cart can get: by its prescribed velocity, or, under force, about the length of the chain. */
 static double reach(const cartpole *e)
 {
     double length = 0, slide = fabs(e->scale[0]) * e->p.h * (double)e->steps;
@@ -238,11 +245,11 @@ static int set_scene(cartpole *e)
     s->info.box[1] = fmax(s->info.box[1], -length - 2 * thick);
     s->info.box[4] = fmin(s->info.box[4], fmax(length, e->target[1]) + 4 * thick);
     s->info.flat = 1;
-    scene_kit_metric(s, "x", "m");
-    scene_kit_metric(s, "v", "m/s");
     scene_kit_metric(s, "tip_x", "m");
     scene_kit_metric(s, "tip_y", "m");
     scene_kit_metric(s, "distance", "m");
+    scene_kit_metric(s, "x", "m");
+    scene_kit_metric(s, "v", "m/s");
     scene_kit_metric(s, "loss", "");
     scene_kit_metric(s, "energy", "J");
     return scene_kit_ready(s);
@@ -413,7 +420,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, NULL};
 
@@ -425,15 +433,15 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "n-link cart-pole: throw the tip of a hanging chain to a target.",
-    "links = 1 has 200 variables, links = 3 has 400: per step (cart, torque 1, ..., torque n), each in [-1, 1], times "
-    "`scale`. theta = 0 is upright. The chain does not collide with anything.\n"
-    "The landscape is smooth and the gradient exact. The system is chaotic for many links and long episodes: gradients "
-    "grow with the horizon.\n"
-    "Metrics: x, v of the cart; tip_x, tip_y; distance of the tip to the target; loss as if the episode ended there; "
-    "energy.",
-    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167. Nimble: K. Werling et al., Fast and feature-complete differentiable "
-    "physics for articulated rigid bodies with contact, RSS 2021.",
+    "links = 1 has 200 variables, links = 3 has 400: per step (cart, torque 1, ..., torque n), each in [-1, "
+    "1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
+    "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
+    "episodes: gradients grow with the horizon.\n"
+    "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
+    "ended there; energy.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167. Nimble: K. Werling et al., Fast and "
+    "feature-complete differentiable physics for articulated rigid bodies with contact, RSS 2021.",
     params,
     extensions,
 };

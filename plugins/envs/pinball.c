@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pinball - a ball drops through a grid of tilted bars: the decision variables are their angles, the loss is the
- * distance of the ball to a target after a fixed time. */
+/* pinball - a ball drops through a grid of tilted bars: the decision variables are their angles, the loss is
+ * the distance of the ball to a target after a fixed time. */
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { PINBALL2 = 0, PINBALL16 = 1 };
 enum { BALL, BARS, SIDES, FLOOR_AND_TOP, TARGET };
-enum { M_X, M_Y, M_SPEED, M_DISTANCE, M_ENERGY, M_IMPULSE };
+enum { M_X, M_Y, M_DISTANCE, M_SPEED, M_ENERGY, M_IMPULSE };
 static const double wall = 0.1; /* m, half thickness of the walls in pictures */
 
 static const char *const variants[] = {"pinball2", "pinball16", NULL};
@@ -22,17 +22,20 @@ static const char *const gradients[] = {"discrete", "nimble", "saltation", "alte
 
 static const ds_param *const params[] = {
     &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variant", "pinball2", "",
-                      "pinball2: one row of two bars, two variables; pinball16: four rows of four.", variants},
+                      "pinball2: one row of two bars, two variables; pinball16: four rows of four.",
+                      variants},
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 64, "nh", "0", "",
                       "Rows of bars; 0 = of the variant.", NULL},
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 64, "nw", "0", "",
                       "Bars in a row; 0 = of the variant.", NULL},
     DS_INT("steps", "1000", 1, 1000000, "", "Steps of an episode."),
-    DS_REAL("h", "0.002", 1e-9, 1, "s", "Time step. A ball of speed v passes through what is thinner than v h."),
+    DS_REAL("h", "0.002", 1e-9, 1, "s",
+            "Time step. A ball of speed v passes through what is thinner than v h."),
     DS_REAL("width", "8", 1e-6, 1e6, "m", "Width of the platform; the left wall is at x = 0."),
     DS_REAL("height", "10", 1e-6, 1e6, "m", "Height of the platform; the floor is at y = 0."),
-    DS_LIST("half_length", "", 0, 1e6, 1, "m",
-            "Half length of a bar; empty = 1.2 with one row of two, else 0.35 of the distance of the columns."),
+    DS_LIST(
+        "half_length", "", 0, 1e6, 1, "m",
+        "Half length of a bar; empty = 1.2 with one row of two, else 0.35 of the distance of the columns."),
     DS_REAL("half_thickness", "0.1", 0, 1e6, "m", "Half thickness of a bar."),
     DS_REAL("radius", "0.2", 1e-9, 1e6, "m", "Radius of the ball."),
     DS_LIST("start", "", -1e6, 1e6, 2, "m",
@@ -46,14 +49,18 @@ static const ds_param *const params[] = {
             "The ball bounces only where restitution times speed of approach exceeds this."),
     DS_REAL("clip", "inf", 0, INFINITY, "m",
             "Contacts deeper than this are ignored (0.03 in Nimble); inf = none are."),
-    DS_ENUM("integrator", "explicit", integrators,
-            "explicit: positions move with the velocity before the step, as in Nimble; semi-implicit: after it."),
+    DS_ENUM(
+        "integrator", "explicit", integrators,
+        "explicit: positions move with the velocity before the step, as in Nimble; semi-implicit: after it."),
     DS_ENUM("contact_order", "simultaneous", orders,
-            "Contacts of one step: together (linear complementarity), or one after the other, in order or reversed."),
-    DS_ENUM("gradient", "discrete", gradients,
-            "discrete: of the program, exact. nimble: with its bounce approximation of positions. saltation: of the "
-            "continuous motion, in which the time of impact shifts. alternate: contacts switched where that gives a "
-            "larger derivative (Nimble's way off saddle points). Only the first is the derivative of the loss."),
+            "Contacts of one step: together (linear complementarity), or one after the other, in order or "
+            "reversed."),
+    DS_ENUM(
+        "gradient", "discrete", gradients,
+        "discrete: of the program, exact. nimble: with its bounce approximation of positions. saltation: of "
+        "the continuous motion, in which the time of impact shifts. alternate: contacts switched where that "
+        "gives a larger derivative (Nimble's way off saddle points). Only the first is the derivative of "
+        "the loss."),
     NULL};
 
 typedef struct pinball {
@@ -115,8 +122,9 @@ static ds_status read_params(pinball *e, const ds_host *host, uint64_t *nh, uint
     setting_values(&s, host, "target", 2, e->target);
     s = s == DS_OK ? read_physics(e, host) : s;
     if (s == DS_OK && 2 * e->p.radius > fmin(e->width, e->height)) {
-        s = setting_bad(host, "parameter radius = %g: a ball of diameter %g does not fit between walls %g m x %g m apart",
-                        e->p.radius, 2 * e->p.radius, e->width, e->height);
+        s = setting_bad(
+            host, "parameter radius = %g: a ball of diameter %g does not fit between walls %g m x %g m apart",
+            e->p.radius, 2 * e->p.radius, e->width, e->height);
     }
     return s;
 }
@@ -150,8 +158,8 @@ static int set_scene(pinball *e)
     s->info.flat = 1;
     scene_kit_metric(s, "x", "m");
     scene_kit_metric(s, "y", "m");
-    scene_kit_metric(s, "speed", "m/s");
     scene_kit_metric(s, "distance", "m");
+    scene_kit_metric(s, "speed", "m/s");
     scene_kit_metric(s, "energy", "J");
     scene_kit_metric(s, "impulse", "N s");
     return scene_kit_ready(s);
@@ -330,7 +338,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, NULL};
 
@@ -342,16 +351,19 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "A ball drops through a grid of tilted bars and is to reach a target.",
-    "Variables: the angles of the bars in rad, each in [-1, 1], row by row from the top left. Rigid contact with bars and "
-    "walls; the bars do not move.\n"
-    "The landscape has plateaus and jumps: a bar that the ball never touches has gradient exactly zero; hit or miss at an "
-    "edge, face or corner, the order of impacts, the restitution threshold and the clipping depth are switches; a ball at "
-    "rest on a level bar no longer depends on anything; the fixed end time cuts a flight short.\n"
-    "The discrete gradient is exact for the program, but the program moves impacts in whole steps: against the loss seen "
-    "over a distance it has an error that does not vanish with h (compare gradient = saltation).\n"
-    "Metrics: x, y, speed, distance to the target, energy, impulse of the contacts in the step before.",
-    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167. Contact: K. Werling et al., RSS 2021.",
+    "Variables: the angles of the bars in rad, each in [-1, 1], row by row from the top left. Rigid contact "
+    "with bars and walls; the bars do not move.\n"
+    "The landscape has plateaus and jumps: a bar that the ball never touches has gradient exactly zero; hit "
+    "or miss at an edge, face or corner, the order of impacts, the restitution threshold and the clipping "
+    "depth are switches; a ball at rest on a level bar no longer depends on anything; the fixed end time "
+    "cuts a flight short.\n"
+    "The discrete gradient is exact for the program, but the program moves impacts in whole steps: against "
+    "the loss seen over a distance it has an error that does not vanish with h (compare gradient = "
+    "saltation).\n"
+    "Metrics: x, y, distance to the target, speed, energy, impulse of the contacts in the step before.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167. Contact: K. Werling et al., RSS "
+    "2021.",
     params,
     extensions,
 };

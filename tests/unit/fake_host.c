@@ -109,13 +109,13 @@ static ds_status get_array(const ds_host *host, const char *name, const double *
 static void take_error(const ds_host *host, ds_status status, const char *line)
 {
     (void)status;
-    snprintf(((fake_host *)host->ctx)->error, sizeof ((fake_host *)host->ctx)->error, "%s", line);
+    snprintf(((fake_host *)host->ctx)->error, sizeof((fake_host *)host->ctx)->error, "%s", line);
 }
 
 static void take_log(const ds_host *host, uint32_t level, const char *line)
 {
     (void)level;
-    snprintf(((fake_host *)host->ctx)->log, sizeof ((fake_host *)host->ctx)->log, "%s", line);
+    snprintf(((fake_host *)host->ctx)->log, sizeof((fake_host *)host->ctx)->log, "%s", line);
 }
 
 static uint32_t should_stop(const ds_host *host)
@@ -199,7 +199,8 @@ void fake_host_set(fake_host *f, const char *name, const char *text)
     f->text[i] = text;
 }
 
-void fake_host_set_array(fake_host *f, const char *name, const double *data, uint64_t ndim, const uint64_t *shape)
+void fake_host_set_array(fake_host *f, const char *name, const double *data, uint64_t ndim,
+                         const uint64_t *shape)
 {
     int i = find(f, name);
     assert_true(i >= 0);

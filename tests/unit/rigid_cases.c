@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_cases.c - recorded values and central differences for the tests of the rigid scenes (see rigid_cases.h). */
+/* rigid_cases.c - recorded values and central differences for the tests of the rigid scenes (see
+ * rigid_cases.h). */
 #include "rigid_cases.h"
 
 #include <setjmp.h>

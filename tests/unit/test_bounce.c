@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bounce.c - penalty contact and the plugin bounce: episodes recorded from Warp (float) and from an independent
- * program (double), figures measured once, flight, invariants, differences. */
+/* test_bounce.c - penalty contact and the plugin bounce: episodes recorded from Warp (float) and from an
+ * independent program (double), figures measured once, flight, invariants, differences. */
 #include "rigid_cases.h"
 
 #include <setjmp.h>
@@ -15,21 +15,26 @@
 
 #include "penalty/penalty.h"
 
-static const char *const files[] = {"bounce_warp.json",  "bounce_warp_2s.json",     "bounce_warp_v170_gravity.json",
-                                    "bounce_paper.json", "bounce_friction10.json", "bounce_friction10_wall.json"};
+static const char *const files[] = {
+    "bounce_warp.json",  "bounce_warp_2s.json",    "bounce_warp_v170_gravity.json",
+    "bounce_paper.json", "bounce_friction10.json", "bounce_friction10_wall.json"};
 
 static penalty_params read_params(const json_t *meta)
 {
     const json_t *wall = json_object_get(meta, "wall_plane_x");
-    return (penalty_params){.h = rigid_number(meta, "h"), .mass = rigid_number(meta, "mass"),
-                            .gravity = -rigid_number(meta, "gravity_y"), .radius = rigid_number(meta, "radius"),
-                            .ke = rigid_number(meta, "ke"), .kd = rigid_number(meta, "kd"),
-                            .kf = rigid_number(meta, "kf"), .mu = rigid_number(meta, "mu"),
+    return (penalty_params){.h = rigid_number(meta, "h"),
+                            .mass = rigid_number(meta, "mass"),
+                            .gravity = -rigid_number(meta, "gravity_y"),
+                            .radius = rigid_number(meta, "radius"),
+                            .ke = rigid_number(meta, "ke"),
+                            .kd = rigid_number(meta, "kd"),
+                            .kf = rigid_number(meta, "kf"),
+                            .mu = rigid_number(meta, "mu"),
                             .wall = json_is_number(wall) ? json_number_value(wall) : HUGE_VAL};
 }
 
-static void check3(const json_t *object, const char *key, const double got[3], double absolute, double relative,
-                   const char *file)
+static void check3(const json_t *object, const char *key, const double got[3], double absolute,
+                   double relative, const char *file)
 {
     double want[3], size = 1;
     assert_int_equal(rigid_numbers(json_object_get(object, key), want, 3), 3);
@@ -47,14 +52,16 @@ static void check_positions(const penalty *sim, const json_t *rows, double toler
 {
     size_t k = 0;
     json_t *row = NULL;
-    json_array_foreach(rows, k, row) {
+    json_array_foreach(rows, k, row)
+    {
         const json_t *at = json_object_get(row, "x") ? json_object_get(row, "x") : json_object_get(row, "q");
         double want[3];
         const double *got = penalty_state(sim, (uint64_t)rigid_int(row, "t"));
         assert_int_equal(rigid_numbers(at, want, 3), 3);
         for (int i = 0; i < 3; i++) {
             if (!(fabs(got[i] - want[i]) <= tolerance * fmax(1, fabs(want[i])))) {
-                fail_msg("%s: step %d, coordinate %d: %.17g, not %.17g", file, rigid_int(row, "t"), i, got[i], want[i]);
+                fail_msg("%s: step %d, coordinate %d: %.17g, not %.17g", file, rigid_int(row, "t"), i, got[i],
+                         want[i]);
             }
         }
     }
@@ -89,7 +96,8 @@ static void check_case(const json_t *meta, const json_t *c, const char *file)
     assert_near(loss, rigid_number(warp, "loss"), fmax(1e-2, 5e-5 * loss));
     check3(exact, "grad_v0", v_bar, 0, tolerance, file);
     check3(warp, "grad_v0", v_bar, 0, paper ? 5e-3 : 5e-4, file);
-    check3(warp, "grad_x0", x_bar, 0, 5e-3, file); /* no tolerance is recorded for this one; float, stiff contact */
+    check3(warp, "grad_x0", x_bar, 0, 5e-3,
+           file); /* no tolerance is recorded for this one; float, stiff contact */
     penalty_destroy(sim);
 }
 
@@ -102,7 +110,8 @@ static void recorded_episodes(void **state)
             skip();
         }
         size_t k = 0;
-        json_array_foreach(json_object_get(root, "cases"), k, c) {
+        json_array_foreach(json_object_get(root, "cases"), k, c)
+        {
             check_case(json_object_get(root, "meta"), c, files[f]);
         }
         json_decref(root);
@@ -112,9 +121,12 @@ static void recorded_episodes(void **state)
 static void recorded_by_plugin(void **state)
 {
     (void)state;
-    static const char *const settings[6][5] = {
-        {NULL}, {"steps=960"}, {"gravity=9.80665", "mu=0.2"}, {"variant=paper", "kf=1000", "mu=0.25", "target=2,1,0"},
-        {"variant=paper"}, {"variant=paper", "wall=1.75"}};
+    static const char *const settings[6][5] = {{NULL},
+                                               {"steps=960"},
+                                               {"gravity=9.80665", "mu=0.2"},
+                                               {"variant=paper", "kf=1000", "mu=0.25", "target=2,1,0"},
+                                               {"variant=paper"},
+                                               {"variant=paper", "wall=1.75"}};
     for (int f = 0; f < 6; f++) {
         json_t *root = rigid_golden(files[f]), *c = NULL;
         if (!root) {
@@ -123,8 +135,10 @@ static void recorded_by_plugin(void **state)
         size_t k = 0;
         fake_env e;
         fake_env_open(&e, "envs/bounce", settings[f], 0, 0);
-        assert_true((strstr(e.host.message, "kf h") != NULL) == (f == 3)); /* warned where friction overshoots */
-        json_array_foreach(json_object_get(root, "cases"), k, c) {
+        assert_true((strstr(e.host.message, "kf h") != NULL) ==
+                    (f == 3)); /* warned where friction overshoots */
+        json_array_foreach(json_object_get(root, "cases"), k, c)
+        {
             double v[3], g[3];
             const json_t *exact = json_object_get(c, "double");
             rigid_numbers(json_object_get(c, "v0"), v, 3);
@@ -202,14 +216,15 @@ static void end_points(void **state)
     fake_env_close(&e);
 }
 
-/* The earlier paper proposal without friction: 2001 vertical velocities. Saw-teeth of the time of impact. */
+/* Without friction, 2001 vertical velocities: saw-teeth of the time of impact. */
 static void teeth(void **state)
 {
     (void)state;
     fake_env e;
     double v[3] = {2, 0, 0}, g[3], low = HUGE_VAL, high = 0, last = 0, last_g = 0, jump = 0, steep[2001];
     int signs = 0;
-    fake_env_open(&e, "envs/bounce", (const char *const[]){"variant=paper", "kf=0", "target=2,1,0", "upper=10", NULL}, 0, 0);
+    fake_env_open(&e, "envs/bounce",
+                  (const char *const[]){"variant=paper", "kf=0", "target=2,1,0", "upper=10", NULL}, 0, 0);
     for (int k = 0; k <= 2000; k++) {
         v[1] = -10 + 0.01 * k;
         double f = fake_eval(&e, v, g, 0, NULL);
@@ -229,8 +244,9 @@ static void teeth(void **state)
         most = fmax(most, steep[k]);
         below += steep[k] < 9.5;
     }
-    print_message("loss %.3f..%.3f, %d sign changes, steepest %.1f, share below 9.5: %.3f, largest jump %.3f\n", low, high,
-                  signs, most, below / 2001.0, jump);
+    print_message(
+        "loss %.3f..%.3f, %d sign changes, steepest %.1f, share below 9.5: %.3f, largest jump %.3f\n", low,
+        high, signs, most, below / 2001.0, jump);
     assert_near(low, 2.25, 6e-3);
     assert_near(high, 4.55, 6e-3);
     assert_int_equal(signs, 81);
@@ -244,8 +260,15 @@ static void teeth(void **state)
 
 static penalty_params plain(void)
 {
-    return (penalty_params){.h = 1.0 / 480, .mass = 1, .gravity = 9.8, .radius = 0.1, .ke = 1e4, .kd = 10, .kf = 0,
-                            .mu = 0, .wall = HUGE_VAL};
+    return (penalty_params){.h = 1.0 / 480,
+                            .mass = 1,
+                            .gravity = 9.8,
+                            .radius = 0.1,
+                            .ke = 1e4,
+                            .kd = 10,
+                            .kf = 0,
+                            .mu = 0,
+                            .wall = HUGE_VAL};
 }
 
 static void flight(void **state)
@@ -269,7 +292,8 @@ static void flight(void **state)
     penalty_destroy(sim);
 }
 
-/* A drop rises again to 0.75 to 0.9 of the fall height; without damping the height is kept up to the order of h. */
+/* A drop rises again to 0.75 to 0.9 of the fall height; without damping the height is kept up to the order of
+ * h. */
 static void rebound(void **state)
 {
     (void)state;
@@ -295,7 +319,8 @@ static void rebound(void **state)
 
 /* ---- gradients ---- */
 
-static double probe(penalty *sim, const double v0[3], const double target[3], double grad[3], uint64_t *branches)
+static double probe(penalty *sim, const double v0[3], const double target[3], double grad[3],
+                    uint64_t *branches)
 {
     double x[3] = {-0.5, 1, 0}, v[3] = {v0[0], v0[1], v0[2]}, x_bar[3], loss = 0;
     penalty_simulate(sim, x, v, 960, 0);
@@ -309,13 +334,16 @@ static double probe(penalty *sim, const double v0[3], const double target[3], do
     return loss;
 }
 
-/* All three components at random points: agreement to 1e-7 of the gradient's norm where no branch changes over the
- * difference; the others are counted. */
+/* All three components at random points: agreement to 1e-7 of the gradient's norm where no branch changes
+ * over the difference; the others are counted. */
 static void central_differences(void **state)
 {
     (void)state;
-    static const double constants[5][4] = {{0, 0, 1.75, 1e4}, {10, 0.1, HUGE_VAL, 1e4}, {100, 0.5, 1.75, 1e4},
-                                           {1000, 0.25, HUGE_VAL, 1e4}, {30, 0.2, HUGE_VAL, 3000}};
+    static const double constants[5][4] = {{0, 0, 1.75, 1e4},
+                                           {10, 0.1, HUGE_VAL, 1e4},
+                                           {100, 0.5, 1.75, 1e4},
+                                           {1000, 0.25, HUGE_VAL, 1e4},
+                                           {30, 0.2, HUGE_VAL, 3000}};
     static const double target[3] = {2.3, 1.6, 0.7};
     for (int s = 0; s < 5; s++) {
         penalty_params p = plain();
@@ -352,8 +380,10 @@ static void central_differences(void **state)
             wrong += isinf(error) && nearest > 1e-5;
             worst = isinf(error) ? worst : fmax(worst, error);
         }
-        print_message("kf %g, mu %g: worst error %.1e of the norm; %d of 900 components next to a switch, %d of them "
-                      "disagree\n", p.kf, p.mu, worst, switched, wrong);
+        print_message(
+            "kf %g, mu %g: worst error %.1e of the norm; %d of 900 components next to a switch, %d of them "
+            "disagree\n",
+            p.kf, p.mu, worst, switched, wrong);
         assert_true(worst < 1e-7);
         assert_true(switched < 45);
         penalty_destroy(sim);
@@ -367,7 +397,8 @@ static void plugin_gradient(void **state)
     for (int s = 0; s < 2; s++) {
         fake_env e;
         double v[3] = {1.3, -3.2, 0.4}, g[3], spread;
-        fake_env_open(&e, "envs/bounce", (const char *const[]){"variant=paper", s ? "loss=l2" : "loss=squared", NULL}, 0, 0);
+        fake_env_open(&e, "envs/bounce",
+                      (const char *const[]){"variant=paper", s ? "loss=l2" : "loss=squared", NULL}, 0, 0);
         fake_eval(&e, v, g, 0, NULL);
         for (uint64_t i = 0; i < 3; i++) {
             assert_near(g[i], rigid_difference(&e, v, i, 1e-5, &spread), 1e-7 * fmax(1, fabs(g[i])));
@@ -388,7 +419,8 @@ static void pure(void **state)
     fake_eval(&other, w, again, 0, NULL);
     assert_true(fake_eval(&other, v, again, 0, NULL) == f);
     assert_memory_equal(g, again, sizeof g);
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE | DS_WANT_GRAD, .n = 3, .x = v, .grad = again};
+    ds_eval io = {
+        .struct_size = sizeof io, .want = DS_WANT_SCENE | DS_WANT_GRAD, .n = 3, .x = v, .grad = again};
     assert_int_equal(other.plugin->env->evaluate(other.self, &io), DS_OK);
     assert_true(io.loss == f);
     assert_memory_equal(g, again, sizeof g);
@@ -422,10 +454,18 @@ static void divergence_and_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_episodes), cmocka_unit_test(recorded_by_plugin), cmocka_unit_test(example_of_warp),
-        cmocka_unit_test(descents),          cmocka_unit_test(end_points),         cmocka_unit_test(teeth),
-        cmocka_unit_test(flight),            cmocka_unit_test(rebound),            cmocka_unit_test(central_differences),
-        cmocka_unit_test(plugin_gradient),   cmocka_unit_test(pure),              cmocka_unit_test(divergence_and_errors),
+        cmocka_unit_test(recorded_episodes),
+        cmocka_unit_test(recorded_by_plugin),
+        cmocka_unit_test(example_of_warp),
+        cmocka_unit_test(descents),
+        cmocka_unit_test(end_points),
+        cmocka_unit_test(teeth),
+        cmocka_unit_test(flight),
+        cmocka_unit_test(rebound),
+        cmocka_unit_test(central_differences),
+        cmocka_unit_test(plugin_gradient),
+        cmocka_unit_test(pure),
+        cmocka_unit_test(divergence_and_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cartpole.c - the plugin cartpole as a host sees it: recorded losses and gradients, parameters, scene. */
+/* test_cartpole.c - the plugin cartpole as a host sees it: recorded values, parameters, scene. */
 #include "rigid_cases.h"
 
 #include <setjmp.h>
@@ -72,18 +72,18 @@ static void from_meta(settings *s, const json_t *meta, const json_t *start)
 static void recorded_losses(void **state)
 {
     (void)state;
-    static const char *const files[] = {"cartpole1_force.json",          "cartpole1_force_example.json",
-                                        "cartpole1_force_example_sq.json", "cartpole1_velocity_semi.json",
-                                        "cartpole1_velocity.json",       "cartpole2_force_normal_start.json",
-                                        "cartpole3_velocity.json",       "cartpole3_force_semi.json",
-                                        "cartpole5_velocity.json"};
+    static const char *const files[] = {
+        "cartpole1_force.json",         "cartpole1_force_example.json", "cartpole1_force_example_sq.json",
+        "cartpole1_velocity_semi.json", "cartpole1_velocity.json",      "cartpole2_force_normal_start.json",
+        "cartpole3_velocity.json",      "cartpole3_force_semi.json",    "cartpole5_velocity.json"};
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         json_t *root = rigid_golden(files[f]), *c = NULL;
         if (!root) {
             skip();
         }
         size_t k = 0;
-        json_array_foreach(json_object_get(root, "cases"), k, c) {
+        json_array_foreach(json_object_get(root, "cases"), k, c)
+        {
             settings s;
             fake_env e;
             double x[1000], grad[1000], want[1000];
@@ -122,7 +122,8 @@ static void loss_at_rest(void **state)
     fake_env_close(&e);
 }
 
-/* Mean, smallest and largest loss of 300 uniform points: those measured once lie in the range of 100 such samples. */
+/* Mean, smallest and largest loss of 300 uniform points: those measured once lie in the range of 100 such
+ * samples. */
 static void random_points(void **state)
 {
     (void)state;
@@ -145,8 +146,8 @@ static void random_points(void **state)
                 high[i] = fmax(high[i], value[i]);
             }
         }
-        print_message("links = %d: of 300 random points mean %.2f..%.2f, min %.2f..%.2f, max %.2f..%.2f\n", k ? 3 : 1,
-                      low[0], high[0], low[1], high[1], low[2], high[2]);
+        print_message("links = %d: of 300 random points mean %.2f..%.2f, min %.2f..%.2f, max %.2f..%.2f\n",
+                      k ? 3 : 1, low[0], high[0], low[1], high[1], low[2], high[2]);
         for (int i = 0; i < 3; i++) {
             assert_true(measured[k][i] > low[i] - 0.005 && measured[k][i] < high[i] + 0.005);
         }
@@ -328,10 +329,10 @@ static void scene_of_an_episode(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_losses),  cmocka_unit_test(loss_at_rest),
-        cmocka_unit_test(random_points),    cmocka_unit_test(gradient_descent),
+        cmocka_unit_test(recorded_losses),     cmocka_unit_test(loss_at_rest),
+        cmocka_unit_test(random_points),       cmocka_unit_test(gradient_descent),
         cmocka_unit_test(central_differences), cmocka_unit_test(pure),
-        cmocka_unit_test(bad_parameters),   cmocka_unit_test(divergence),
+        cmocka_unit_test(bad_parameters),      cmocka_unit_test(divergence),
         cmocka_unit_test(scene_of_an_episode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

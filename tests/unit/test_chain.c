@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_chain.c - the chain engine against recorded trajectories and gradients of Nimble, accelerations and motions of
- * MuJoCo, invariants and central differences. */
+/* test_chain.c - the chain engine against recorded trajectories and gradients of Nimble, accelerations and
+ * motions of MuJoCo, invariants and central differences. */
 #include "rigid_cases.h"
 
 #include <setjmp.h>
@@ -16,14 +16,20 @@
 
 static const double pi = 3.14159265358979323846;
 
-static const char *const files[] = {
-    "cartpole1_force",        "cartpole1_force_example",
-    "cartpole1_force_example_sq", "cartpole1_force_semi",
-    "cartpole1_velocity",     "cartpole1_velocity_semi",
-    "cartpole1_velocity_upright_small_h", "cartpole2_force_normal_start",
-    "cartpole3_force",        "cartpole3_force_semi",
-    "cartpole3_velocity",     "cartpole3_velocity_semi",
-    "cartpole3_velocity_upright_small_h", "cartpole5_velocity"};
+static const char *const files[] = {"cartpole1_force",
+                                    "cartpole1_force_example",
+                                    "cartpole1_force_example_sq",
+                                    "cartpole1_force_semi",
+                                    "cartpole1_velocity",
+                                    "cartpole1_velocity_semi",
+                                    "cartpole1_velocity_upright_small_h",
+                                    "cartpole2_force_normal_start",
+                                    "cartpole3_force",
+                                    "cartpole3_force_semi",
+                                    "cartpole3_velocity",
+                                    "cartpole3_velocity_semi",
+                                    "cartpole3_velocity_upright_small_h",
+                                    "cartpole5_velocity"};
 
 /* Links of 1 m with the masses and inertias that the recorded values use. */
 static chain_params usual(int links)
@@ -57,8 +63,10 @@ static double farthest(int n, const chain_state *a, const chain_state *b)
 
 static chain_params read_meta(const json_t *meta)
 {
-    chain_params p = {.links = rigid_int(meta, "links"), .h = rigid_number(meta, "h"),
-                      .gravity = rigid_number(meta, "gravity"), .cart_mass = rigid_number(meta, "cart_mass")};
+    chain_params p = {.links = rigid_int(meta, "links"),
+                      .h = rigid_number(meta, "h"),
+                      .gravity = rigid_number(meta, "gravity"),
+                      .cart_mass = rigid_number(meta, "cart_mass")};
     const char *control = json_string_value(json_object_get(meta, "control"));
     const char *order = json_string_value(json_object_get(meta, "integrator"));
     p.control = strcmp(control, "force") == 0 ? CHAIN_FORCE : CHAIN_VELOCITY;
@@ -82,7 +90,8 @@ static double final_loss(const chain_params *p, const json_t *meta, const chain_
         double d = hypot(tip[0] - target[0], tip[1] - target[1]);
         bar->x = (tip[0] - target[0]) / d;
         for (int i = 0; i < p->links; i++) {
-            bar->theta[i] = -p->length[i] * (bar->x * cos(s->theta[i]) + (tip[1] - target[1]) / d * sin(s->theta[i]));
+            bar->theta[i] =
+                -p->length[i] * (bar->x * cos(s->theta[i]) + (tip[1] - target[1]) / d * sin(s->theta[i]));
         }
         return d;
     }
@@ -90,7 +99,8 @@ static double final_loss(const chain_params *p, const json_t *meta, const chain_
     double sum = s->x * s->x + s->v * s->v + s->theta[0] * s->theta[0] + s->omega[0] * s->omega[0];
     int square = strcmp(kind, "state_sq") == 0;
     double f = square ? 2 : 1 / sqrt(sum);
-    *bar = (chain_state){.x = f * s->x, .v = f * s->v, .theta = {f * s->theta[0]}, .omega = {f * s->omega[0]}};
+    *bar =
+        (chain_state){.x = f * s->x, .v = f * s->v, .theta = {f * s->theta[0]}, .omega = {f * s->omega[0]}};
     return square ? sum : sqrt(sum);
 }
 
@@ -108,7 +118,8 @@ static void check_case(const chain_params *p, const json_t *meta, const json_t *
     chain_simulate(sim, &start, T, u, 1);
     size_t k = 0;
     json_t *row = NULL;
-    json_array_foreach(json_object_get(c, "steps"), k, row) {
+    json_array_foreach(json_object_get(c, "steps"), k, row)
+    {
         chain_state recorded = read_state(row);
         chain_get(sim, (uint64_t)rigid_int(row, "t"), &s);
         double far = farthest(p->links, &s, &recorded), tolerance = p->links >= 3 ? 1e-9 : 1e-10;
@@ -129,7 +140,8 @@ static void check_case(const chain_params *p, const json_t *meta, const json_t *
     if (!(far <= 1e-9 * fmax(1, fmax(largest, fabs(recorded.theta[0]))))) {
         fail_msg("%s: gradient by the start state differs by %g", file, far);
     }
-    json_array_foreach(json_object_get(c, "fd"), k, row) {
+    json_array_foreach(json_object_get(c, "fd"), k, row)
+    {
         int i = rigid_int(row, "index");
         assert_near(bar_u[i] * scale[(uint64_t)i % m], rigid_number(row, "value"), 1e-6 * fmax(1, largest));
     }
@@ -150,7 +162,8 @@ static void recorded_episodes(void **state)
         const json_t *meta = json_object_get(root, "meta");
         chain_params p = read_meta(meta);
         size_t k = 0;
-        json_array_foreach(json_object_get(root, "cases"), k, c) {
+        json_array_foreach(json_object_get(root, "cases"), k, c)
+        {
             check_case(&p, meta, c, files[f]);
         }
         json_decref(root);
@@ -167,9 +180,11 @@ static void recorded_accelerations(void **state)
         skip();
     }
     size_t k = 0;
-    json_array_foreach(json_object_get(root, "accelerations"), k, c) {
+    json_array_foreach(json_object_get(root, "accelerations"), k, c)
+    {
         chain_params p = usual(rigid_int(c, "links"));
-        double u[CHAIN_MAX_LINKS + 1] = {rigid_number(c, "force")}, want[CHAIN_MAX_LINKS], alpha[CHAIN_MAX_LINKS], a = 0;
+        double u[CHAIN_MAX_LINKS + 1] = {rigid_number(c, "force")}, want[CHAIN_MAX_LINKS],
+                                   alpha[CHAIN_MAX_LINKS], a = 0;
         chain_state s = read_state(c);
         p.control = CHAIN_FORCE;
         rigid_numbers(json_object_get(c, "link_masses"), p.mass, CHAIN_MAX_LINKS);
@@ -222,9 +237,11 @@ static void recorded_free_motion(void **state)
         skip();
     }
     size_t k = 0;
-    json_array_foreach(json_object_get(root, "free_motion"), k, c) {
+    json_array_foreach(json_object_get(root, "free_motion"), k, c)
+    {
         for (int order = 0; order < 2; order++) {
-            double coarse = free_motion_error(c, 1.0 / 16384, order), fine = free_motion_error(c, 1.0 / 65536, order);
+            double coarse = free_motion_error(c, 1.0 / 16384, order),
+                   fine = free_motion_error(c, 1.0 / 65536, order);
             if (!(coarse / fine > 3.9 && coarse / fine < 4.1)) {
                 fail_msg("motion %zu, order %d: errors %g, %g", k, order, coarse, fine);
             }
@@ -254,13 +271,21 @@ static void known_accelerations(void **state)
     chain_destroy(sim);
 }
 
-/* The textbook cart-pole (Barto, Sutton and Anderson 1983 without friction), clockwise angle, any mass and length. */
+/* The textbook cart-pole (Barto, Sutton and Anderson 1983 without friction), clockwise angle, any mass and
+ * length. */
 static void textbook_cartpole(void **state)
 {
     (void)state;
     const double g = 9.8, mc = 1.3, m = 0.2, l = 0.45, F = 3, th = 0.3, w = -1.2;
-    chain_params p = {.links = 1, .control = CHAIN_FORCE, .h = 0.01, .gravity = g, .cart_mass = mc, .mass = {m},
-                      .length = {2 * l}, .com = {l}, .inertia = {m * l * l / 3}};
+    chain_params p = {.links = 1,
+                      .control = CHAIN_FORCE,
+                      .h = 0.01,
+                      .gravity = g,
+                      .cart_mass = mc,
+                      .mass = {m},
+                      .length = {2 * l},
+                      .com = {l},
+                      .inertia = {m * l * l / 3}};
     double temp = (F + m * l * w * w * sin(th)) / (mc + m);
     double accel = (g * sin(th) - cos(th) * temp) / (l * (4.0 / 3 - m * cos(th) * cos(th) / (mc + m)));
     double cart = temp - m * l * accel * cos(th) / (mc + m), a = 0, alpha = 0;
@@ -277,7 +302,8 @@ static void textbook_cartpole(void **state)
 static void momentum_and_energy(void **state)
 {
     (void)state;
-    static const double h[2] = {0.01, 0.001}, momentum[2] = {6.0e-4, 6.4e-5}, energy[2] = {4.881679, 4.880617};
+    static const double h[2] = {0.01, 0.001}, momentum[2] = {6.0e-4, 6.4e-5},
+                        energy[2] = {4.881679, 4.880617};
     for (int k = 0; k < 2; k++) {
         chain_params p = usual(1);
         uint64_t T = (uint64_t)lround(1 / h[k]);
@@ -374,7 +400,8 @@ static void cart_velocity(void **state)
 
 /* ---- gradients ---- */
 
-static double probe(chain *sim, const chain_params *p, const chain_state *start, const double *u, const double *w)
+static double probe(chain *sim, const chain_params *p, const chain_state *start, const double *u,
+                    const double *w)
 {
     chain_state s;
     chain_simulate(sim, start, 60, u, 3);
@@ -387,8 +414,8 @@ static double probe(chain *sim, const chain_params *p, const chain_state *start,
 }
 
 /* Richardson-extrapolated central difference along *at. */
-static double slope(chain *sim, const chain_params *p, const chain_state *start, const double *u, const double *w,
-                    double *at)
+static double slope(chain *sim, const chain_params *p, const chain_state *start, const double *u,
+                    const double *w, double *at)
 {
     double q[2], kept = *at;
     for (int k = 0; k < 2; k++) {
@@ -402,7 +429,8 @@ static double slope(chain *sim, const chain_params *p, const chain_state *start,
     return (4 * q[1] - q[0]) / 3;
 }
 
-/* Every number of links, control and order: derivatives by a control of each kind and by the whole start state. */
+/* Every number of links, control and order: derivatives by a control of each kind and by the whole start
+ * state. */
 static void central_differences(void **state)
 {
     (void)state;
@@ -440,8 +468,10 @@ static void central_differences(void **state)
             assert_near(bar.x, slope(sim, &p, &start, u, w, &start.x), 1e-7 * fmax(1, size));
             assert_near(bar.v, slope(sim, &p, &start, u, w, &start.v), 1e-7 * fmax(1, size));
             for (int i = 0; i < n; i++) {
-                assert_near(bar.theta[i], slope(sim, &p, &start, u, w, &start.theta[i]), 1e-7 * fmax(1, size));
-                assert_near(bar.omega[i], slope(sim, &p, &start, u, w, &start.omega[i]), 1e-7 * fmax(1, size));
+                assert_near(bar.theta[i], slope(sim, &p, &start, u, w, &start.theta[i]),
+                            1e-7 * fmax(1, size));
+                assert_near(bar.omega[i], slope(sim, &p, &start, u, w, &start.omega[i]),
+                            1e-7 * fmax(1, size));
             }
             chain_destroy(sim);
         }

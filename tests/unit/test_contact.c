@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_contact.c - dense solver, contact problem, impacts and their adjoints: conditions, invariants, differences, and
- * single impacts recorded from Nimble. */
+/* test_contact.c - dense solver, contact problem, impacts and their adjoints: conditions, invariants,
+ * differences, and single impacts recorded from Nimble. */
 #include "rigid_cases.h"
 
 #include <setjmp.h>
@@ -46,7 +46,8 @@ static void dense_systems(void **state)
                 }
             }
             dense_solve(n, Q, rank % 2, x);
-            /* Least squares: Q^T (Q x - r) = 0; minimum norm: x lies in the row space (tested by solving again). */
+            /* Least squares: Q^T (Q x - r) = 0; minimum norm: x lies in the row space (tested by solving
+             * again). */
             double e[DENSE_MAX], y[DENSE_MAX];
             for (int i = 0; i < n; i++) {
                 e[i] = -r0[i];
@@ -125,8 +126,9 @@ static void lcp_conditions(void **state)
                     assert_true(p.normal[i] >= 0 || fabs(f[i] * w) < 1e-9);
                 }
             }
-            print_message("%d contacts, friction %d: %d at first guess, %d refined, %d mixed, %d approximate\n", contacts,
-                          friction, how[LCP_GUESS], how[LCP_REFINED], how[LCP_MIXED], how[LCP_APPROXIMATE]);
+            print_message(
+                "%d contacts, friction %d: %d at first guess, %d refined, %d mixed, %d approximate\n",
+                contacts, friction, how[LCP_GUESS], how[LCP_REFINED], how[LCP_MIXED], how[LCP_APPROXIMATE]);
             assert_int_equal(how[LCP_MIXED] + how[LCP_APPROXIMATE], 0);
         }
     }
@@ -134,7 +136,8 @@ static void lcp_conditions(void **state)
 
 /* ---- impacts ---- */
 
-static const impact_law laws[] = {{0, 0, 0.1}, {0.6, 0, 0.1}, {1, 0, 0.1}, {0.5, 0.3, 0.1}, {0, 0.9, 0.1}, {0.8, 0.05, 0}};
+static const impact_law laws[] = {{0, 0, 0.1},     {0.6, 0, 0.1}, {1, 0, 0.1},
+                                  {0.5, 0.3, 0.1}, {0, 0.9, 0.1}, {0.8, 0.05, 0}};
 enum { LAWS = sizeof laws / sizeof *laws };
 
 static void random_contacts(ds_random *r, int count, impact_contact *k, double v[2])
@@ -161,16 +164,20 @@ static void single_impact(void **state)
         memcpy(w, v, sizeof w);
         impact_apply(law, 1, &c, w);
         double before = c.at.n[0] * v[0] + c.at.n[1] * v[1], after = c.at.n[0] * w[0] + c.at.n[1] * w[1];
-        assert_near(after, before >= 0 ? before : -before * law->restitution > law->threshold ? -law->restitution * before : 0,
+        assert_near(after,
+                    before >= 0                                   ? before
+                    : -before * law->restitution > law->threshold ? -law->restitution * before
+                                                                  : 0,
                     1e-12);
         assert_true(c.f[0] >= 0 && fabs(c.f[1]) <= law->friction * c.f[0] + 1e-12);
         assert_true(w[0] * w[0] + w[1] * w[1] <= v[0] * v[0] + v[1] * v[1] + 1e-12);
     }
 }
 
-/* Several contacts: no penetration, the same result in any order. Without friction no energy is gained if e = 0, or if no
- * two bodies enclose the disc in an acute wedge: Newton's restitution acts on the bodies that the disc approaches, and the
- * impulse that keeps it out of another one does work (Stronge, Impact Mechanics, 2000). */
+/* Several contacts: no penetration, the same result in any order. Without friction no energy is gained if e =
+ * 0, or if no two bodies enclose the disc in an acute wedge: Newton's restitution acts on the bodies that the
+ * disc approaches, and the impulse that keeps it out of another one does work (Stronge, Impact Mechanics,
+ * 2000). */
 static int acute_wedge(int count, const impact_contact *k)
 {
     int acute = 0;
@@ -244,8 +251,8 @@ static void turn(impact_contact *k, double angle)
     k->at.n[1] = sin(angle) * x + cos(angle) * y;
 }
 
-/* Adjoint of the velocity step against differences by velocity and by the angles of the normals, any number of contacts;
- * points within reach of a switch are counted and left out. */
+/* Adjoint of the velocity step against differences by velocity and by the angles of the normals, any number
+ * of contacts; points within reach of a switch are counted and left out. */
 static void impact_derivatives(void **state)
 {
     (void)state;
@@ -292,7 +299,8 @@ static void impact_derivatives(void **state)
             worst = fmax(worst, fabs(got - slope) / (1 + size + fabs(got)));
         }
     }
-    print_message("derivatives of impacts: %d compared, worst %.1e; %d near a switch\n", used, worst, skipped);
+    print_message("derivatives of impacts: %d compared, worst %.1e; %d near a switch\n", used, worst,
+                  skipped);
     assert_true(used > 8000);
     assert_true(worst < 1e-7);
 }
@@ -304,8 +312,12 @@ static void one_step(const json_t *c, int gradient, double after[4], double jaco
     const json_t *box = json_object_get(c, "box");
     shape_box b = {.centre = {rigid_number(box, "cx"), rigid_number(box, "cy")},
                    .half = {rigid_number(box, "hl"), rigid_number(box, "ht")}};
-    ball_params p = {.h = rigid_number(c, "h"), .gravity = 9.81, .radius = rigid_number(c, "r"),
-                     .walls = {-HUGE_VAL, HUGE_VAL, -HUGE_VAL, HUGE_VAL}, .clip = 0.03, .gradient = gradient,
+    ball_params p = {.h = rigid_number(c, "h"),
+                     .gravity = 9.81,
+                     .radius = rigid_number(c, "r"),
+                     .walls = {-HUGE_VAL, HUGE_VAL, -HUGE_VAL, HUGE_VAL},
+                     .clip = 0.03,
+                     .gradient = gradient,
                      .law = {rigid_number(c, "e"), rigid_number(c, "mu"), 0.1}};
     double s[4], angle = rigid_number(box, "theta");
     const json_t *before = json_object_get(c, "before");
@@ -331,7 +343,8 @@ static void recorded_impacts(void **state)
         skip();
     }
     size_t k = 0;
-    json_array_foreach(json_object_get(root, "cases"), k, c) {
+    json_array_foreach(json_object_get(root, "cases"), k, c)
+    {
         double got[4], want[4], J[16], wanted[16], dtheta[4], dv[2];
         const json_t *after = json_object_get(c, "after");
         rigid_numbers(json_object_get(after, "q"), want, 2);
@@ -341,7 +354,8 @@ static void recorded_impacts(void **state)
             assert_near(got[i], want[i], 1e-11);
         }
         if (rigid_numbers(json_object_get(c, "nimble_jacobian"), wanted, 16)) {
-            for (int i = 0; i < 16; i++) { /* Nimble's velocity rows are accurate to 1e-8 (its own corner geometry) */
+            for (int i = 0; i < 16;
+                 i++) { /* Nimble's velocity rows are accurate to 1e-8 (its own corner geometry) */
                 assert_near(J[i], wanted[i], i < 8 ? 1e-10 : 2e-8);
             }
         }
@@ -362,8 +376,9 @@ static void recorded_impacts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_systems),   cmocka_unit_test(lcp_conditions),     cmocka_unit_test(single_impact),
-        cmocka_unit_test(several_impacts), cmocka_unit_test(impact_derivatives), cmocka_unit_test(recorded_impacts),
+        cmocka_unit_test(dense_systems),      cmocka_unit_test(lcp_conditions),
+        cmocka_unit_test(single_impact),      cmocka_unit_test(several_impacts),
+        cmocka_unit_test(impact_derivatives), cmocka_unit_test(recorded_impacts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the plasticine engine one by one: random stream, decomposition, material law, tools, transfers, grid,
- * losses, each adjoint against differences; conservation laws; stored targets. Needs no recorded data. */
+/* The parts of the plasticine engine one by one: random stream, decomposition, material law, tools,
+ * transfers, grid, losses, each adjoint against differences; conservation laws; stored targets. Needs no
+ * recorded data. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +56,10 @@ static double dot(const double *a, const double *b, size_t n)
 static void test_random_stream(void **state)
 {
     (void)state;
-    static const double u[4] = {0.54881350392732475, 0.71518936637241948, 0.60276337607164387, 0.54488318299689686};
-    static const double g[4] = {1.764052345967664, 0.40015720836722329, 0.9787379841057392, 2.2408931992014578};
+    static const double u[4] = {0.54881350392732475, 0.71518936637241948, 0.60276337607164387,
+                                0.54488318299689686};
+    static const double g[4] = {1.764052345967664, 0.40015720836722329, 0.9787379841057392,
+                                2.2408931992014578};
     mpm_rng r;
     mpm_rng_seed(&r, 0);
     for (int i = 0; i < 4; i++) {
@@ -77,29 +80,45 @@ static void test_particles(void **state)
         double first[3], last[3], mean[3], sum_sq;
     } expected;
     static const expected all[] = {
-        {0, {.6078101606283719, .11443029861958712, .51644214017146306},
-         {.34307851387818422, .062432305639667576, .53229328184829927}, {.480278640, .071298081, .499433518},
+        {0,
+         {.6078101606283719, .11443029861958712, .51644214017146306},
+         {.34307851387818422, .062432305639667576, .53229328184829927},
+         {.480278640, .071298081, .499433518},
          5115.370608509},
-        {1, {.50195254015709301, .028607574654896779, .56165802564298628},
-         {.51411616752918832, .029369182178579787, .58339844944650443}, {.500008709, .019792624, .498424447},
+        {1,
+         {.50195254015709301, .028607574654896779, .56165802564298628},
+         {.51411616752918832, .029369182178579787, .58339844944650443},
+         {.500008709, .019792624, .498424447},
          5292.538404663},
-        {2, {.75727405262101788, .58041719395707503, .79684932225102179},
-         {.61623067589030833, .60036463945570495, .80101437720606827}, {.675654396, .561857414, .751440204},
+        {2,
+         {.75727405262101788, .58041719395707503, .79684932225102179},
+         {.61623067589030833, .60036463945570495, .80101437720606827},
+         {.675654396, .561857414, .751440204},
          13431.620731190},
-        {3, {.50976270078546493, .14303787327448389, .5205526752143288},
-         {.50712216655868514, .070916410204753283, .5871561974612548}, {.500142591, .098357094, .498503424},
+        {3,
+         {.50976270078546493, .14303787327448389, .5205526752143288},
+         {.50712216655868514, .070916410204753283, .5871561974612548},
+         {.500142591, .098357094, .498503424},
          3110.387464732},
-        {5, {.5292881023563949, .042911361982345166, .73616580256429864},
-         {.7117425129378252, .044053773267869675, .73833984494465044}, {.500130636, .029688937, .729842445},
+        {5,
+         {.5292881023563949, .042911361982345166, .73616580256429864},
+         {.7117425129378252, .044053773267869675, .73833984494465044},
+         {.500130636, .029688937, .729842445},
          8147.700422474},
-        {6, {.426952540157093, .12151893663724195, .42911053504286573},
-         {.5705808376459417, .19171147772322472, .52779948314883485}, {.500348929, .115487304, .499760369},
+        {6,
+         {.426952540157093, .12151893663724195, .42911053504286573},
+         {.5705808376459417, .19171147772322472, .52779948314883485},
+         {.500348929, .115487304, .499760369},
          5257.475852117},
-        {TASK_TORUS, {.51464405117819745, .071518936637241945, .5308290128214932},
-         {.6058712564689126, .073422955446449473, .54169922472325227}, {.500065318, .049481561, .499212224},
+        {TASK_TORUS,
+         {.51464405117819745, .071518936637241945, .5308290128214932},
+         {.6058712564689126, .073422955446449473, .54169922472325227},
+         {.500065318, .049481561, .499212224},
          5177.260587522},
-        {8, {.30488135039273245, .071518936637241945, .5102763376071644},
-         {.73203279841126756, .062235919374876152, .5031140439086732}, {.500018245, .049479167, .499735992},
+        {8,
+         {.30488135039273245, .071518936637241945, .5102763376071644},
+         {.73203279841126756, .062235919374876152, .5031140439086732},
+         {.500018245, .049479167, .499735992},
          5313.428248081},
     };
     static mpm_particle p[10000];
@@ -168,8 +187,8 @@ static void test_svd(void **state)
 {
     (void)state;
     const double special[][9] = {
-        {1, 0, 0, 0, 1, 0, 0, 0, 1},  {1, 0, 0, 0, 1, 0, 0, 0, -1}, {0, 0, 0, 0, 0, 0, 0, 0, 0},
-        {2, 0, 0, 0, 0, 0, 0, 0, 0},  {0, 1, 0, 1, 0, 0, 0, 0, 1},  {1, 2, 3, 2, 4, 6, 3, 6, 9},
+        {1, 0, 0, 0, 1, 0, 0, 0, 1},      {1, 0, 0, 0, 1, 0, 0, 0, -1}, {0, 0, 0, 0, 0, 0, 0, 0, 0},
+        {2, 0, 0, 0, 0, 0, 0, 0, 0},      {0, 1, 0, 1, 0, 0, 0, 0, 1},  {1, 2, 3, 2, 4, 6, 3, 6, 9},
         {1e-9, 0, 0, 0, 1, 0, 0, 0, 1e3}, {0, 0, 1, 0, 0, 0, 0, 1, 0},
     };
     for (size_t k = 0; k < sizeof special / sizeof special[0]; k++) {
@@ -214,7 +233,8 @@ static double material_error(const mpm_material *law, const double a[9])
         down[i] = a[i] - h * da[i];
     }
     double slope = dot(a_bar, da, 9);
-    double quotient = (material_value(law, up, f_bar, stress_bar) - material_value(law, down, f_bar, stress_bar)) / (2 * h);
+    double quotient =
+        (material_value(law, up, f_bar, stress_bar) - material_value(law, down, f_bar, stress_bar)) / (2 * h);
     return fabs(slope - quotient) / sqrt(dot(a_bar, a_bar, 9) * dot(da, da, 9));
 }
 
@@ -256,7 +276,8 @@ static void test_material_adjoint(void **state)
 static mpm_tool tool_of(uint32_t shape)
 {
     mpm_tool tool = {.shape = shape, .friction = 0.9, .upper = {1, 1, 1}, .action_dim = 6, .min_gap = 0.01};
-    static const double sizes[7][3] = {{.04}, {.03, .06}, {.1, .2}, {.05, .03}, {.05, .08, .03}, {.03, .3}, {.02, .2}};
+    static const double sizes[7][3] = {{.04},           {.03, .06}, {.1, .2}, {.05, .03},
+                                       {.05, .08, .03}, {.03, .3},  {.02, .2}};
     memcpy(tool.size, sizes[shape], sizeof tool.size);
     for (int i = 0; i < MPM_MAX_ACTION; i++) {
         tool.scale[i] = 0.01;
@@ -268,7 +289,8 @@ static mpm_pose random_pose(void)
 {
     mpm_pose pose = {.position = {0.5, 0.3, 0.5}, .gap = 0.06};
     random_numbers(pose.rotation, 4, 1.0);
-    double norm = sqrt(dot(pose.rotation, pose.rotation, 4)) / uniform(0.99, 1.01); /* nearly of unit length */
+    double norm =
+        sqrt(dot(pose.rotation, pose.rotation, 4)) / uniform(0.99, 1.01); /* nearly of unit length */
     for (int i = 0; i < 4; i++) {
         pose.rotation[i] /= norm;
     }
@@ -328,7 +350,8 @@ static void test_distances_and_normals(void **state)
             }
             mpm_tool_distance_adjoint(&tool, &pose, x, 1.0, &pose_bar, x_bar);
             double slope = pose_dot(&pose_bar, dp) + dot(x_bar, dx, 3);
-            double quotient = (mpm_tool_distance(&tool, &up, xu) - mpm_tool_distance(&tool, &down, xd)) / (2 * h);
+            double quotient =
+                (mpm_tool_distance(&tool, &up, xu) - mpm_tool_distance(&tool, &down, xd)) / (2 * h);
             mpm_expect(slope, quotient, 1e-6, "shape %u distance", shape);
             /* the gradient of the distance is the normal, up to the length of the quaternion */
             mpm_tool_normal(&tool, &pose, x, n);
@@ -376,11 +399,12 @@ static void test_motion_adjoint(void **state)
                     moved.value[i] = control.value[i] + s * dc[i];
                 }
                 mpm_tool_move(&tool, &up, &moved, &down);
-                value[side] = dot(down.position, next_bar.position, 3) + dot(down.rotation, next_bar.rotation, 4) +
-                              down.gap * next_bar.gap;
+                value[side] = dot(down.position, next_bar.position, 3) +
+                              dot(down.rotation, next_bar.rotation, 4) + down.gap * next_bar.gap;
             }
             double slope = pose_dot(&bar, d) + dot(control_bar.value, dc, 7);
-            mpm_expect(slope, (value[0] - value[1]) / (2 * h), 1e-8 * fmax(1.0, fabs(slope)), "shape %u motion", shape);
+            mpm_expect(slope, (value[0] - value[1]) / (2 * h), 1e-8 * fmax(1.0, fabs(slope)),
+                       "shape %u motion", shape);
         }
     }
 }
@@ -448,7 +472,8 @@ static void test_contact_adjoint(void **state)
             }
             double slope = dot(u_bar, du, 3) + pose_dot(&bars[0], dp[0]) + pose_dot(&bars[1], dp[1]);
             scale = fmax(scale, fabs(slope));
-            mpm_expect(slope, (value[0] - value[1]) / (2 * h), 2e-6 * scale, "shape %u case %d contact", shape, k);
+            mpm_expect(slope, (value[0] - value[1]) / (2 * h), 2e-6 * scale, "shape %u case %d contact",
+                       shape, k);
         }
     }
     assert_true(acted > 300);
@@ -572,7 +597,8 @@ static double particles_dot(const mpm_particle *a, const mpm_particle *b, uint32
 {
     double sum = 0.0;
     for (uint32_t p = 0; p < n; p++) {
-        sum += dot(a[p].x, b[p].x, 3) + dot(a[p].v, b[p].v, 3) + dot(a[p].c, b[p].c, 9) + dot(a[p].f, b[p].f, 9);
+        sum +=
+            dot(a[p].x, b[p].x, 3) + dot(a[p].v, b[p].v, 3) + dot(a[p].c, b[p].c, 9) + dot(a[p].f, b[p].f, 9);
     }
     return sum;
 }
@@ -629,8 +655,9 @@ static void test_substep_adjoint(void **state)
     }
 }
 
-/* Without gravity and contact mass, momentum and angular momentum (with the affine part) are conserved, but for the
- * nodes lighter than 1e-12 that take no part: some dozens, each with that mass times a speed of order 1. */
+/* Without gravity and contact mass, momentum and angular momentum (with the affine part) are conserved, but
+ * for the nodes lighter than 1e-12 that take no part: some dozens, each with that mass times a speed of
+ * order 1. */
 static void test_conservation(void **state)
 {
     (void)state;
@@ -715,7 +742,8 @@ static void test_loss_adjoint(void **state)
     for (int soft = 0; soft < 2; soft++) {
         world w;
         open_world(&w, 0.0, true, true, 300);
-        mpm_objective o = {.weight_density = 3.0, .weight_sdf = 2.0, .weight_contact = 40.0, .soft_contact = soft == 1};
+        mpm_objective o = {
+            .weight_density = 3.0, .weight_sdf = 2.0, .weight_contact = 40.0, .soft_contact = soft == 1};
         mpm_measure m;
         mpm_particles_make(&w.scene, &w.sim.domain, w.n, 5, w.out);
         fill_target(&o, &w.sim.domain, w.out, w.n);
@@ -773,7 +801,8 @@ static void slow_distance(int n, const double *density, double *distance)
                     }
                     for (int v = 0; v < 216; v++) {
                         int a = i + v / 36 - 3, b = j + v / 6 % 6 - 3, c = k + v % 6 - 3;
-                        if (a < 0 || b < 0 || c < 0 || a >= n || b >= n || c >= n || (a == i && b == j && c == k)) {
+                        if (a < 0 || b < 0 || c < 0 || a >= n || b >= n || c >= n ||
+                            (a == i && b == j && c == k)) {
                             continue;
                         }
                         size_t to = ((size_t)a * (size_t)n + (size_t)b) * (size_t)n + (size_t)c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slow checks of the plasticine engine: the tables of published and measured values for all ten tasks, the stored targets
- * made again, and the gradient of whole episodes against differences. */
+/* Slow checks of the plasticine engine: the tables of published and measured values for all ten tasks, the
+ * stored targets made again, and the gradient of whole episodes against differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 
 enum { STEPS = 50 };
 
-static void open_episode(mpm_episode *e, const mpm_scene *scene, uint32_t steps, uint32_t segments, double softness,
-                         const mpm_pose *start, const double *target)
+static void open_episode(mpm_episode *e, const mpm_scene *scene, uint32_t steps, uint32_t segments,
+                         double softness, const mpm_pose *start, const double *target)
 {
     mpm_episode_spec spec = {.scene = scene,
                              .domain = mpm_domain_make(MPM_PRESET_FULL),
@@ -53,26 +53,86 @@ typedef struct frame0 {
 } frame0;
 
 static const frame0 frames[] = {
-    {"Assembly", {.566692, .566760, .567118, .566950, .566697}, {.052890, .052895, .052896, .052895, .052895},
-     .074841, 0, 8.65848e-4, 121260.547180, 1.015144},
-    {"Chopsticks", {1.199869, 1.191092, 1.161246, 1.210489, 1.210255}, {.069344, .053356, .057519, .084529, .088157},
-     .003333, 0, 1.94238e-4, 133373.634090, 1.154454},
-    {"Move", {1.220703, 1.217313, 1.220703, 1.220703, 1.220703}, {.106783, .073406, .138592, .132373, .183543},
-     0, 0, 1.28113e-3, 152314.424755, 1.281059},
-    {"Pinch", {.301990, .289506, .303933, .293613, .279342}, {.000867, .000662, .000865, .000715, .000610},
-     .310547, .0126036, .0385372, 119342.097031, .976031},
-    {"Rollingpin", {.444594, .495938, .420190, .315793, .374916}, {.004501, .005351, .004202, .003213, .003843},
-     .237643, 0, 7.49323e-4, 125241.592251, 1.018146},
-    {"Rope", {1.220703, 1.076535, 1.216971, 1.220703, .959072}, {.081604, .039007, .061332, .131668, .032161},
-     0, 1.94644e-3, .0198574, 139189.874421, 1.105517},
-    {"Table", {.194405, .228629, .103515, .149601, .309343}, {.001169, .002046, .000575, .000817, .003100},
-     .244206, 1.49035e-3, 5.4979e-3, 120339.651304, .976406},
-    {"Torus", {.146753, .124682, .144839, .135732, .134997}, {.001487, .001408, .001522, .001432, .001413},
-     .347268, 4.92175e-3, .0154907, 127281.153267, 1.020062},
-    {"TripleMove", {1.220723, 1.220642, 1.220741, 1.220642, 1.220791}, {.136359, .131185, .179426, .136049, .100292},
-     0, 0, 5.59584e-3, 104545.610208, .994737},
-    {"Writer", {.092978, .079189, .058534, .092335, .099557}, {.001130, .001039, .000929, .001130, .001117},
-     .349141, 0, 1.23784e-3, 128438.706230, 1.025433},
+    {"Assembly",
+     {.566692, .566760, .567118, .566950, .566697},
+     {.052890, .052895, .052896, .052895, .052895},
+     .074841,
+     0,
+     8.65848e-4,
+     121260.547180,
+     1.015144},
+    {"Chopsticks",
+     {1.199869, 1.191092, 1.161246, 1.210489, 1.210255},
+     {.069344, .053356, .057519, .084529, .088157},
+     .003333,
+     0,
+     1.94238e-4,
+     133373.634090,
+     1.154454},
+    {"Move",
+     {1.220703, 1.217313, 1.220703, 1.220703, 1.220703},
+     {.106783, .073406, .138592, .132373, .183543},
+     0,
+     0,
+     1.28113e-3,
+     152314.424755,
+     1.281059},
+    {"Pinch",
+     {.301990, .289506, .303933, .293613, .279342},
+     {.000867, .000662, .000865, .000715, .000610},
+     .310547,
+     .0126036,
+     .0385372,
+     119342.097031,
+     .976031},
+    {"Rollingpin",
+     {.444594, .495938, .420190, .315793, .374916},
+     {.004501, .005351, .004202, .003213, .003843},
+     .237643,
+     0,
+     7.49323e-4,
+     125241.592251,
+     1.018146},
+    {"Rope",
+     {1.220703, 1.076535, 1.216971, 1.220703, .959072},
+     {.081604, .039007, .061332, .131668, .032161},
+     0,
+     1.94644e-3,
+     .0198574,
+     139189.874421,
+     1.105517},
+    {"Table",
+     {.194405, .228629, .103515, .149601, .309343},
+     {.001169, .002046, .000575, .000817, .003100},
+     .244206,
+     1.49035e-3,
+     5.4979e-3,
+     120339.651304,
+     .976406},
+    {"Torus",
+     {.146753, .124682, .144839, .135732, .134997},
+     {.001487, .001408, .001522, .001432, .001413},
+     .347268,
+     4.92175e-3,
+     .0154907,
+     127281.153267,
+     1.020062},
+    {"TripleMove",
+     {1.220723, 1.220642, 1.220741, 1.220642, 1.220791},
+     {.136359, .131185, .179426, .136049, .100292},
+     0,
+     0,
+     5.59584e-3,
+     104545.610208,
+     .994737},
+    {"Writer",
+     {.092978, .079189, .058534, .092335, .099557},
+     {.001130, .001039, .000929, .001130, .001117},
+     .349141,
+     0,
+     1.23784e-3,
+     128438.706230,
+     1.025433},
 };
 
 static void test_frame0(void **state)
@@ -155,7 +215,8 @@ static void test_idle_totals(void **state)
     }
 }
 
-/* 19 idle substeps: position and velocity of particle 0, mean det F (measured with an independent program). */
+/* 19 idle substeps: position and velocity of particle 0, mean det F (measured with an independent program).
+ */
 static void test_idle_step(void **state)
 {
     (void)state;
@@ -164,15 +225,42 @@ static void test_idle_step(void **state)
         double x[3], v[3], det_f;
     } expected;
     static const expected all[] = {
-        {"Assembly", {.6078103486, .1143838687, .5164424573}, {5.327221e-4, -.03330299, 1.018954e-3}, .999763287},
-        {"Chopsticks", {.5019525734, .0286073792, .5616580805}, {-4.779071e-5, -2.736723e-4, -1.06279e-4}, .999982054},
-        {"Move", {.7572728391, .5803657846, .7968507256}, {-2.075577e-3, -.04692028, 1.50551e-3}, 1.000006298},
-        {"Pinch", {.5097627088, .1429840008, .5205527336}, {4.241775e-5, -.04679593, 2.591359e-4}, .999803952},
-        {"Rollingpin", {.5146438007, .0714969195, .5308288892}, {1.503289e-4, -2.818906e-3, -1.17878e-4}, .999772175},
-        {"Rope", {.5292880754, .0429106360, .7361657635}, {-1.034899e-4, -1.361465e-3, -3.366523e-4}, .999986500},
-        {"Table", {.4269525634, .1214621305, .4291105341}, {5.498608e-5, -.05655882, -3.425413e-6}, .999990860},
-        {"TripleMove", {.3048818961, .0714964886, .5102776208}, {9.049092e-4, -1.335255e-3, 1.540667e-3}, .999814105},
-        {"Writer", {.5146438044, .0714969134, .5308288941}, {1.643187e-4, -2.836682e-3, -1.01878e-4}, .999772176},
+        {"Assembly",
+         {.6078103486, .1143838687, .5164424573},
+         {5.327221e-4, -.03330299, 1.018954e-3},
+         .999763287},
+        {"Chopsticks",
+         {.5019525734, .0286073792, .5616580805},
+         {-4.779071e-5, -2.736723e-4, -1.06279e-4},
+         .999982054},
+        {"Move",
+         {.7572728391, .5803657846, .7968507256},
+         {-2.075577e-3, -.04692028, 1.50551e-3},
+         1.000006298},
+        {"Pinch",
+         {.5097627088, .1429840008, .5205527336},
+         {4.241775e-5, -.04679593, 2.591359e-4},
+         .999803952},
+        {"Rollingpin",
+         {.5146438007, .0714969195, .5308288892},
+         {1.503289e-4, -2.818906e-3, -1.17878e-4},
+         .999772175},
+        {"Rope",
+         {.5292880754, .0429106360, .7361657635},
+         {-1.034899e-4, -1.361465e-3, -3.366523e-4},
+         .999986500},
+        {"Table",
+         {.4269525634, .1214621305, .4291105341},
+         {5.498608e-5, -.05655882, -3.425413e-6},
+         .999990860},
+        {"TripleMove",
+         {.3048818961, .0714964886, .5102776208},
+         {9.049092e-4, -1.335255e-3, 1.540667e-3},
+         .999814105},
+        {"Writer",
+         {.5146438044, .0714969134, .5308288941},
+         {1.643187e-4, -2.836682e-3, -1.01878e-4},
+         .999772176},
     };
     const double idle[18] = {0.0};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
@@ -196,20 +284,78 @@ static void test_ten_steps(void **state)
         double action[18], density, sdf, com[3], position[3], soft_density, soft_sdf;
     } expected;
     static const expected all[] = {
-        {"Assembly", {-1, .5, .2, 1, .5, .2}, .566794, .051547, {.482493, .084014, .503046}, {.29, .105, .518},
-         .566794, .050984},
-        {"Chopsticks", {.5, -.5, .5, .5, .5, .5, .5}, 1.183539, .046550, {.539558, .020533, .564174}, {.6, .05, .6}, 0, 0},
-        {"Move", {1, .5, .5, -1, .5, .5}, 1.220693, .089296, {.669830, .594629, .785625}, {.675714, .611916, .801598},
-         0, 0},
-        {"Pinch", {.3, -1, .2}, .318092, .001087, {.501046, .096400, .499253}, {.56, .15, .54}, .319731, .001111},
-        {"Rollingpin", {.5, .5, -1}, .421708, .004058, {.498329, .048830, .498910}, {.401827, .113, .483573},
-         .416617, .003977},
-        {"Rope", {.5, .5, -1, -.5, .5, -1}, 1.220211, .073155, {.499965, .034591, .714029}, {.27, .065, .72},
-         1.219956, .072400},
-        {"Table", {.5, 0, .5}, .410955, .008715, {.512808, .116336, .512426}, {.65, .06, .65}, .413247, .009026},
-        {"TripleMove", {1, .2, .5, -1, .2, .5, 1, .2, .5, -1, .2, .5, 1, .2, .5, -1, .2, .5}, 1.220384, .131639,
-         {.484484, .072776, .531340}, {.33, .07, .55}, 1.220299, .131637},
-        {"Writer", {.3, -1, .2}, .083462, .001126, {.500828, .049945, .499752}, {.53, .05, .52}, .082951, .001130},
+        {"Assembly",
+         {-1, .5, .2, 1, .5, .2},
+         .566794,
+         .051547,
+         {.482493, .084014, .503046},
+         {.29, .105, .518},
+         .566794,
+         .050984},
+        {"Chopsticks",
+         {.5, -.5, .5, .5, .5, .5, .5},
+         1.183539,
+         .046550,
+         {.539558, .020533, .564174},
+         {.6, .05, .6},
+         0,
+         0},
+        {"Move",
+         {1, .5, .5, -1, .5, .5},
+         1.220693,
+         .089296,
+         {.669830, .594629, .785625},
+         {.675714, .611916, .801598},
+         0,
+         0},
+        {"Pinch",
+         {.3, -1, .2},
+         .318092,
+         .001087,
+         {.501046, .096400, .499253},
+         {.56, .15, .54},
+         .319731,
+         .001111},
+        {"Rollingpin",
+         {.5, .5, -1},
+         .421708,
+         .004058,
+         {.498329, .048830, .498910},
+         {.401827, .113, .483573},
+         .416617,
+         .003977},
+        {"Rope",
+         {.5, .5, -1, -.5, .5, -1},
+         1.220211,
+         .073155,
+         {.499965, .034591, .714029},
+         {.27, .065, .72},
+         1.219956,
+         .072400},
+        {"Table",
+         {.5, 0, .5},
+         .410955,
+         .008715,
+         {.512808, .116336, .512426},
+         {.65, .06, .65},
+         .413247,
+         .009026},
+        {"TripleMove",
+         {1, .2, .5, -1, .2, .5, 1, .2, .5, -1, .2, .5, 1, .2, .5, -1, .2, .5},
+         1.220384,
+         .131639,
+         {.484484, .072776, .531340},
+         {.33, .07, .55},
+         1.220299,
+         .131637},
+        {"Writer",
+         {.3, -1, .2},
+         .083462,
+         .001126,
+         {.500828, .049945, .499752},
+         {.53, .05, .52},
+         .082951,
+         .001130},
     };
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
         const expected *e = &all[k];
@@ -223,7 +369,8 @@ static void test_ten_steps(void **state)
         }
         if (e->soft_density > 0.0) {
             run_constant(task_number(e->task), 10, e->action, 666.0, &last);
-            mpm_expect(last.measure.density, e->soft_density, 1e-3 * e->soft_density, "%s density, soft", e->task);
+            mpm_expect(last.measure.density, e->soft_density, 1e-3 * e->soft_density, "%s density, soft",
+                       e->task);
             mpm_expect(last.measure.sdf, e->soft_sdf, 1e-3 * e->soft_sdf, "%s sdf, soft", e->task);
         }
     }
@@ -256,7 +403,8 @@ static void test_stored_targets(void **state)
 
 /* ---- gradients of episodes against differences ---- */
 
-/* Torus from the golden start pose, just above the slab, so that the ring works from the start; segments = steps. */
+/* Torus from the golden start pose, just above the slab, so that the ring works from the start; segments =
+ * steps. */
 static void open_torus(mpm_episode *e, const mpm_scene *scene, uint32_t steps)
 {
     static const mpm_pose start = {{0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0};
@@ -271,7 +419,8 @@ static void open_torus(mpm_episode *e, const mpm_scene *scene, uint32_t steps)
     free(stored);
 }
 
-/* The loss of the episode, from output step `from` on (earlier actions unchanged since the last gradient run). */
+/* The loss of the episode, from output step `from` on (earlier actions unchanged since the last gradient
+ * run). */
 static double loss_from(mpm_episode *e, const double *x, uint32_t from)
 {
     mpm_outcome out;
@@ -345,10 +494,11 @@ static void protocol(uint32_t steps, uint32_t points, uint32_t components)
     qsort(all.errors, all.count, sizeof all.errors[0], by_size);
     assert_true(all.count > all.without);
     double median = all.errors[all.count / 2];
-    print_message("H=%u: %zu of %zu components without two agreeing quotients; error relative to the gradient's norm: "
-                  "median %.2e, 90 %% %.2e, largest %.2e\n",
-                  steps, all.without, all.count + all.without, median, all.errors[all.count * 9 / 10],
-                  all.errors[all.count - 1]);
+    print_message(
+        "H=%u: %zu of %zu components without two agreeing quotients; error relative to the gradient's norm: "
+        "median %.2e, 90 %% %.2e, largest %.2e\n",
+        steps, all.without, all.count + all.without, median, all.errors[all.count * 9 / 10],
+        all.errors[all.count - 1]);
     mpm_expect(median, 0.0, 1e-6, "H=%u median error", steps);
     free(x);
     free(grad);

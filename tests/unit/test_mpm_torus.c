@@ -136,7 +136,8 @@ static void test_pure_and_repeatable(void **state)
     f->plugin->env->destroy(twin);
 }
 
-/* Directional derivative against differences whose step is halved until two of them agree: the loss has jumps. */
+/* Directional derivative against differences whose step is halved until two of them agree: the loss has
+ * jumps. */
 static void check_direction(fake_host *f, const char *what, uint64_t n, double tolerance)
 {
     void *env = create(f);
@@ -195,7 +196,8 @@ static void test_gradient(void **state)
     check_direction(f, "final, softness 0, 700 particles", 9, 1e-5);
 }
 
-/* At rest all singular values coincide; the reference's clamped derivative is only slightly off over so few steps. */
+/* At rest all singular values coincide; the reference's clamped derivative is only slightly off over so few
+ * steps. */
 static void test_reference_gradients(void **state)
 {
     fake_host *f = *state;
@@ -346,7 +348,8 @@ static void test_scene(void **state)
         }
     }
     assert_true(fabs(weighted - io.loss) < 1e-12 * io.loss);
-    assert_true(scene->metric(env, 10, &(const char *){NULL}, &(const char *){NULL}, &(const double *){NULL}) < 0);
+    assert_true(
+        scene->metric(env, 10, &(const char *){NULL}, &(const char *){NULL}, &(const double *){NULL}) < 0);
     free(points);
     f->plugin->env->destroy(env);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chain.c - planar chain of links on a cart: equations of motion in absolute angles, stepping, reverse sweep.
  *
- * With ell(k,j) = L_j for j < k and c_k for j = k (arm of link j to the centre of mass of link k), the constants are
- *     A_ij = sum_{k >= max(i,j)} m_k ell(k,i) ell(k,j),   b_i = sum_{k >= i} m_k ell(k,i),   M0 = m_c + sum_k m_k,
- * and with C_ij = A_ij cos(theta_i - theta_j), S_ij = A_ij sin(theta_i - theta_j), Q_i = tau_i - tau_(i+1):
- *     cart:   M0 a - sum_i b_i cos(theta_i) alpha_i + sum_i b_i sin(theta_i) omega_i^2 = F
+ * With ell(k,j) = L_j for j < k and c_k for j = k (arm of link j to the centre of mass of link k), the
+ * constants are A_ij = sum_{k >= max(i,j)} m_k ell(k,i) ell(k,j),   b_i = sum_{k >= i} m_k ell(k,i),   M0 =
+ * m_c + sum_k m_k, and with C_ij = A_ij cos(theta_i - theta_j), S_ij = A_ij sin(theta_i - theta_j), Q_i =
+ * tau_i - tau_(i+1): cart:   M0 a - sum_i b_i cos(theta_i) alpha_i + sum_i b_i sin(theta_i) omega_i^2 = F
  *     link i: -b_i cos(theta_i) a + ((C + diag I) alpha)_i + sum_j S_ij omega_j^2 - g b_i sin(theta_i) = Q_i.
- * C and S act on a vector through A alone: (C w)_i = c_i (A cw)_i + s_i (A sw)_i, (S w)_i = s_i (A cw)_i - c_i (A sw)_i
- * with c, s the cosines and sines of the angles. The mass matrix is factored as L D L^T with the cart in the last row:
- * velocity control needs the rows of the links only, force control one row more. The reverse sweep solves with the
- * stored factor and differentiates lambda . (left side) at fixed accelerations, so no inverse is ever differentiated.
+ * C and S act on a vector through A alone: (C w)_i = c_i (A cw)_i + s_i (A sw)_i, (S w)_i = s_i (A cw)_i -
+ * c_i (A sw)_i with c, s the cosines and sines of the angles. The mass matrix is factored as L D L^T with the
+ * cart in the last row: velocity control needs the rows of the links only, force control one row more. The
+ * reverse sweep solves with the stored factor and differentiates lambda . (left side) at fixed accelerations,
+ * so no inverse is ever differentiated.
  */
 #include "chain.h"
 
@@ -40,7 +41,8 @@ struct chain {
 
 /* ---- small dense algebra ---- */
 
-/* Packed lower triangle F of m rows: in, a symmetric positive definite matrix; out, L below the diagonal and 1/D on it. */
+/* Packed lower triangle F of m rows: in, a symmetric positive definite matrix; out, L below the diagonal and
+ * 1/D on it. */
 INLINE void factor(double *F, const int m)
 {
     for (int i = 0; i < m; i++) {
@@ -166,10 +168,10 @@ INLINE void simulate(chain *c, const double *u, const int n, const int force)
 
 /* ---- reverse ---- */
 
-/* One step backwards: xb, vb, tb, ob are the derivatives by the state after the step, then by the state before it; the
- * derivatives by the controls are added to ub. */
-INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], double *tb, double *ob, double *ub,
-                         const int n, const int force)
+/* One step backwards: xb, vb, tb, ob are the derivatives by the state after the step, then by the state
+ * before it; the derivatives by the controls are added to ub. */
+INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], double *tb, double *ob,
+                         double *ub, const int n, const int force)
 {
     const double h = c->p.h, g = c->p.gravity, a = CART(r, n)[2];
     const int semi = c->p.integrator == CHAIN_SEMI_IMPLICIT;
@@ -240,17 +242,17 @@ INLINE void reverse(const chain *c, chain_state *bar, double *u_bar, const int n
 /* ---- interface ---- */
 
 /* The loops are compiled for a few fixed numbers of links, and once for any: n known, they unroll. */
-#define FOR_LINKS(call, ...)                                                                             \
-    do {                                                                                                 \
-        const int any = c->p.links, force = c->p.control == CHAIN_FORCE;                                 \
-        switch (any * 2 + force) {                                                                       \
-        case 2: call(__VA_ARGS__, 1, 0); break;                                                          \
-        case 3: call(__VA_ARGS__, 1, 1); break;                                                          \
-        case 4: call(__VA_ARGS__, 2, 0); break;                                                          \
-        case 6: call(__VA_ARGS__, 3, 0); break;                                                          \
-        case 7: call(__VA_ARGS__, 3, 1); break;                                                          \
-        default: call(__VA_ARGS__, any, force);                                                          \
-        }                                                                                                \
+#define FOR_LINKS(call, ...)                                                                                 \
+    do {                                                                                                     \
+        const int any = c->p.links, force = c->p.control == CHAIN_FORCE;                                     \
+        switch (any * 2 + force) {                                                                           \
+        case 2: call(__VA_ARGS__, 1, 0); break;                                                              \
+        case 3: call(__VA_ARGS__, 1, 1); break;                                                              \
+        case 4: call(__VA_ARGS__, 2, 0); break;                                                              \
+        case 6: call(__VA_ARGS__, 3, 0); break;                                                              \
+        case 7: call(__VA_ARGS__, 3, 1); break;                                                              \
+        default: call(__VA_ARGS__, any, force);                                                              \
+        }                                                                                                    \
     } while (0)
 
 static void put(chain *c, uint64_t t, const chain_state *s)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.h - planar chain of rigid links on a cart (n-link cart-pole): simulation of an episode and its adjoint.
+/* chain.h - planar chain of rigid links on a cart (n-link cart-pole): simulation of an episode and its
+ * adjoint.
  *
- * The cart slides along x; link 1 turns about a joint on the cart, link i about the end of link i - 1. theta_i is the
- * absolute angle of link i from the upward vertical, counter-clockwise; omega_i its rate. Torque tau_i acts between
- * link i - 1 (0 = the cart) and link i. No friction, no limits, no contact.
+ * The cart slides along x; link 1 turns about a joint on the cart, link i about the end of link i - 1.
+ * theta_i is the absolute angle of link i from the upward vertical, counter-clockwise; omega_i its rate.
+ * Torque tau_i acts between link i - 1 (0 = the cart) and link i. No friction, no limits, no contact.
  */
 #ifndef DS_ENGINES_CHAIN_H
 #define DS_ENGINES_CHAIN_H
@@ -45,11 +46,12 @@ typedef struct chain chain;
 chain *chain_create(const chain_params *p, uint64_t steps);
 void chain_destroy(chain *c);
 
-/* Simulates `steps` steps from `start`. u holds links + 1 controls (cart, tau_1..tau_n) for every `hold` steps. */
+/* Simulates `steps` steps from `start`. u holds links + 1 controls (cart, tau_1..tau_n) for every `hold`
+ * steps. */
 void chain_simulate(chain *c, const chain_state *start, uint64_t steps, const double *u, uint64_t hold);
 
-/* Reverse sweep over the last simulation. In: `bar`, the derivatives of a loss by the final state. Out: the same by the
- * start state in `bar`, and by the controls in u_bar (shape of u; overwritten). */
+/* Reverse sweep over the last simulation. In: `bar`, the derivatives of a loss by the final state. Out: the
+ * same by the start state in `bar`, and by the controls in u_bar (shape of u; overwritten). */
 void chain_adjoint(chain *c, chain_state *bar, double *u_bar);
 
 /* State before step t; t = steps gives the final state. */
@@ -58,7 +60,8 @@ void chain_get(const chain *c, uint64_t t, chain_state *out);
 /* First step after which the state is not finite, or -1. */
 int64_t chain_bad_step(const chain *c);
 
-/* Accelerations of the cart and of the angles in a state, under controls u as above (velocity control: over one h). */
+/* Accelerations of the cart and of the angles in a state, under controls u as above (velocity control: over
+ * one h). */
 void chain_accelerations(chain *c, const chain_state *s, const double *u, double *a, double *alpha);
 
 /* Position of the outer end of the last link. */

@@ -73,7 +73,8 @@ static void collide(ball *b, uint64_t step, int count, double v[2])
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps)
 {
     const double h = b->p.h, fall = h * b->p.gravity, r = b->p.radius;
-    const double x0 = b->p.walls[0] + r, x1 = b->p.walls[1] - r, y0 = b->p.walls[2] + r, y1 = b->p.walls[3] - r;
+    const double x0 = b->p.walls[0] + r, x1 = b->p.walls[1] - r, y0 = b->p.walls[2] + r,
+                 y1 = b->p.walls[3] - r;
     const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
     const double slack = 1e-9; /* rounding must not hide a wall */
     double q[2] = {state[0], state[1]}, v[2] = {state[2], state[3]}, *s = b->state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball.h - a ball (unit mass, no spin) under gravity among boxes that are held at given angles, inside four walls: an
- * episode of equal time steps and its adjoint.
+/* ball.h - a ball (unit mass, no spin) under gravity among boxes that are held at given angles, inside four
+ * walls: an episode of equal time steps and its adjoint.
  *
- * Step (Werling et al., RSS 2021): v* = v + h G; contacts at the position before the step; impulses that solve the
- * contact problem give v'; q' = q + h v (explicit) or q + h v' (semi-implicit).
+ * Step (Werling et al., RSS 2021): v* = v + h G; contacts at the position before the step; impulses that
+ * solve the contact problem give v'; q' = q + h v (explicit) or q + h v' (semi-implicit).
  */
 #ifndef DS_ENGINES_BALL_H
 #define DS_ENGINES_BALL_H
@@ -21,19 +21,19 @@ enum {
 
 /* Which derivative the reverse sweep gives. */
 enum {
-    BALL_DISCRETE = 0,   /* of the program: what central differences with a small step show */
-    BALL_NIMBLE = 1,     /* a shift along the normal is reflected by a bounce (its "bounce approximation") */
-    BALL_SALTATION = 2,  /* of the continuous motion: the time of impact shifts too */
-    BALL_ALTERNATE = 3   /* discrete, with contacts switched where that gives a larger derivative */
+    BALL_DISCRETE = 0,  /* of the program: what central differences with a small step show */
+    BALL_NIMBLE = 1,    /* a shift along the normal is reflected by a bounce (its "bounce approximation") */
+    BALL_SALTATION = 2, /* of the continuous motion: the time of impact shifts too */
+    BALL_ALTERNATE = 3  /* discrete, with contacts switched where that gives a larger derivative */
 };
 
 /* Bodies: boxes 0, 1, ..., then the walls. */
 enum { BALL_WALL = 1000, BALL_LEFT = 1000, BALL_RIGHT, BALL_BOTTOM, BALL_TOP };
 
 typedef struct ball_params {
-    double h;       /* s */
-    double gravity; /* m/s^2, along -y */
-    double radius;  /* m */
+    double h;        /* s */
+    double gravity;  /* m/s^2, along -y */
+    double radius;   /* m */
     double walls[4]; /* m: x of the left and right wall, y of the bottom and top one; infinite = none */
     double clip;     /* m: deeper contacts are ignored; infinite = none are */
     impact_law law;
@@ -45,7 +45,7 @@ typedef struct ball_event {
     uint64_t step;
     uint64_t first; /* in the list of contacts */
     int count;
-    double v[2];    /* before the impulses */
+    double v[2]; /* before the impulses */
 } ball_event;
 
 typedef struct ball ball;

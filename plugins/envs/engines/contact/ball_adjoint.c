@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball_adjoint.c - reverse sweep over an episode of a ball. A flight of m steps without contact has the adjoint
- * v_bar += m h q_bar, so only the steps with contacts cost anything. */
+/* ball_adjoint.c - reverse sweep over an episode of a ball. A flight of m steps without contact has the
+ * adjoint v_bar += m h q_bar, so only the steps with contacts cost anything. */
 #include "ball.h"
 
 #include <math.h>
@@ -22,9 +22,9 @@ static void normals(const ball_event *e, const impact_contact *k, double n_bar[]
     }
 }
 
-/* Shift of the time of impact (saltation matrix): a change g of the gap moves the impact by g/(n.v), over which the ball
- * has the velocity before instead of after it, and gravity acts against the other velocity. q1, v1 are the derivatives
- * by the state after the step. */
+/* Shift of the time of impact (saltation matrix): a change g of the gap moves the impact by g/(n.v), over
+ * which the ball has the velocity before instead of after it, and gravity acts against the other velocity.
+ * q1, v1 are the derivatives by the state after the step. */
 static void saltation(const ball *b, const ball_event *e, const impact_contact *k, const double q1[2],
                       const double v1[2], double q_bar[2], double *angle_bar)
 {
@@ -59,8 +59,8 @@ static void reflect(const ball *b, const ball_event *e, const impact_contact *k,
     }
 }
 
-/* The step with contacts switched by the sign of the derivative; used where that leaves a larger derivative by the
- * velocity. Returns 0 where the plain one stands. */
+/* The step with contacts switched by the sign of the derivative; used where that leaves a larger derivative
+ * by the velocity. Returns 0 where the plain one stands. */
 static int alternate(const ball *b, const ball_event *e, const impact_contact *k, const double v1[2],
                      const double plain[2], double v_bar[2], double n_bar[][2])
 {
@@ -78,8 +78,8 @@ static int alternate(const ball *b, const ball_event *e, const impact_contact *k
 }
 
 /* One set of simultaneous contacts backwards: v_bar from after to before the impulses; additions to q_bar. */
-static void reverse_event(const ball *b, const ball_event *e, const double q1[2], double v_bar[2], double q_bar[2],
-                          double *angle_bar)
+static void reverse_event(const ball *b, const ball_event *e, const double q1[2], double v_bar[2],
+                          double q_bar[2], double *angle_bar)
 {
     const impact_contact *k = ball_contacts(b, e);
     const double v1[2] = {v_bar[0], v_bar[1]};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dense.c - small square systems: elimination with row pivoting, and where that breaks down the pseudo-inverse from a
- * singular value decomposition by one-sided Jacobi rotations (Hestenes 1958). */
+/* dense.c - small square systems: elimination with row pivoting, and where that breaks down the
+ * pseudo-inverse from a singular value decomposition by one-sided Jacobi rotations (Hestenes 1958). */
 #include "dense.h"
 
 #include <math.h>

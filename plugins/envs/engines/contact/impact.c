@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* impact.c - impulses of simultaneous contacts and the adjoint of the velocity step (see impact.h).
  *
- * Rows: all normals n_i, then, with friction, all tangents t_i = perp(n_i). With A_c the clamping rows as columns, and
- * X = A_c + (friction at its bound) E, the impulses satisfy Q f_c = beta, Q = A_c^T X, beta = -D A_c^T v, and
- * v' = v + X f_c; D = 1 + restitution for a row that bounces. Classes are kept fixed in the derivative.
+ * Rows: all normals n_i, then, with friction, all tangents t_i = perp(n_i). With A_c the clamping rows as
+ * columns, and X = A_c + (friction at its bound) E, the impulses satisfy Q f_c = beta, Q = A_c^T X, beta = -D
+ * A_c^T v, and v' = v + X f_c; D = 1 + restitution for a row that bounces. Classes are kept fixed in the
+ * derivative.
  */
 #include "impact.h"
 
@@ -102,7 +103,8 @@ int impact_apply(const impact_law *law, int count, impact_contact *k, double v[2
     return how;
 }
 
-void impact_alternate(const impact_law *law, int count, impact_contact *k, const double v[2], const double v_bar[2])
+void impact_alternate(const impact_law *law, int count, impact_contact *k, const double v[2],
+                      const double v_bar[2])
 {
     lcp p;
     double f[DENSE_MAX];
@@ -128,8 +130,8 @@ static void to_normal(int count, int i, const double a_bar[2], double n_bar[][2]
     n_bar[i % count][1] += i < count ? a_bar[1] : -a_bar[0];
 }
 
-void impact_adjoint(const impact_law *law, int count, const impact_contact *k, const double v[2], double v_bar[2],
-                    double n_bar[][2])
+void impact_adjoint(const impact_law *law, int count, const impact_contact *k, const double v[2],
+                    double v_bar[2], double n_bar[][2])
 {
     int set[DENSE_MAX], m = 0;
     double a[DENSE_MAX][2], x[DENSE_MAX][2], Q[DENSE_MAX][DENSE_MAX], D[DENSE_MAX], f[DENSE_MAX];

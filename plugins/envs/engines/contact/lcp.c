@@ -7,9 +7,9 @@
 
 const double lcp_mixing = 1e-4;
 
-static const double accepted = 1e-10;  /* violation of an exact solution, relative */
-static const double class_at = 1e-6;   /* impulses below this are zero when Gauss-Seidel decides */
-static const double empty_row = 1e-9;  /* squared norm of a row of A that cannot clamp */
+static const double accepted = 1e-10; /* violation of an exact solution, relative */
+static const double class_at = 1e-6;  /* impulses below this are zero when Gauss-Seidel decides */
+static const double empty_row = 1e-9; /* squared norm of a row of A that cannot clamp */
 enum { SWEEPS = 50, MOST_SETS = 256 };
 
 /* Friction over normal impulse in class c: 0, +mu or -mu. */
@@ -114,7 +114,8 @@ static void classify(const lcp *p, const double *f, uint8_t *cls)
     }
 }
 
-/* States of contact i (a normal row and perhaps its friction row) by number: off, sticking, sliding either way. */
+/* States of contact i (a normal row and perhaps its friction row) by number: off, sticking, sliding either
+ * way. */
 static void set_contact(const lcp *p, int i, unsigned number, uint8_t *cls)
 {
     static const uint8_t friction[4] = {LCP_NOT_CLAMPING, LCP_CLAMPING, LCP_UPPER, LCP_LOWER};

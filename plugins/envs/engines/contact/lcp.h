@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lcp.h - boxed linear complementarity problem of contact impulses.
  *
- * Find f, w with A f = b + w. A normal row has f >= 0, w >= 0, f w = 0. A friction row belongs to a normal row n and has
- * |f| <= mu f_n, with w = 0 inside the box, w <= 0 at its upper and w >= 0 at its lower end.
+ * Find f, w with A f = b + w. A normal row has f >= 0, w >= 0, f w = 0. A friction row belongs to a normal
+ * row n and has |f| <= mu f_n, with w = 0 inside the box, w <= 0 at its upper and w >= 0 at its lower end.
  */
 #ifndef DS_ENGINES_LCP_H
 #define DS_ENGINES_LCP_H
@@ -22,8 +22,8 @@ enum {
 /* How a solution was found. */
 enum { LCP_GUESS = 0, LCP_REFINED = 1, LCP_MIXED = 2, LCP_APPROXIMATE = 3 };
 
-/* Added to the diagonal of a problem without solution (a body wedged in where restitution asks it to leave through
- * another body): "constraint force mixing" of ODE and DART. */
+/* Added to the diagonal of a problem without solution (a body wedged in where restitution asks it to leave
+ * through another body): "constraint force mixing" of ODE and DART. */
 extern const double lcp_mixing;
 
 typedef struct lcp {
@@ -33,9 +33,10 @@ typedef struct lcp {
     double mu[DENSE_MAX];  /* of a friction row */
 } lcp;
 
-/* Solves by active sets: a first guess (rows that approach, friction sticking), the set found by projected Gauss-Seidel,
- * then all sets of up to four contacts with friction or eight without. Where none satisfies the conditions, the same with
- * mixing added to p->A (LCP_MIXED); at last the result of Gauss-Seidel stands (LCP_APPROXIMATE, with mixing). */
+/* Solves by active sets: a first guess (rows that approach, friction sticking), the set found by projected
+ * Gauss-Seidel, then all sets of up to four contacts with friction or eight without. Where none satisfies the
+ * conditions, the same with mixing added to p->A (LCP_MIXED); at last the result of Gauss-Seidel stands
+ * (LCP_APPROXIMATE, with mixing). */
 int lcp_solve(lcp *p, double *f, uint8_t *cls);
 
 /* Impulses for given classes: w = 0 in the clamping rows. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shape.c - contact of a disc with a turned box (see shape.h).
  *
- * In the frame of the box the closest point is p = clamp(l, -half, half) of the centre l. Outside, the normal is that of
- * a face (one coordinate clamped; it turns with the box: dn/dangle = perp n) or points from a corner c to the disc
- * (dn = (I - n n^T)/d (dq - dc), dc = perp(R p) dangle). A centre inside is pushed out through the nearest face.
+ * In the frame of the box the closest point is p = clamp(l, -half, half) of the centre l. Outside, the normal
+ * is that of a face (one coordinate clamped; it turns with the box: dn/dangle = perp n) or points from a
+ * corner c to the disc (dn = (I - n n^T)/d (dq - dc), dc = perp(R p) dangle). A centre inside is pushed out
+ * through the nearest face.
  */
 #include "shape.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape.h - a disc against a turned box or a wall: is there contact, along which normal, and how normal and gap change
- * with the position of the disc and the angle of the box. */
+/* shape.h - a disc against a turned box or a wall: is there contact, along which normal, and how normal and
+ * gap change with the position of the disc and the angle of the box. */
 #ifndef DS_ENGINES_SHAPE_H
 #define DS_ENGINES_SHAPE_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distance to the target by sweeps that hand on nearest points (PlasticineLab: losses/loss.py, update_target_sdf). In
- * every sweep each node outside the target looks at the previous sweep's nearest points of the nodes at offsets -3..2
- * (the original leaves out +3) and takes the closest one, the first in lexicographic order of the offset on ties. The
- * result is that of the original's 2 n sweeps over all nodes, but a node is visited only when one of the nodes it looks at
- * has changed, and squared distances are compared as integers (in nodes), which is exact. */
+/* Distance to the target by sweeps that hand on nearest points (PlasticineLab: losses/loss.py,
+ * update_target_sdf). In every sweep each node outside the target looks at the previous sweep's nearest
+ * points of the nodes at offsets -3..2 (the original leaves out +3) and takes the closest one, the first in
+ * lexicographic order of the offset on ties. The result is that of the original's 2 n sweeps over all nodes,
+ * but a node is visited only when one of the nodes it looks at has changed, and squared distances are
+ * compared as integers (in nodes), which is exact. */
 #include "distance.h"
 
 #include <math.h>
@@ -22,13 +23,13 @@ enum { FAR = 8192 };
 
 typedef struct field {
     int n;
-    nearest *now, *next;   /* of the previous and of the present sweep */
-    uint8_t *changed;      /* in the previous sweep, then spread to the nodes that look at it */
+    nearest *now, *next; /* of the previous and of the present sweep */
+    uint8_t *changed;    /* in the previous sweep, then spread to the nodes that look at it */
     uint8_t *spread;
 } field;
 
-/* For each node: does any node at offset -BACK..AHEAD along one axis have its flag set? `step` is the distance of
- * neighbours along this axis in memory. */
+/* For each node: does any node at offset -BACK..AHEAD along one axis have its flag set? `step` is the
+ * distance of neighbours along this axis in memory. */
 static void spread_line(int n, size_t step, const uint8_t *in, uint8_t *out)
 {
     int last = -BACK - AHEAD - 1; /* the highest flagged position seen so far */
@@ -133,7 +134,8 @@ static bool sweep(field *f, const double *density)
 bool mpm_distance_field(int n, const double *density, double *distance)
 {
     size_t cells = (size_t)n * (size_t)n * (size_t)n;
-    field f = {n, malloc(cells * sizeof(nearest)), malloc(cells * sizeof(nearest)), malloc(cells), malloc(cells)};
+    field f = {n, malloc(cells * sizeof(nearest)), malloc(cells * sizeof(nearest)), malloc(cells),
+               malloc(cells)};
     bool ok = f.now && f.next && f.changed && f.spread;
     size_t at = 0;
     for (int i = 0; ok && i < n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward rollout, loss over time, and the checkpointed adjoint: the state is kept at every output step; going backwards,
- * the substeps of one output step are simulated again and then differentiated. */
+/* Forward rollout, loss over time, and the checkpointed adjoint: the state is kept at every output step;
+ * going backwards, the substeps of one output step are simulated again and then differentiated. */
 #include "episode.h"
 
 #include "mat3.h"
@@ -179,8 +179,8 @@ static mpm_result forward(mpm_episode *e, uint32_t from, bool keep, mpm_step_hoo
             if (stop_wanted(e)) {
                 return MPM_STOPPED;
             }
-            result = mpm_substep(&e->sim, e->now, e->now, poses_at(e, step - 1, j), poses_at(e, step - 1, j + 1),
-                                 NULL);
+            result = mpm_substep(&e->sim, e->now, e->now, poses_at(e, step - 1, j),
+                                 poses_at(e, step - 1, j + 1), NULL);
             out->cost++;
         }
         bool counts = step > from && step_counts(e, step);
@@ -227,8 +227,8 @@ static mpm_result repeat_step(mpm_episode *e, uint32_t step, mpm_outcome *out)
 }
 
 /* Adjoint of output step `step`. pose_bar: adjoint of the poses after it on entry, before it on return. */
-static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, mpm_pose *pose_bar, double *grad,
-                               mpm_outcome *out)
+static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, mpm_pose *pose_bar,
+                               double *grad, mpm_outcome *out)
 {
     size_t count = e->sim.n_particles;
     uint32_t n_tools = e->scene->n_tools;
@@ -264,8 +264,8 @@ static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_ou
     memset(grad, 0, mpm_episode_dim(e) * sizeof(double));
     for (uint32_t step = e->steps; step > 0; step--) {
         if (step_counts(e, step)) {
-            mpm_loss_adjoint(&e->objective, &e->sim, e->checkpoint + step * count, poses_at(e, step, 0), e->bar,
-                             pose_bar);
+            mpm_loss_adjoint(&e->objective, &e->sim, e->checkpoint + step * count, poses_at(e, step, 0),
+                             e->bar, pose_bar);
         }
         mpm_result result = repeat_step(e, step - 1, out);
         if (result == MPM_OK) {

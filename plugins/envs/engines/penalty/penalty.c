@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* penalty.c - a particle with penalty contact, forward and reverse (see penalty.h). Only the few steps with contact are
- * recorded: a flight of m steps has the adjoint v_bar += m h x_bar. */
+/* penalty.c - a particle with penalty contact, forward and reverse (see penalty.h). Only the few steps with
+ * contact are recorded: a flight of m steps has the adjoint v_bar += m h x_bar. */
 #include "penalty.h"
 
 #include <math.h>
@@ -62,7 +62,8 @@ static touch examine(const penalty_params *p, double c, const double n[3], const
     return t;
 }
 
-static void add_force(const penalty_params *p, double c, const double n[3], const double v[3], int which, double f[3])
+static void add_force(const penalty_params *p, double c, const double n[3], const double v[3], int which,
+                      double f[3])
 {
     touch t = examine(p, c, n, v, which);
     double press = p->ke * c + p->kd * t.approach, drag = t.sliding ? p->mu * t.N / t.speed : p->kf;

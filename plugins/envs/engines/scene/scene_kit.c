@@ -72,15 +72,22 @@ void scene_kit_pose(double x, double y, double z, double angle, double *out)
 
 /* ---- the extension ---- */
 
+/* Copies what fits into a struct of the caller, whose first field says how large it is. */
+static void fill(void *out, const void *from, size_t size)
+{
+    uint32_t room;
+    memcpy(&room, out, sizeof room);
+    memcpy(out, from, room < size ? room : size);
+    memcpy(out, &room, sizeof room);
+}
+
 static ds_status info(void *self, ds_scene_info *out)
 {
     const scene_kit *s = self;
     if (!s->kept) {
         return DS_E_STATE;
     }
-    uint32_t size = out->struct_size;
-    *out = s->info;
-    out->struct_size = size;
+    fill(out, &s->info, sizeof s->info);
     return DS_OK;
 }
 
@@ -90,9 +97,7 @@ static ds_status body(void *self, uint64_t b, ds_scene_body *out)
     if (b >= s->info.bodies) {
         return DS_E_ARG;
     }
-    uint32_t size = out->struct_size;
-    *out = s->body[b];
-    out->struct_size = size;
+    fill(out, &s->body[b], sizeof s->body[b]);
     return DS_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scene_kit.h - the scene extension of an environment from a table of bodies and metrics and one function that
- * places a body. The environment's instance has a scene_kit as its FIRST member. */
+/* scene_kit.h - the scene extension of an environment from a table of bodies and metrics and one function
+ * that places a body. The environment's instance has a scene_kit as its FIRST member. */
 #ifndef DS_ENGINES_SCENE_KIT_H
 #define DS_ENGINES_SCENE_KIT_H
 

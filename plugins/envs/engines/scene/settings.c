@@ -26,10 +26,13 @@ ds_status setting_list(const ds_host *host, const char *name, uint64_t n, double
         return status;
     }
     if (count != 1 && count != n) {
-        return n == 1 ? setting_bad(host, "parameter %s has %" PRIu64 " values: give one, or none for the default", name,
-                                    count)
-                      : setting_bad(host, "parameter %s has %" PRIu64 " values: give none, one for all, or %" PRIu64,
-                                    name, count, n);
+        return n == 1
+                   ? setting_bad(host,
+                                 "parameter %s has %" PRIu64 " values: give one, or none for the default",
+                                 name, count)
+                   : setting_bad(host,
+                                 "parameter %s has %" PRIu64 " values: give none, one for all, or %" PRIu64,
+                                 name, count, n);
     }
     for (uint64_t i = 0; i < n; i++) {
         out[i] = value[count == 1 ? 0 : i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - reading of parameters whose default depends on another parameter (a variant, a number of links).
- * They are lists in the schema: empty = the usual values, which the environment passes in `out`. */
+/* settings.h - reading of parameters whose default depends on another parameter (a variant, a number of
+ * links). They are lists in the schema: empty = the usual values, which the environment passes in `out`. */
 #ifndef DS_ENGINES_SETTINGS_H
 #define DS_ENGINES_SETTINGS_H
 
