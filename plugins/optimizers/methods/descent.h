@@ -36,7 +36,8 @@ extern const char *const descent_steps[];
 /* Schema entries of the options, and their values. */
 #define DESCENT_PARAMS                                                                                       \
     DS_ENUM("step", "adam", descent_steps, "Step rule of the descents."),                                    \
-        DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate of the descents; the box is [-1, 1] wide."),     \
+        DS_REAL("lr", "0.1", 1e-12, 1e6, "",                                                                 \
+                "Learning rate of the descents, in units in which the box is [-1, 1]."),                     \
         DS_INT("patience", "3", 0, 1e6, "",                                                                  \
                "A descent ends when more than so many evaluations in a row did not improve."),               \
         DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one.")
