@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/slow_bo.c - Bayesian optimization against recorded runs of BoTorch, and the order of methods on rugged
- * landscapes; minutes, part of check-slow. */
+/* tests/unit/slow_bo.c - Bayesian optimization against recorded runs of BoTorch, and the order of methods on
+ * rugged landscapes; minutes, part of check-slow. */
 #include "fake_run.h"
 #include "functions.h"
 #include "golden.h"
@@ -29,11 +29,12 @@ static double median(double *values, size_t count)
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* ---- against BoTorch ------------------------------------------------------------------------------------------- */
+/* ---- against BoTorch
+ * ------------------------------------------------------------------------------------------- */
 
-#define REPEATS 12                /* searches from each recorded design */
+#define REPEATS 12 /* searches from each recorded design */
 #define RUNS (SEEDS * REPEATS)
-#define MARKS 10                  /* regrets after 10, 20, ... evaluations */
+#define MARKS 10 /* regrets after 10, 20, ... evaluations */
 
 typedef struct test_case {
     const char *name;
@@ -69,9 +70,10 @@ static void silent(const ds_host *host, uint32_t level, const char *line)
     (void)host, (void)level, (void)line;
 }
 
-/* The loop of bo with j = 1 from a recorded design of `start` points; regret after 10, 20, ... evaluations. */
-static void run_loop(const test_case *c, const surrogate_options *options, const json_t *design, uint64_t budget,
-                     uint64_t seed, double *regret)
+/* The loop of bo with j = 1 from a recorded design of `start` points; regret after 10, 20, ... evaluations.
+ */
+static void run_loop(const test_case *c, const surrogate_options *options, const json_t *design,
+                     uint64_t budget, uint64_t seed, double *regret)
 {
     double zero[16] = {0}, one[16], best = INFINITY;
     for (size_t k = 0; k < 16; k++) {
@@ -79,7 +81,8 @@ static void run_loop(const test_case *c, const surrogate_options *options, const
     }
     ds_problem problem = {.struct_size = sizeof(problem), .n = c->n, .lower = zero, .upper = one, .x0 = zero};
     problem.target = problem.loss_floor = -INFINITY;
-    ds_host host = {.struct_size = sizeof(host), .seed = seed, .threads = 1, .log = silent, .should_stop = never};
+    ds_host host = {
+        .struct_size = sizeof(host), .seed = seed, .threads = 1, .log = silent, .should_stop = never};
     surrogate *model = surrogate_create(&host, &problem, options);
     assert_non_null(model);
     for (uint64_t t = 0; t < budget; t++) {
@@ -111,12 +114,14 @@ static size_t run_recorded(const json_t *root, const json_t *item, double regret
     const json_t *runs = json_object_get(root, "runs");
     const char *name = golden_text(item, "function"), *model = golden_text(item, "model");
     int old = strcmp(model, "matern52_2022") == 0;
-    surrogate_options options = {.alpha = 1.0, .raw = 512, .starts = 10, .around_best = 1, .fit_max = 500, .n_max = 2000};
+    surrogate_options options = {
+        .alpha = 1.0, .raw = 512, .starts = 10, .around_best = 1, .fit_max = 500, .n_max = 2000};
     options.model = (gp_model){old ? GP_MATERN52 : GP_SE, old ? GP_PRIOR_2022 : GP_PRIOR_2024, 0.0};
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
-        if (strcmp(golden_text(run, "function"), name) != 0 || strcmp(golden_text(run, "model"), model) != 0) {
+        if (strcmp(golden_text(run, "function"), name) != 0 ||
+            strcmp(golden_text(run, "model"), model) != 0) {
             continue;
         }
         for (uint64_t repeat = 0; repeat < REPEATS && count < RUNS; repeat++, count++) {
@@ -131,9 +136,9 @@ static size_t run_recorded(const json_t *root, const json_t *item, double regret
     return count;
 }
 
-/* From the designs of the recorded runs, the median regret is at most three times that of BoTorch at every mark. On
- * Hartmann-6 about six runs of ten find the global basin, in both programs: the medians of ten runs scatter by a factor
- * of 30, hence twelve searches from each design. */
+/* From the designs of the recorded runs, the median regret is at most three times that of BoTorch at every
+ * mark. On Hartmann-6 about six runs of ten find the global basin, in both programs: the medians of ten runs
+ * scatter by a factor of 30, hence twelve searches from each design. */
 static void test_against_botorch(void **state)
 {
     (void)state;
@@ -154,9 +159,9 @@ static void test_against_botorch(void **state)
             const json_t *recorded = json_object_get(json_object_get(item, "regret_quartiles"), key);
             double ours = median(regret[mark], count), theirs = golden_number(recorded, "median");
             print_message("# %-9s %-13s after %3s: regret %.2e %.2e %.2e (BoTorch %.2e %.2e %.2e)\n",
-                          golden_text(item, "function"), golden_text(item, "model"), key, regret[mark][count / 4],
-                          ours, regret[mark][3 * count / 4], golden_number(recorded, "q25"), theirs,
-                          golden_number(recorded, "q75"));
+                          golden_text(item, "function"), golden_text(item, "model"), key,
+                          regret[mark][count / 4], ours, regret[mark][3 * count / 4],
+                          golden_number(recorded, "q25"), theirs, golden_number(recorded, "q75"));
             bad += ours > 3.0 * theirs;
         }
     }
@@ -164,7 +169,8 @@ static void test_against_botorch(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* Branin below 0.02 after 30 and Hartmann-6 below 0.25 after 60 evaluations, in at least 7 of 10 runs of the plugin. */
+/* Branin below 0.02 after 30 and Hartmann-6 below 0.25 after 60 evaluations, in at least 7 of 10 runs of the
+ * plugin. */
 static void test_success_rates(void **state)
 {
     (void)state;
@@ -184,12 +190,14 @@ static void test_success_rates(void **state)
             hits += r.best - c->optimum < goals[i].regret;
             fake_free(&r);
         }
-        print_message("# %s below %g after %d: %d of %d\n", c->name, goals[i].regret, (int)goals[i].budget, hits, SEEDS);
+        print_message("# %s below %g after %d: %d of %d\n", c->name, goals[i].regret, (int)goals[i].budget,
+                      hits, SEEDS);
         assert_true(hits >= 7);
     }
 }
 
-/* ---- rugged landscapes ----------------------------------------------------------------------------------------- */
+/* ---- rugged landscapes
+ * ----------------------------------------------------------------------------------------- */
 
 /* Mean best loss of 8 runs of 1000 evaluations. */
 static double mean_best(const char *plugin, const char *parameters, size_t n, fake_function f)
@@ -209,8 +217,8 @@ static double mean_best(const char *plugin, const char *parameters, size_t n, fa
     return mean;
 }
 
-/* On a rippled bowl in 10 dimensions descents are worth more than a factor 2, and so is a narrow first generation;
- * continued leaps are at least no worse. */
+/* On a rippled bowl in 10 dimensions descents are worth more than a factor 2, and so is a narrow first
+ * generation; continued leaps are at least no worse. */
 static void test_rippled_bowl(void **state)
 {
     (void)state;

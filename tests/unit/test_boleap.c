@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps, failures,
- * determinism, and what they reach on analytic functions. */
+/* tests/unit/test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps,
+ * failures, determinism, and what they reach on analytic functions. */
 #include "fake_run.h"
 #include "functions.h"
 
@@ -31,7 +31,8 @@ static void assert_sound(const fake_result *r, uint64_t budget)
     assert_int_equal(r->evaluations, budget);
 }
 
-/* Walks through the record of a run of boleap with K samples and J descent steps at most and leaps of `steps`. */
+/* Walks through the record of a run of boleap with K samples and J descent steps at most and leaps of
+ * `steps`. */
 static void check_leaps(const fake_result *r, uint64_t K, uint64_t J, uint64_t steps)
 {
     uint64_t i = 0;
@@ -45,7 +46,8 @@ static void check_leaps(const fake_result *r, uint64_t K, uint64_t J, uint64_t s
                 samples++;
             }
             assert_true(samples == K || i == r->evaluations);
-            for (; i < r->evaluations && strcmp(r->rows[i].tag, "descent") == 0 && r->rows[i].group == leap; i++) {
+            for (; i < r->evaluations && strcmp(r->rows[i].tag, "descent") == 0 && r->rows[i].group == leap;
+                 i++) {
                 assert_int_equal(r->rows[i].want, DS_WANT_GRAD);
                 descent++;
             }
@@ -68,8 +70,11 @@ static void test_budget_and_leaps(void **state)
     assert_true(fake_count(&r, "sample") + fake_count(&r, "descent") == 1000);
     fake_free(&r);
     p.budget = 237;
-    r = fake_run("boleap", "k=7 mu=3 j=4 leap_steps=50 update=tutorial weights=log path=moved mean=last bounds=resample "
-                 "raw=64 starts=2", &p, 2);
+    r = fake_run(
+        "boleap",
+        "k=7 mu=3 j=4 leap_steps=50 update=tutorial weights=log path=moved mean=last bounds=resample "
+        "raw=64 starts=2",
+        &p, 2);
     assert_sound(&r, 237);
     check_leaps(&r, 7, 4, 50);
     fake_free(&r);
@@ -227,7 +232,8 @@ static void test_prefix(void **state)
 {
     (void)state;
     fake_problem p = box(3, -1, 1, ripples, 250), q = box(3, -1, 1, ripples, 120);
-    fake_result a = fake_run("boleap", "raw=64 starts=2", &p, 9), b = fake_run("boleap", "raw=64 starts=2", &q, 9);
+    fake_result a = fake_run("boleap", "raw=64 starts=2", &p, 9),
+                b = fake_run("boleap", "raw=64 starts=2", &q, 9);
     assert_memory_equal(a.x, b.x, 120 * 3 * sizeof(double));
     fake_free(&a);
     fake_free(&b);
@@ -297,10 +303,11 @@ static void test_nasty_losses(void **state)
 {
     (void)state;
     fake_problem p = box(3, -1e-3, 1e-3, nasty, 150);
-    static const char *const runs[][2] = {{"boleap", "raw=64 starts=2"},
-                                          {"bo", "raw=64 starts=2 j=10 step=gd"},
-                                          {"bo", "raw=64 starts=2 j=10 step=nsgd acquisition=ei"},
-                                          {"bo", "raw=64 starts=2 j=10 step=momentum gp=2022 acquisition=logei"}};
+    static const char *const runs[][2] = {
+        {"boleap", "raw=64 starts=2"},
+        {"bo", "raw=64 starts=2 j=10 step=gd"},
+        {"bo", "raw=64 starts=2 j=10 step=nsgd acquisition=ei"},
+        {"bo", "raw=64 starts=2 j=10 step=momentum gp=2022 acquisition=logei"}};
     for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
         fake_result r = fake_run(runs[i][0], runs[i][1], &p, 4);
         assert_sound(&r, 150);
@@ -359,10 +366,10 @@ static void test_bad_parameters(void **state)
 static void test_options(void **state)
 {
     (void)state;
-    static const char *const options[] = {"gp=2022",          "kernel=matern52",        "noise=fixed",
-                                          "acquisition=ei",   "acquisition=logei",      "warp=log",
-                                          "around_best=false", "n_max=40 fit_max=20",    "n_init=8",
-                                          "profile=paper",    "resume=true",            "update=tutorial"};
+    static const char *const options[] = {"gp=2022",           "kernel=matern52",     "noise=fixed",
+                                          "acquisition=ei",    "acquisition=logei",   "warp=log",
+                                          "around_best=false", "n_max=40 fit_max=20", "n_init=8",
+                                          "profile=paper",     "resume=true",         "update=tutorial"};
     fake_problem p = box(2, 0, 1, branin, 200);
     p.loss_floor = 0.0;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_surrogate.c - which simulations enter the Gaussian process of Bayesian optimization, and that its
- * proposals do not depend on what should not matter. */
+/* tests/unit/test_surrogate.c - which simulations enter the Gaussian process of Bayesian optimization, and
+ * that its proposals do not depend on what should not matter. */
 #include "functions.h"
 
 #include "../../plugins/optimizers/methods/surrogate.h"
@@ -26,12 +26,14 @@ static void silent(const ds_host *host, uint32_t level, const char *line)
 }
 
 static const double lower[8] = {0}, upper[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-static const ds_host host = {.struct_size = sizeof(ds_host), .seed = 3, .log = silent, .should_stop = should_stop};
+static const ds_host host = {
+    .struct_size = sizeof(ds_host), .seed = 3, .log = silent, .should_stop = should_stop};
 
 static surrogate *make(size_t n, const surrogate_options *options)
 {
     static ds_problem problem;
-    problem = (ds_problem){.struct_size = sizeof(problem), .n = n, .lower = lower, .upper = upper, .x0 = lower};
+    problem =
+        (ds_problem){.struct_size = sizeof(problem), .n = n, .lower = lower, .upper = upper, .x0 = lower};
     problem.target = problem.loss_floor = -INFINITY;
     polls_left = -1;
     surrogate *s = surrogate_create(&host, &problem, options);
@@ -64,7 +66,8 @@ static void test_empty(void **state)
     for (int k = 0; k < 3; k++) {
         assert_true(a[k] > -1.0 && a[k] < 1.0);
     }
-    assert_true(surrogate_add(s, 1, a, &failed, 1)); /* a failure teaches nothing: uniform again, but elsewhere */
+    assert_true(
+        surrogate_add(s, 1, a, &failed, 1)); /* a failure teaches nothing: uniform again, but elsewhere */
     assert_int_equal(surrogate_propose(s, 2, b), DS_OK);
     assert_memory_not_equal(a, b, sizeof(a));
     assert_int_equal(surrogate_recorded(s), 1);
@@ -78,7 +81,7 @@ static void test_near_points_and_failures(void **state)
         surrogate_options o = usual;
         o.on_failure = worst ? SURROGATE_WORST_FOR_FAILED : SURROGATE_SKIP_FAILED;
         surrogate *s = make(2, &o);
-        static const double v[7][2] = {{0, 0},      {1e-9, 0}, {0, 1e-9}, {0.5, 0.5},
+        static const double v[7][2] = {{0, 0},         {1e-9, 0}, {0, 1e-9}, {0.5, 0.5},
                                        {0.5, 0.50001}, {-0.7, 0}, {0.7, 0}};
         static const double loss[7] = {2.0, 2.5, 1.0, 3.0, 3.0, INFINITY, 1e9};
         assert_true(surrogate_add(s, 7, v[0], loss, 0));
@@ -125,7 +128,8 @@ static void test_growth(void **state)
     surrogate_destroy(s);
 }
 
-/* The losses enter through their standardisation: an affine change of them changes no proposal but by rounding. */
+/* The losses enter through their standardisation: an affine change of them changes no proposal but by
+ * rounding. */
 static void test_affine_losses(void **state)
 {
     (void)state;
@@ -190,9 +194,9 @@ static void test_odd_losses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),  cmocka_unit_test(test_near_points_and_failures),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_stop),   cmocka_unit_test(test_affine_losses),
+        cmocka_unit_test(test_empty),      cmocka_unit_test(test_near_points_and_failures),
+        cmocka_unit_test(test_limits),     cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_stop),       cmocka_unit_test(test_affine_losses),
         cmocka_unit_test(test_odd_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/gp_fit.c - hyperparameters of the Gaussian process in gp.h: priors, posterior density with its gradient, and
- * its maximisation. */
+/* methods/gp_fit.c - hyperparameters of the Gaussian process in gp.h: priors, posterior density with its
+ * gradient, and its maximisation. */
 #include "gp.h"
 
 #include "blas.h"
@@ -22,7 +22,8 @@ struct gp_fit_space {
     double *square, *weight, *rho; /* n each */
 };
 
-/* ---- priors ---------------------------------------------------------------------------------------------------- */
+/* ---- priors
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Minus the logarithm of a density of the parameter itself (not of its logarithm), up to a constant, and its
  * derivative with respect to the logarithm. */
@@ -79,7 +80,8 @@ static double draw_gamma(ds_random *rng, double shape, double rate)
     }
 }
 
-/* ---- hyperparameters ------------------------------------------------------------------------------------------- */
+/* ---- hyperparameters
+ * ------------------------------------------------------------------------------------------- */
 
 static int noise_is_inferred(const gp *g)
 {
@@ -170,7 +172,8 @@ static void draw_theta(const gp *g, ds_random *rng, double *theta)
     }
 }
 
-/* ---- fit ------------------------------------------------------------------------------------------------------- */
+/* ---- fit
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void free_fit_space(struct gp_fit_space *w)
 {
@@ -216,9 +219,10 @@ static int reserve_fit_space(gp *g, size_t n)
     return 1;
 }
 
-/* Replaces the upper triangle of a positive definite matrix by T = R^{-1}, where R^T R is the matrix; 0 where it is
- * not positive definite. Recursive halves: with the inverse of the leading block at hand, the other blocks need only
- * products, which BLAS does at twice the speed of the triangular solves in LAPACK's factorisation and inversion. */
+/* Replaces the upper triangle of a positive definite matrix by T = R^{-1}, where R^T R is the matrix; 0 where
+ * it is not positive definite. Recursive halves: with the inverse of the leading block at hand, the other
+ * blocks need only products, which BLAS does at twice the speed of the triangular solves in LAPACK's
+ * factorisation and inversion. */
 static int inverse_factor(int n, double *a, int ld)
 {
     if (n <= INVERSE_BASE) {
@@ -240,7 +244,8 @@ static int inverse_factor(int n, double *a, int ld)
         return 0;
     }
     cblas_dtrmm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, -1.0, a, ld, a12, ld);
-    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, 1.0, a22, ld, a12, ld);
+    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, 1.0, a22, ld, a12,
+                ld);
     return 1;
 }
 
@@ -257,8 +262,8 @@ static int factor_and_invert(gp *g, size_t n)
     return 0;
 }
 
-/* With W = a a^T - K^{-1} and G = W .* H: turns the upper triangle of K^{-1} into that of G, sums the rows of G to
- * rho, and returns the trace of W. */
+/* With W = a a^T - K^{-1} and G = W .* H: turns the upper triangle of K^{-1} into that of G, sums the rows of
+ * G to rho, and returns the trace of W. */
 static double weigh_slopes(size_t n, double *inverse, const double *slope, const double *a, double *rho)
 {
     double trace = 0.0;
@@ -311,8 +316,8 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
 
     dlauum_("U", &order, w->kernel, &order, &info, 1); /* K^{-1} = T T^T */
     double trace = weigh_slopes(n, w->kernel, w->slope, a, w->rho);
-    cblas_dsymm(CblasColMajor, CblasRight, CblasUpper, (int)d, (int)n, 1.0, w->kernel, (int)n, w->z, (int)d, 0.0,
-                w->gz, (int)d);
+    cblas_dsymm(CblasColMajor, CblasRight, CblasUpper, (int)d, (int)n, 1.0, w->kernel, (int)n, w->z, (int)d,
+                0.0, w->gz, (int)d);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < d; k++) {
             size_t ik = i * d + k;
@@ -362,8 +367,8 @@ static ds_status search_theta(gp *g, lbfgsb *search, size_t n, const double *inp
     return DS_OK;
 }
 
-ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, int max_iterations, ds_random *rng,
-                 gp_stop stop, const void *stop_ctx)
+ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, int max_iterations,
+                 ds_random *rng, gp_stop stop, const void *stop_ctx)
 {
     size_t size = gp_theta_size(g);
     lbfgsb_options options = LBFGSB_DEFAULTS;
@@ -390,4 +395,3 @@ ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, i
     free(block);
     return status;
 }
-

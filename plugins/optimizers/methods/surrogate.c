@@ -3,14 +3,13 @@
  *
  * Rules, in the order in which they apply:
  *   failed simulations are left out, or get the worst finite loss;
- *   a point nearer than NEAR to a kept one (distance in length scales) is left out, unless it was a new best: descents
- *     put many points close together, which add cost and bad conditioning but no information;
- *   above n_max points: the best quarter, the starts of searches, then farthest points first;
- *   losses are capped at median + 5 interquartile ranges (one exploded simulation must not flatten the model), or
- *     their logarithm above the known floor is taken, and standardised;
- *   hyperparameters are fitted at every proposal up to REFIT_ALWAYS points, then when the data grew by a tenth, to all
- *     points or to fit_max of them: the best third of those, the others drawn at random;
- *   between fits, new points extend the Cholesky factor.
+ *   a point nearer than NEAR to a kept one (distance in length scales) is left out, unless it was a new best:
+ * descents put many points close together, which add cost and bad conditioning but no information; above
+ * n_max points: the best quarter, the starts of searches, then farthest points first; losses are capped at
+ * median + 5 interquartile ranges (one exploded simulation must not flatten the model), or their logarithm
+ * above the known floor is taken, and standardised; hyperparameters are fitted at every proposal up to
+ * REFIT_ALWAYS points, then when the data grew by a tenth, to all points or to fit_max of them: the best
+ * third of those, the others drawn at random; between fits, new points extend the Cholesky factor.
  */
 #include "surrogate.h"
 
@@ -55,8 +54,8 @@ struct surrogate {
 
     size_t *kept; /* records that the process holds, in the order of its rows; room for `capacity` */
     size_t kept_count;
-    size_t considered;     /* records looked at so far: the next ones are new */
-    size_t usable_at_fit;  /* records with a finite loss at the last fit */
+    size_t considered;    /* records looked at so far: the next ones are new */
+    size_t usable_at_fit; /* records with a finite loss at the last fit */
     int fitted;
 
     double *inputs, *targets, *scratch; /* capacity x n, capacity, 2 x capacity */
@@ -178,7 +177,8 @@ static int is_usable(const surrogate *s, size_t i)
     return isfinite(s->records[i].loss) || s->options.on_failure == SURROGATE_WORST_FOR_FAILED;
 }
 
-/* ---- which points the process holds ---------------------------------------------------------------------------- */
+/* ---- which points the process holds
+ * ---------------------------------------------------------------------------- */
 
 /* Squared distance in length scales, or anything above `limit` once it is clear that it exceeds that. */
 static double distance2(const surrogate *s, size_t i, size_t j, double limit)
@@ -301,7 +301,8 @@ static ds_status select_points(surrogate *s)
     return cut_to_size(s);
 }
 
-/* ---- targets --------------------------------------------------------------------------------------------------- */
+/* ---- targets
+ * --------------------------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -356,7 +357,8 @@ static void make_targets(surrogate *s)
     }
 }
 
-/* ---- the process ----------------------------------------------------------------------------------------------- */
+/* ---- the process
+ * ----------------------------------------------------------------------------------------------- */
 
 static void copy_inputs(surrogate *s, const size_t *index, size_t count)
 {
@@ -399,7 +401,8 @@ static ds_status fit(surrogate *s, uint64_t trial)
     int iterations = s->fitted ? NEXT_FIT_ITERATIONS : FIRST_FIT_ITERATIONS;
     ds_status status = gp_fit(s->process, count, s->inputs, y, iterations, &rng, host_says_stop, s->host);
     if (status == DS_E_NUMERIC) {
-        s->host->log(s->host, DS_LOG_WARNING, "the fit of the Gaussian process failed: keeping its hyperparameters");
+        s->host->log(s->host, DS_LOG_WARNING,
+                     "the fit of the Gaussian process failed: keeping its hyperparameters");
         return DS_OK;
     }
     s->fitted |= status == DS_OK;
@@ -420,7 +423,8 @@ static ds_status refit(surrogate *s, uint64_t trial)
     }
     copy_inputs(s, s->kept, s->kept_count);
     status = gp_condition(s->process, s->kept_count, s->inputs);
-    if (status == DS_E_NUMERIC) { /* hyperparameters of another subset: those of the start are always harmless */
+    if (status ==
+        DS_E_NUMERIC) { /* hyperparameters of another subset: those of the start are always harmless */
         gp_default_hyper(s->process);
         status = gp_condition(s->process, s->kept_count, s->inputs);
     }
@@ -489,7 +493,8 @@ ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v)
     ds_status status = isfinite(s->best_loss) ? update(s, trial) : DS_E_NUMERIC;
     if (status == DS_E_NUMERIC) { /* nothing to learn from */
         if (isfinite(s->best_loss)) {
-            s->host->log(s->host, DS_LOG_WARNING, "no Gaussian process fits the data: starting at a random point");
+            s->host->log(s->host, DS_LOG_WARNING,
+                         "no Gaussian process fits the data: starting at a random point");
         }
         propose_uniform(s, trial, v);
         return DS_OK;
