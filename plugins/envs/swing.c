@@ -263,8 +263,8 @@ static ds_status read_physics(swing *e, const ds_host *host, int64_t cells)
     if (s != DS_OK) {
         return s;
     }
-    if (duration / e->c.h < 0.5 || duration / e->c.h > 1e7) {
-        return setting_bad(host, "parameters duration = %g and h = %g make %g steps: allowed are 1 to 1e7", duration, e->c.h,
+    if (duration / e->c.h < 0.5 || duration / e->c.h > 1e5) {
+        return setting_bad(host, "parameters duration = %g and h = %g make %g steps: allowed are 1 to 1e5", duration, e->c.h,
                            duration / e->c.h);
     }
     e->c.surface = CLOTH_FLOOR;

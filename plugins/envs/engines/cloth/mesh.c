@@ -12,7 +12,7 @@ int cloth_mesh_open(cloth_mesh *m, size_t layers, size_t rows, size_t columns)
     m->rows = rows;
     m->columns = columns;
     m->vertices = layers * rows * columns;
-    m->stride = (m->vertices + CLOTH_LANES - 1) / CLOTH_LANES * CLOTH_LANES;
+    m->stride = (m->vertices + 2 * CLOTH_LANES - 2) / CLOTH_LANES * CLOTH_LANES;
     m->present = calloc(m->stride, 1);
     if (m->present) {
         memset(m->present, 1, m->vertices);
@@ -32,6 +32,9 @@ static int connected(const cloth_mesh *m, size_t vertex, const int step[3])
 {
     const size_t size[3] = {m->layers, m->rows, m->columns};
     size_t at[3], to[3];
+    if (vertex >= m->vertices) {
+        return 0; /* the tail of a band */
+    }
     cloth_mesh_at(m, vertex, at);
     for (int i = 0; i < 3; i++) {
         if (step[i] < 0 && at[i] < (size_t)-step[i]) {
@@ -65,7 +68,7 @@ int cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, dou
     if (last == 0) {
         return 1; /* the lattice is too small for such springs */
     }
-    b->count = last - b->first;
+    b->count = (last - b->first + CLOTH_LANES - 1) / CLOTH_LANES * CLOTH_LANES;
     size_t size = (m->springs + b->count) * sizeof(double);
     double *new_k = realloc(m->k, size);
     m->k = new_k ? new_k : m->k;

@@ -12,7 +12,7 @@ enum { CLOTH_BANDS = 16, CLOTH_LANES = 8 };
 /* All springs that connect lattice points at the same step (layer, row, column) apart. Spring s of the band connects the
  * vertices first + s and first + offset + s and has the constants k[at + s], c[at + s]. Where the lattice has no such
  * spring (the step leads across its border, or a point is absent) k and c are 0: such a spring exerts no force, and the
- * band stays one loop without gaps. */
+ * band stays one loop without gaps, of whole vectors. */
 typedef struct cloth_band {
     size_t first, offset, count, at;
     int step[3]; /* layers, rows, columns */
@@ -22,7 +22,7 @@ typedef struct cloth_band {
 typedef struct cloth_mesh {
     size_t layers, rows, columns;
     size_t vertices; /* layers rows columns; vertex id = (layer rows + row) columns + column */
-    size_t stride;   /* length of an array over vertices: vertices rounded up to whole vectors */
+    size_t stride;   /* length of an array over vertices: vertices and the tails of bands, whole vectors */
     size_t springs;  /* slots of k and c, absent ones included */
     cloth_band band[CLOTH_BANDS];
     size_t bands;

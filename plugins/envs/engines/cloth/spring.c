@@ -11,14 +11,15 @@
 static const double tiny = 1e-300;
 static const double epsilon = 1e-9; /* m, added to every length */
 
-/* t[i], i = 0..3*stride: the force of each spring on its first end. */
+/* Adds the force of each spring to its first end, and puts it to t. */
 INLINE void band_force(const cloth_band *b, size_t n, const double *x, const double *v, const double *restrict k,
-                       const double *restrict c, double *restrict t)
+                       const double *restrict c, double *restrict f, double *restrict t)
 {
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double rest = b->rest;
+    const size_t count = b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
 #pragma omp simd
-    for (size_t s = 0; s < b->count; s++) {
+    for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
         double wx = vb[s] - va[s], wy = vb[n + s] - va[n + s], wz = vb[2 * n + s] - va[2 * n + s];
         double q = 1 / (sqrt(dx * dx + dy * dy + dz * dz + tiny) + epsilon);
@@ -27,12 +28,16 @@ INLINE void band_force(const cloth_band *b, size_t n, const double *x, const dou
         t[s] = a * dx;
         t[n + s] = a * dy;
         t[2 * n + s] = a * dz;
+        f[s] += t[s];
+        f[n + s] += t[n + s];
+        f[2 * n + s] += t[2 * n + s];
     }
 }
 
 /* Adds `sign` t to `components` vectors of the vertices from `to` on. */
-INLINE void band_add(double *restrict to, const double *restrict t, size_t n, size_t count, int components, double sign)
+INLINE void band_add(double *restrict to, const double *restrict t, size_t n, size_t slots, int components, double sign)
 {
+    const size_t count = slots & ~(size_t)(CLOTH_LANES - 1);
     for (int i = 0; i < components; i++) {
         double *restrict at = to + (size_t)i * n;
         const double *restrict from = t + (size_t)i * n;
@@ -47,8 +52,7 @@ INLINE void force(const cloth_mesh *m, const double *x, const double *v, double 
 {
     for (size_t i = 0; i < m->bands; i++) {
         const cloth_band *b = &m->band[i];
-        band_force(b, m->stride, x, v, m->k + b->at, m->c + b->at, work);
-        band_add(f + b->first, work, m->stride, b->count, 3, 1);
+        band_force(b, m->stride, x, v, m->k + b->at, m->c + b->at, f + b->first, work);
         band_add(f + b->first + b->offset, work, m->stride, b->count, 3, -1);
     }
 }
@@ -61,8 +65,9 @@ INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const d
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double *ga = f_bar + b->first, *gb = ga + b->offset;
     const double rest = b->rest;
+    const size_t count = b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
 #pragma omp simd
-    for (size_t s = 0; s < b->count; s++) {
+    for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
         double wx = vb[s] - va[s], wy = vb[n + s] - va[n + s], wz = vb[2 * n + s] - va[2 * n + s];
         double gx = ga[s] - gb[s], gy = ga[n + s] - gb[n + s], gz = ga[2 * n + s] - gb[2 * n + s];
