@@ -6,6 +6,7 @@ include plugins/envs/engines/scene/local.mk
 include plugins/envs/engines/chain/local.mk
 include plugins/envs/engines/contact/local.mk
 include plugins/envs/engines/penalty/local.mk
+include plugins/envs/engines/cloth/local.mk
 
 envplugin_LTLIBRARIES += plugins/envs/analytic.la
 plugins_envs_analytic_la_SOURCES = plugins/envs/analytic.c
@@ -30,3 +31,8 @@ envplugin_LTLIBRARIES += plugins/envs/bounce.la
 plugins_envs_bounce_la_SOURCES = plugins/envs/bounce.c
 plugins_envs_bounce_la_LDFLAGS = $(plugin_link)
 plugins_envs_bounce_la_LIBADD = plugins/envs/engines/penalty/libpenalty.la plugins/envs/engines/scene/libscene.la
+
+envplugin_LTLIBRARIES += plugins/envs/swing.la
+plugins_envs_swing_la_SOURCES = plugins/envs/swing.c
+plugins_envs_swing_la_LDFLAGS = $(plugin_link)
+plugins_envs_swing_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/scene/libscene.la
