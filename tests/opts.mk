@@ -6,3 +6,10 @@ check_PROGRAMS += tests/unit/test_gradients
 tests_unit_test_gradients_SOURCES = tests/unit/test_gradients.c $(optimizer_run_sources)
 tests_unit_test_gradients_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_gradients_LDADD = $(CMOCKA_LIBS)
+
+if HAVE_NLOPT
+check_PROGRAMS += tests/unit/test_nlopt
+tests_unit_test_nlopt_SOURCES = tests/unit/test_nlopt.c $(optimizer_run_sources)
+tests_unit_test_nlopt_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_nlopt_LDADD = $(CMOCKA_LIBS)
+endif

@@ -65,3 +65,11 @@ plugins_optimizers_lbfgsb_la_SOURCES = plugins/optimizers/lbfgsb.c
 plugins_optimizers_lbfgsb_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 plugins_optimizers_lbfgsb_la_LDFLAGS = $(plugin_link)
 plugins_optimizers_lbfgsb_la_LIBADD = plugins/optimizers/methods/libbayes.la
+
+if HAVE_NLOPT
+optplugin_LTLIBRARIES += plugins/optimizers/nlopt.la
+plugins_optimizers_nlopt_la_SOURCES = plugins/optimizers/nlopt.c plugins/optimizers/methods/sim.c
+plugins_optimizers_nlopt_la_CPPFLAGS = $(AM_CPPFLAGS) $(NLOPT_CFLAGS)
+plugins_optimizers_nlopt_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_nlopt_la_LIBADD = $(NLOPT_LIBS)
+endif
