@@ -21,7 +21,9 @@ enum {
     DESCENT_ADAM,    /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
     DESCENT_GD,      /* s - lr g */
     DESCENT_NSGD,    /* s - lr sqrt(n) g / |g| */
-    DESCENT_MOMENTUM /* m = 0.9 m + 0.1 g, s - lr m */
+    DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
+    DESCENT_ARMIJO   /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises;
+                        else half of it is tried, at most ten times; the next step begins with twice the last one */
 };
 
 typedef struct descent_options {
@@ -51,11 +53,15 @@ typedef ds_status (*descent_evaluate)(void *ctx, const double *s, double *loss, 
 typedef struct descent {
     size_t n;
     descent_options options;
-    double *best;                         /* s_best: the point of least loss, n values */
-    double best_loss;                     /* INFINITY where no evaluation succeeded */
-    double *last;                         /* the last point evaluated successfully */
-    int64_t evaluations;                  /* of the last run */
-    double *s, *gradient, *moment, *root; /* work */
+    double *best;        /* s_best: the point of least loss, n values */
+    double best_loss;    /* INFINITY where no evaluation succeeded */
+    double *last;        /* the last point evaluated successfully */
+    int64_t evaluations; /* of the last run */
+    double *s;           /* the point to evaluate next */
+    double *gradient, *moment, *root; /* work */
+    int64_t limit, told, stall;
+    double length, base_loss, slope; /* armijo: of the present step; loss and slope where it begins */
+    int trials;
 } descent;
 
 /* 0 without memory; descent_free() releases also what a failed call left. */
@@ -65,5 +71,10 @@ void descent_free(descent *d);
 /* One descent of at most `limit` >= 1 evaluations from `start`, clamped to the box. DS_OK when it ended by
  * itself, else what `evaluate` returned; the results are valid in either case. */
 ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx);
+
+/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, tell its loss,
+ * gradient and outcome, and go on while the answer is 1. */
+void descent_begin(descent *d, const double *start, int64_t limit);
+int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome);
 
 #endif
