@@ -41,3 +41,4 @@ include tests/rigid.mk
 include tests/front.mk
 include tests/bayes.mk
 include tests/mpm.mk
+include tests/cloth.mk
