@@ -22,7 +22,7 @@ static const ds_param *const params[] = {
                       "plugin.", NULL},
     DS_ENUM("r2s_norm", "l2", norms,
             "Loss over all corners seen at all samples: l2 = mean distance, sq = mean squared distance."),
-    DS_BOOL("toi", "yes",
+    DS_BOOL("toi", "true",
             "Continuous time of impact: a vertex moves on until it meets the table. Without it the vertex loses its "
             "velocity at the begin of the step."),
     DS_REAL("h", "2e-4", 1e-6, 0.1, "s", "Time step."),

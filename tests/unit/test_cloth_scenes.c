@@ -71,8 +71,6 @@ static double gradient_error(fake_env *e, double *x, double eps, uint64_t checke
 
 /* ---- swing ---- */
 
-static const double u_target = 0.20411998265592479; /* 80 N/m: 2 log10(80/20) - 1 */
-
 static void swing_reference(void **state)
 {
     (void)state;
@@ -98,6 +96,8 @@ static void swing_stiffness(void **state)
     (void)state;
     static const char *const losses[3] = {"loss=single", "loss=corner", "loss=mesh"};
     static const double soft[3] = {0.0155, 0.0465, 0.0310}, stiff[3] = {0.0021, 0.0022, 0.0021};
+    volatile double low = 20, ratio = 10; /* computed at run time, as the plugin does it */
+    const double u_target = 2 * log(80 / low) / log(ratio) - 1;
     for (int k = 0; k < 3; k++) {
         fake_env e;
         double x[16];
@@ -109,7 +109,7 @@ static void swing_stiffness(void **state)
             }
             double loss = fake_eval(&e, x, NULL, 0, NULL), most = 0;
             /* Sensitive after contact: last digits may depend on the compiler's exp and pow. */
-            assert_near(loss, q == 0 ? soft[k] : q == 1 ? stiff[k] : 0, q == 2 ? 1e-12 : 1e-3);
+            assert_near(loss, q == 0 ? soft[k] : q == 1 ? stiff[k] : 0, q == 2 ? 0 : 1e-3);
             const double *stretch = k == 2 ? metric(&e, x, "stretch") : NULL;
             for (int t = 0; stretch && t <= 100; t += 10) {
                 most = fmax(most, stretch[t]);
@@ -141,8 +141,8 @@ static void swing_gradient(void **state)
 {
     (void)state;
     static const char *const settings[4][5] = {{"duration=0.2", "floor=-1000", NULL},
-                                               {"duration=0.2", "loss=single", "size=yes", "patches=2,3", NULL},
-                                               {"duration=0.15", "variables=velocity", "size=yes", "loss=corner", NULL},
+                                               {"duration=0.2", "loss=single", "size=true", "patches=2,3", NULL},
+                                               {"duration=0.15", "variables=velocity", "size=true", "loss=corner", NULL},
                                                {"duration=0.24", "variables=velocity", "height=0.21", "mu=0.3", NULL}};
     for (int s = 0; s < 4; s++) {
         fake_env e;
@@ -151,7 +151,7 @@ static void swing_gradient(void **state)
         fake_env_open(&e, "envs/swing", settings[s], 0, 0);
         for (int k = 0; k < tries; k++) {
             random_point(&e, x, 10 + (uint64_t)k);
-            double error = gradient_error(&e, x, s == 3 ? 1e-5 : 1e-4, 3);
+            double error = gradient_error(&e, x, s == 3 ? 1e-7 : 1e-4, 3);
             agree += error < 1e-3;
             worst = fmax(worst, error);
         }
@@ -192,9 +192,11 @@ static void flip_gradient(void **state)
         for (int i = 0; i < 9; i++) {
             x[i] *= 0.3; /* so that the pancake stays in the pan */
         }
-        agree += gradient_error(&e, x, 1e-6, 9) < 1e-7;
+        double error = gradient_error(&e, x, 1e-8, 9);
+        print_message("flip: %.1e\n", error);
+        agree += error < 1e-6;
     }
-    print_message("flip: %d of 6 gradients agree to 1e-7\n", agree);
+    print_message("flip: %d of 6 gradients agree to 1e-6\n", agree);
     assert_true(agree >= 4);
     fake_env_close(&e);
 }
@@ -255,7 +257,7 @@ static void recorded_lift(void **state)
         fake_env_open(&e, "envs/realtosim", (const char *const[]){data, sq ? "r2s_norm=sq" : "r2s_norm=l2", NULL}, 0, 0);
         assert_int_equal(e.info.n, 68);
         random_point(&e, x, 30);
-        double error = gradient_error(&e, x, 1e-4, 4);
+        double error = gradient_error(&e, x, 2e-5, 4);
         print_message("realtosim, norm %d: gradient off by %.1e of its norm\n", sq, error);
         assert_true(error < 1e-6);
         fake_env_close(&e);
