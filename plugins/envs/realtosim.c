@@ -28,6 +28,8 @@ static const ds_param *const params[] = {
     DS_REAL("h", "2e-4", 1e-6, 0.1, "s", "Time step."),
     NULL};
 
+static const double ground = -0.003; /* m, of the table as it is drawn */
+
 typedef struct realtosim {
     scene_kit scene; /* first: see scene_kit.h */
     lift l;
@@ -124,8 +126,9 @@ static int set_scene(realtosim *e)
             }
         }
     }
-    s->info.box[1] = 0;
-    s->info.ground = 0;
+    /* Drawn a little lower: a cloth without thickness would lie in the very plane of the table. */
+    s->info.box[1] = ground;
+    s->info.ground = ground;
     memcpy(e->view, s->info.box, sizeof e->view);
     scene_kit_metric(s, "x", "m");
     scene_kit_metric(s, "y", "m");
@@ -220,7 +223,7 @@ static void keep_scene(realtosim *e)
         scene_kit_values(s, M_STRETCH)[k] = sheet_stretch(&e->l.s, m, x);
         scene_kit_values(s, M_GRIPPER_Y)[k] = grip[1];
     }
-    s->info.box[1] = fmin(s->info.box[1], 0);
+    s->info.box[1] = ground;
     s->kept = 1;
 }
 

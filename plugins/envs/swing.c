@@ -351,8 +351,10 @@ static int set_scene(swing *e)
         scene_kit_include(s, x[0], x[e->c.mesh.stride], x[2 * e->c.mesh.stride], 0.02);
     }
     scene_kit_include(s, 0, e->height, 0, 0.5 * e->fixed_size[0] + 0.02);
-    s->info.box[1] = fmax(s->info.box[1], e->c.floor.height);
-    s->info.ground = e->c.floor.height > s->info.box[1] - 1 ? e->c.floor.height : -HUGE_VAL;
+    /* Drawn a little lower: a cloth without thickness would lie in the very plane of the floor. */
+    const double ground = e->c.floor.height - 0.003;
+    s->info.box[1] = fmax(s->info.box[1], ground);
+    s->info.ground = ground > s->info.box[1] - 1 ? ground : -HUGE_VAL;
     memcpy(e->view, s->info.box, sizeof e->view);
     scene_kit_metric(s, "x", "m");
     scene_kit_metric(s, "y", "m");
