@@ -8,6 +8,7 @@ plugins_envs_engines_cloth_libcloth_la_SOURCES = \
 	plugins/envs/engines/cloth/lift.h plugins/envs/engines/cloth/lift.c \
 	plugins/envs/engines/cloth/mesh.h plugins/envs/engines/cloth/mesh.c \
 	plugins/envs/engines/cloth/sheet.h plugins/envs/engines/cloth/sheet.c \
+	plugins/envs/engines/cloth/sets.h \
 	plugins/envs/engines/cloth/spring.h plugins/envs/engines/cloth/spring.c \
 	plugins/envs/engines/cloth/touch.h plugins/envs/engines/cloth/floor.c plugins/envs/engines/cloth/pan.c \
 	plugins/envs/engines/cloth/trajectory.h plugins/envs/engines/cloth/trajectory.c
