@@ -206,6 +206,7 @@ int ds_run_go_live(ds_run *run, ds_error *e)
     rc = rc != 0 ? rc : ds_store_set(run->store, "ended", "", e);
     rc = rc != 0 ? rc : ds_recorder_open(run->store, &run->recorder, e);
     if (rc == 0) {
+        ds_progress_live(run->progress);
         ds_crash_watch(run->crash_text, run->recorder);
     }
     return rc;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ struct ds_progress {
     char *title;
     uint64_t budget;
     double seconds;
-    uint64_t start; /* ds_clock_ns() */
+    uint64_t recorded;   /* evaluations that are repeated first */
+    atomic_ullong start; /* ds_clock_ns() of the first live evaluation; 0 = still repeating the record */
     pthread_t thread;
     sem_t quit;
     uint64_t past[MEMORY_TICKS]; /* live evaluations at the last ticks */
@@ -45,7 +47,17 @@ static void say_duration(double s, char *out, size_t size)
     }
 }
 
-static void show(ds_progress *p)
+/* While the record is repeated there is no rate worth showing. */
+static void show_replay(const ds_progress *p)
+{
+    char line[400];
+    uint64_t done = atomic_load_explicit(&p->ledger->shown_replayed, memory_order_relaxed);
+    snprintf(line, sizeof(line), "%s: repeating the record, %llu of %llu", p->title, (unsigned long long)done,
+             (unsigned long long)p->recorded);
+    ds_log_progress(line);
+}
+
+static void show(ds_progress *p, uint64_t start)
 {
     const ds_ledger *l = p->ledger;
     uint64_t now = ds_clock_ns();
@@ -57,7 +69,7 @@ static void show(ds_progress *p)
     uint64_t slot = p->tick % MEMORY_TICKS;
     /* Where evaluations are slow the last 10 s say nothing: take the mean of all. */
     int recent = p->tick >= MEMORY_TICKS && live - p->past[slot] >= RATE_COUNT;
-    uint64_t since = recent ? p->when[slot] : p->start;
+    uint64_t since = recent ? p->when[slot] : start;
     uint64_t then = recent ? p->past[slot] : 0;
     double rate = (double)(live - then) / (1e-9 * (double)(now - since) + 1e-9);
     char eta[32] = "?";
@@ -69,7 +81,7 @@ static void show(ds_progress *p)
     p->tick++;
     double left =
         rate > 0.0 ? (double)(p->budget - (count < p->budget ? count : p->budget)) / rate : (double)INFINITY;
-    double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - p->start) : (double)INFINITY;
+    double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - start) : (double)INFINITY;
     left = left < clock_left ? left : clock_left;
     if (isfinite(left)) {
         say_duration(left > 0.0 ? left : 0.0, eta, sizeof(eta));
@@ -91,7 +103,9 @@ static void *tick(void *arg)
     ds_progress *p = arg;
     for (;;) {
         struct timespec until;
-        double left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(ds_clock_ns() - p->start) : 1.0;
+        uint64_t start = atomic_load(&p->start);
+        int limited = p->seconds > 0.0 && start != 0;
+        double left = limited ? p->seconds - 1e-9 * (double)(ds_clock_ns() - start) : 1.0;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += left > 0.0 && 1e9 * left < TICK_NS ? (long)(1e9 * left) + 1000 : TICK_NS;
         if (until.tv_nsec >= 1000000000) {
@@ -104,15 +118,19 @@ static void *tick(void *arg)
         if (rc == 0) {
             return NULL;
         }
-        if (p->seconds > 0.0 && 1e-9 * (double)(ds_clock_ns() - p->start) >= p->seconds) {
+        if (start == 0) {
+            show_replay(p);
+            continue;
+        }
+        if (limited && 1e-9 * (double)(ds_clock_ns() - start) >= p->seconds) {
             ds_stop_raise(DS_STOP_TIME);
         }
-        show(p);
+        show(p, start);
     }
 }
 
 int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget, double seconds,
-                     ds_progress **out, ds_error *e)
+                     uint64_t recorded, ds_progress **out, ds_error *e)
 {
     ds_progress *p = calloc(1, sizeof(*p));
     if (p == NULL || (p->title = strdup(title)) == NULL) {
@@ -122,7 +140,8 @@ int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget
     p->ledger = ledger;
     p->budget = budget;
     p->seconds = seconds;
-    p->start = ds_clock_ns();
+    p->recorded = recorded;
+    atomic_store(&p->start, recorded > 0 ? 0 : ds_clock_ns());
     sem_init(&p->quit, 0, 0);
     sigset_t all, before;
     sigfillset(&all);
@@ -137,6 +156,14 @@ int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget
     }
     *out = p;
     return 0;
+}
+
+void ds_progress_live(ds_progress *p)
+{
+    unsigned long long none = 0;
+    if (p != NULL) {
+        atomic_compare_exchange_strong(&p->start, &none, ds_clock_ns());
+    }
 }
 
 void ds_progress_close(ds_progress *p)

@@ -101,10 +101,9 @@ static void make_crash_text(ds_run *run)
 {
     int local = run->options.isolation == DS_ISOLATION_NONE;
     snprintf(run->crash_text, sizeof(run->crash_text),
-             "%s%s%s, which runs in this process; what it was told is saved in %.300s; once it is mended go "
-             "on with: dshost "
-             "resume %.100s",
-             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "", run->folder,
+             "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
+             "dshost resume %s",
+             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "",
              run->folder);
 }
 
@@ -132,6 +131,13 @@ static void close_run(ds_run *run)
 
 /* ---- search ---- */
 
+/* Evaluations of the record that were not repeated. While there are some, what this start knows of the run is
+ * less than what its folder says, so that nothing of it is written there. */
+static uint64_t unrepeated(const ds_run *run)
+{
+    return run->replay != NULL ? ds_replay_left(run->replay) : 0;
+}
+
 static void judge_return(ds_run *run, ds_status st)
 {
     if (run->end == DS_END_NONE && st < 0) {
@@ -145,6 +151,14 @@ static void judge_return(ds_run *run, ds_status st)
         int why = atomic_load(&ds_stop_flag);
         run->end = why == 0 ? DS_END_OPTIMIZER : why == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
     }
+    if (run->end == DS_END_OPTIMIZER && unrepeated(run) > 0) {
+        ds_fail(&run->error, DS_EXIT_PLUGIN,
+                "%s: the optimizer now ends after evaluation %llu, the record has %llu: it is not deterministic, "
+                "or not the version that made this run; nothing was changed",
+                ds_store_path(run->store), (unsigned long long)run->ledger.count,
+                (unsigned long long)(run->ledger.count + unrepeated(run)));
+        run->end = DS_END_ERROR;
+    }
 }
 
 static int search(ds_run *run, ds_error *e)
@@ -152,7 +166,8 @@ static int search(ds_run *run, ds_error *e)
     char title[200];
     snprintf(title, sizeof(title), "%s %s seed %llu", run->env_module->id, run->opt_module->id,
              (unsigned long long)run->options.seed);
-    int rc = ds_progress_open(&run->ledger, title, run->budget, run->options.seconds, &run->progress, e);
+    int rc = ds_progress_open(&run->ledger, title, run->budget, run->options.seconds,
+                              run->replay != NULL ? ds_replay_left(run->replay) : 0, &run->progress, e);
     if (rc != 0) {
         return rc;
     }
@@ -185,7 +200,8 @@ static int exit_status(const ds_run *run)
     }
 }
 
-static void say_end(const ds_run *run)
+/* `left`: see unrepeated(). */
+static void say_end(const ds_run *run, uint64_t left)
 {
     static const char *const why[] = {"",
                                       "budget used",
@@ -196,6 +212,12 @@ static void say_end(const ds_run *run)
                                       "too many evaluations failed",
                                       "ended by an error, what was done is saved"};
     char best[80] = "no loss";
+    if (left > 0) {
+        ds_log(DS_LOG_INFO, NULL,
+               "ended while repeating the record, after %llu of %llu evaluations: nothing was changed",
+               (unsigned long long)run->ledger.count, (unsigned long long)(run->ledger.count + left));
+        return;
+    }
     if (run->ledger.best_id != 0) {
         snprintf(best, sizeof(best), "best loss %.10g at evaluation %llu", run->ledger.best_loss,
                  (unsigned long long)run->ledger.best_id);
@@ -222,6 +244,16 @@ static int write_summary(const ds_run *run, const json_t *summary, ds_error *e)
     return rc;
 }
 
+/* The summary that an earlier start has left. */
+static void old_summary(const ds_run *run, json_t **summary)
+{
+    char *path = ds_folder_path(run->folder, "summary.json");
+    if (summary != NULL && path != NULL) {
+        *summary = json_load_file(path, 0, NULL);
+    }
+    free(path);
+}
+
 /* Takes over the first failure of finishing, unless the run has failed itself. */
 static void note_failure(ds_run *run, const ds_error *e)
 {
@@ -240,21 +272,26 @@ static void finish(ds_run *run, json_t **summary)
     char text[32];
     int was_live = run->recorder != NULL;
     int first_error = run->end == DS_END_ERROR ? run->error.status : 0;
+    /* A replay that failed, or that was stopped before its end, changes nothing. */
+    uint64_t left = unrepeated(run);
+    int keep = left > 0 || (!was_live && first_error != 0);
     ds_replay_close(run->replay);
     run->replay = NULL;
     if (ds_recorder_close(run->recorder, &e) != 0) {
         note_failure(run, &e);
     }
     run->recorder = NULL;
-    say_end(run);
+    say_end(run, left);
     snprintf(text, sizeof(text), "%.3f", run->wall_before + 1e-9 * (double)(ds_clock_ns() - run->start_ns));
-    if (run->error.status != DS_EXIT_IO && (was_live || first_error == 0)) {
+    if (run->error.status != DS_EXIT_IO && !keep) {
         if (ds_store_set(run->store, "wall_s", text, &e) != 0 ||
             ds_store_set(run->store, "ended", ds_end_name(run->end), &e) != 0) {
             note_failure(run, &e);
         }
     }
-    if (was_live || first_error == 0) { /* a replay that failed changes nothing */
+    if (keep && first_error == 0) {
+        old_summary(run, summary);
+    } else if (!keep) {
         ds_run_pictures_final(run);
         json_t *s = ds_run_summary(run);
         if (write_summary(run, s, &e) != 0) {
@@ -469,16 +506,6 @@ static int open_rest(ds_run *run, ds_error *e)
     return rc != 0 ? rc : ds_replay_open(run->store, run->width, &run->replay, e);
 }
 
-/* The summary that a finished run has left. */
-static void old_summary(const ds_run *run, json_t **summary)
-{
-    char *path = ds_folder_path(run->folder, "summary.json");
-    if (summary != NULL && path != NULL) {
-        *summary = json_load_file(path, 0, NULL);
-    }
-    free(path);
-}
-
 int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **summary, ds_error *e)
 {
     ds_run *run = calloc(1, sizeof(*run));
@@ -491,10 +518,14 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **sum
     run->start_ns = ds_clock_ns();
     int rc = open_stored_run(run, overrides, &done, &complete, e);
     if (rc == 0 && complete) {
+        rc = ds_store_best(run->store, &run->ledger.best_loss, e);
+    }
+    if (rc == 0 && complete) {
         ds_log(DS_LOG_INFO, NULL,
                "nothing to do: the budget of %llu evaluations is used up; --budget N extends the run",
                (unsigned long long)run->budget);
         old_summary(run, summary);
+        rc = exit_status(run);
     } else if (rc == 0) {
         rc = open_rest(run, e);
         if (rc == 0) {

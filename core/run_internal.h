@@ -68,7 +68,7 @@ typedef struct ds_run {
     ds_run_pictures pictures;
     uint64_t start_ns;
     double wall_before; /* seconds of earlier starts */
-    char crash_text[600];
+    char crash_text[4400]; /* PATH_MAX and a line */
 } ds_run;
 
 /* objective.c: fills run->objective; and ends the replay: from here on evaluations are recorded. */

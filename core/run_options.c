@@ -18,7 +18,7 @@ const ds_param *const ds_run_schema[] = {
     DS_PLUGIN_NAME("env", "Environment: an id, a file name found on the plugin path, or a path."),
     DS_PLUGIN_NAME("opt", "Optimizer: an id, a file name found on the plugin path, or a path."),
     DS_INT("budget", "1000", 1, 1e12, "evaluations", "How many episodes the run may simulate, with or without gradient."),
-    DS_REAL("seconds", "0", 0, INFINITY, "s", "Wall time of the run; 0 = no limit."),
+    DS_REAL("seconds", "0", 0, INFINITY, "s", "Wall time of the search; 0 = no limit. Repeating the record of a resumed run does not count."),
     DS_REAL("target", "-inf", -INFINITY, INFINITY, "", "Stop at the first loss not above this one."),
     DS_TEXT("seed", "0", "Seed of all randomness, 0 to 18446744073709551615."),
     DS_INT("runs", "1", 1, 1e6, "", "Number of runs, with seeds seed, seed + 1, ..."),

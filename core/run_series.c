@@ -41,7 +41,8 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
         snprintf(name, sizeof(name), "seed-%llu", (unsigned long long)seed);
         char *path = ds_folder_path(folder, name);
         int rc = path == NULL ? ds_fail(&mine, DS_EXIT_MEMORY, "out of memory") : 0;
-        atomic_store(&ds_stop_flag, 0); /* the time limit of the run before */
+        int over = DS_STOP_TIME; /* the time limit of the run before; a signal in between must not be lost */
+        atomic_compare_exchange_strong(&ds_stop_flag, &over, 0);
         if (rc == 0 && overrides != NULL && ds_folder_has_run(path)) {
             rc = ds_run_resume(path, overrides, &summary, &mine);
         } else if (rc == 0) {
@@ -60,7 +61,8 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
             ds_log(DS_LOG_ERROR, NULL, "%s", mine.text);
         }
     }
-    return first;
+    int why = atomic_load(&ds_stop_flag);
+    return first == 0 && why > 0 ? 128 + why : first;
 }
 
 /* Writes run.ini of the whole series. */

@@ -338,6 +338,21 @@ int ds_store_count(ds_store *s, uint64_t *count, ds_error *e)
     return 0;
 }
 
+int ds_store_best(ds_store *s, double *best, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = 0;
+    *best = (double)INFINITY;
+    if (sqlite3_prepare_v2(s->db, "SELECT min(loss) FROM eval", -1, &q, NULL) != SQLITE_OK ||
+        sqlite3_step(q) != SQLITE_ROW) {
+        rc = fail(s, e, "reading");
+    } else if (sqlite3_column_type(q, 0) != SQLITE_NULL) {
+        *best = sqlite3_column_double(q, 0);
+    }
+    sqlite3_finalize(q);
+    return rc;
+}
+
 int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e)
 {
     sqlite3_stmt *q = NULL;

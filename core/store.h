@@ -62,6 +62,9 @@ const char *ds_store_path(const ds_store *s);
 /* Number of evaluations, after a test that the ids are 1, 2, ..., count. */
 int ds_store_count(ds_store *s, uint64_t *count, ds_error *e);
 
+/* The lowest loss recorded, +INFINITY where there is none. */
+int ds_store_best(ds_store *s, double *best, ds_error *e);
+
 /* meta: a value as text, NULL (out) where there is none; the caller frees it. */
 int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e);
 int ds_store_set(ds_store *s, const char *key, const char *value, ds_error *e);

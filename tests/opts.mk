@@ -13,3 +13,8 @@ tests_unit_test_nlopt_SOURCES = tests/unit/test_nlopt.c $(optimizer_run_sources)
 tests_unit_test_nlopt_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_nlopt_LDADD = $(CMOCKA_LIBS)
 endif
+
+check_PROGRAMS += tests/unit/test_turbo
+tests_unit_test_turbo_SOURCES = tests/unit/test_turbo.c $(optimizer_run_sources)
+tests_unit_test_turbo_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_turbo_LDADD = plugins/optimizers/methods/libbayes.la $(CMOCKA_LIBS)

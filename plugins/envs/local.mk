@@ -36,3 +36,8 @@ envplugin_LTLIBRARIES += plugins/envs/swing.la
 plugins_envs_swing_la_SOURCES = plugins/envs/swing.c
 plugins_envs_swing_la_LDFLAGS = $(plugin_link)
 plugins_envs_swing_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/scene/libscene.la
+
+envplugin_LTLIBRARIES += plugins/envs/flip.la
+plugins_envs_flip_la_SOURCES = plugins/envs/flip.c
+plugins_envs_flip_la_LDFLAGS = $(plugin_link)
+plugins_envs_flip_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/scene/libscene.la

@@ -33,6 +33,7 @@ plugins_optimizers_methods_libbayes_la_SOURCES = \
 	plugins/optimizers/methods/descent.c plugins/optimizers/methods/descent.h \
 	plugins/optimizers/methods/gp.c plugins/optimizers/methods/gp.h \
 	plugins/optimizers/methods/gp_fit.c plugins/optimizers/methods/gp_internal.h \
+	plugins/optimizers/methods/gp_sample.c \
 	plugins/optimizers/methods/lbfgsb.c plugins/optimizers/methods/lbfgsb.h \
 	plugins/optimizers/methods/linesearch.c plugins/optimizers/methods/linesearch.h \
 	plugins/optimizers/methods/multistart.c plugins/optimizers/methods/multistart.h \
@@ -65,6 +66,12 @@ plugins_optimizers_lbfgsb_la_SOURCES = plugins/optimizers/lbfgsb.c
 plugins_optimizers_lbfgsb_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 plugins_optimizers_lbfgsb_la_LDFLAGS = $(plugin_link)
 plugins_optimizers_lbfgsb_la_LIBADD = plugins/optimizers/methods/libbayes.la
+
+optplugin_LTLIBRARIES += plugins/optimizers/turbo.la
+plugins_optimizers_turbo_la_SOURCES = plugins/optimizers/turbo.c
+plugins_optimizers_turbo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_turbo_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_turbo_la_LIBADD = plugins/optimizers/methods/libbayes.la
 
 if HAVE_NLOPT
 optplugin_LTLIBRARIES += plugins/optimizers/nlopt.la

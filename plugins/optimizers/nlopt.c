@@ -72,7 +72,7 @@
 
 #define NAME(name, constant, varies) name,
 #define ENTRY(name, constant, varies) {name, constant, varies},
-static const char *const names[] = {ALGORITHMS(NAME) NULL};
+static const char *const names[] = {"auto", ALGORITHMS(NAME) NULL};
 static const struct algorithm {
     const char *name;
     nlopt_algorithm constant;
@@ -105,6 +105,19 @@ static int is_local(const struct algorithm *a)
 static int takes_local(const struct algorithm *a)
 {
     return strncmp(a->name, "auglag", 6) == 0 || strncmp(a->name, "g_mlsl", 6) == 0;
+}
+
+/* The choice of the user; number 0 is "auto". */
+static const struct algorithm *choose(int64_t choice, const char *automatic)
+{
+    const struct algorithm *a = algorithms;
+    if (choice > 0) {
+        return &algorithms[choice - 1];
+    }
+    while (strcmp(a->name, automatic) != 0) {
+        a++;
+    }
+    return a;
 }
 
 static int takes_gradient(const struct algorithm *a)
@@ -293,8 +306,8 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
     self->host = host;
     self->problem = problem;
     param_reader in = {host, DS_OK};
-    self->algorithm = &algorithms[param_int(&in, "algorithm")];
-    self->local = &algorithms[param_int(&in, "local")];
+    self->algorithm = choose(param_int(&in, "algorithm"), "g_mlsl_lds");
+    self->local = choose(param_int(&in, "local"), problem->has_gradient ? "ld_lbfgs" : "ln_sbplx");
     self->ftol = param_real(&in, "ftol");
     self->xtol = param_real(&in, "xtol");
     self->initial_step = param_real(&in, "initial_step");
@@ -321,9 +334,11 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 }
 
 static const ds_param *const params[] = {
-    DS_ENUM("algorithm", "gn_crs2_lm", names,
-            "NLopt's name of the algorithm: g = global, l = local (from random starts); n = without, d = with gradient."),
-    DS_ENUM("local", "ln_sbplx", names, "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds."),
+    DS_ENUM("algorithm", "auto", names,
+            "NLopt's name of the algorithm: g = global, l = local (from random starts); n = without, d = with gradient. "
+            "auto: g_mlsl_lds."),
+    DS_ENUM("local", "auto", names,
+            "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds. auto: ld_lbfgs with, ln_sbplx without gradient."),
     DS_REAL("ftol", "1e-9", 0, 1, "", "A local search ends when the loss changes by less than this share of itself."),
     DS_REAL("xtol", "1e-8", 0, 2, "",
             "A local search ends when no variable changes by more than this, where the box is [-1, 1]."),

@@ -65,6 +65,25 @@ status 0 "an optimizer may finish by itself" "$dshost" --env analytic --opt "$ba
 [ "$(field early/summary.json ended)" = optimizer_finished ] && [ "$(rows early)" -eq 20 ]
 result $? "its evaluations are there"
 
+status 1 "a finished run that missed its target stays one that missed it" "$dshost" resume t0
+"$dshost" --env analytic --opt "$badopt" --set opt.work_ms=40 --budget 60 --pictures no --out slow >/dev/null 2>&1
+status 0 "repeating the record does not count as time" "$dshost" resume slow --budget 80 --seconds 0.3
+[ "$(rows slow)" -gt 60 ]
+result $? "so that a resumed run gets on"
+cp slow/summary.json summary.before
+"$dshost" resume slow --budget 400 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.3
+kill -INT $pid
+wait $pid
+[ $? -eq 130 ] && grep -q "while repeating the record.*nothing was changed" "$tmp/err" && cmp -s slow/summary.json summary.before
+result $? "a resumed run that is stopped while it repeats the record leaves the summary alone"
+status 0 "an optimizer that ends by itself ..." "$dshost" --env analytic --opt "$badopt" --set opt.work_ms=1 --budget 30 \
+    --pictures no --out shorter
+sqlite3 shorter/run.sqlite "update setting set value='early' where section='opt' and key='fault'" 2>/dev/null &&
+    refuses 4 "now ends after evaluation 20, the record has 30.*nothing was changed" "... before its record does is refused" \
+        "$dshost" resume shorter --budget 60 || skip "no sqlite3"
+
 # ---- signals ----
 for s in INT:130 TERM:143; do
     sig=${s%:*}

@@ -35,12 +35,12 @@ static const ds_param *const params[] = {
     DS_ENUM("fault", "none", faults, "What goes wrong."),
     DS_INT("after", "20", 0, 1000000, "", "Evaluations before it goes wrong."),
     DS_INT("rows", "4", 1, 1000, "", "Rows of a batch."), DS_BOOL("gradient", "false", "Ask for gradients."),
-    NULL};
+    DS_INT("work_ms", "0", 0, 1000, "ms", "Work of its own before each batch."), NULL};
 
 typedef struct search {
     const ds_host *host;
     const ds_problem *problem;
-    int64_t fault, after, rows, gradient;
+    int64_t fault, after, rows, gradient, work_ms;
     double *x, *loss, *grad;
 } search;
 
@@ -70,6 +70,7 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
     host->get_int(host, "after", &s->after);
     host->get_int(host, "rows", &s->rows);
     host->get_int(host, "gradient", &s->gradient);
+    host->get_int(host, "work_ms", &s->work_ms);
     if (s->fault == B_CREATE) {
         destroy(s);
         host->error(host, DS_E_PARAM, "fault = create: refused as asked");
@@ -143,8 +144,12 @@ static ds_status run(void *self, const ds_objective *objective)
 {
     search *s = self;
     const ds_problem *p = s->problem;
+    const struct timespec work = {0, (long)s->work_ms * 999999};
     uint64_t k = 0;
     for (;;) {
+        if (s->work_ms > 0) {
+            nanosleep(&work, NULL);
+        }
         ds_batch b = {.struct_size = sizeof(b),
                       .want = s->gradient ? DS_WANT_GRAD : 0,
                       .count = (uint64_t)s->rows,

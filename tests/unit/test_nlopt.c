@@ -19,6 +19,7 @@ static const struct {
     const char *parameters;
     double reached;
 } cases[] = {
+    {"", 1e-12},
     {"algorithm=gn_direct_l_rand", 1e-2},
     {"algorithm=gn_direct_l_rand_noscal", 1e-2},
     {"algorithm=ld_lbfgs", 1e-12},
@@ -45,7 +46,7 @@ static const struct {
     {"algorithm=ld_auglag_eq", 1e-6},
     {"algorithm=ln_bobyqa", 1e-12},
     {"algorithm=gn_isres", 0.3},
-    {"algorithm=auglag local=ld_lbfgs", 1e-12},
+    {"algorithm=auglag local=ld_var2", 1e-12},
     {"algorithm=auglag_eq", 1e-6},
     {"algorithm=g_mlsl local=ld_mma", 1e-6},
     {"algorithm=g_mlsl_lds", 1e-6},

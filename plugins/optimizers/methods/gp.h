@@ -14,8 +14,8 @@
 #include <diffsim/random.h>
 #include <stddef.h>
 
-enum { GP_SE, GP_MATERN52 }; /* kernel */
-enum { GP_PRIOR_2024, GP_PRIOR_2022 };
+enum { GP_SE, GP_MATERN52 };      /* kernel */
+enum { GP_PRIOR_2024, GP_PRIOR_2022, GP_PRIOR_FLAT }; /* flat: likelihood alone, in the bounds of TuRBO */
 
 typedef struct gp_model {
     int kernel, prior;
@@ -90,6 +90,10 @@ void gp_set_targets(gp *g, const double *targets);
  * gradients (count x d each) where `dmean` is not NULL. DS_E_NOMEM. */
 ds_status gp_predict(gp *g, size_t count, const double *points, double *mean, double *sd, double *dmean,
                      double *dsd);
+
+/* `draws` joint draws of what would be observed (function plus noise) at `count` points (count x d), one after the other
+ * in `out` (draws x count). The gp holds data. DS_E_NUMERIC, DS_E_NOMEM. */
+ds_status gp_sample(gp *g, size_t count, const double *points, size_t draws, ds_random *rng, double *out);
 
 /* Logarithm of the density of the targets (without priors). */
 double gp_log_likelihood(const gp *g);

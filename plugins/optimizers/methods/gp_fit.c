@@ -47,20 +47,35 @@ static double length_mu(const gp *g)
     return sqrt(2.0) + 0.5 * log((double)g->d);
 }
 
+static double flat_prior(double *slope)
+{
+    *slope = 0.0;
+    return 0.0;
+}
+
 static double length_prior(const gp *g, double log_length, double *slope)
 {
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        return flat_prior(slope);
+    }
     return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_length, length_mu(g), sqrt(3.0), slope)
                                            : gamma_prior(log_length, 3.0, 6.0, slope);
 }
 
 static double noise_prior(const gp *g, double log_noise, double *slope)
 {
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        return flat_prior(slope);
+    }
     return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_noise, -4.0, 1.0, slope)
                                            : gamma_prior(log_noise, 1.1, 0.05, slope);
 }
 
-static double variance_prior(double log_variance, double *slope)
+static double variance_prior(const gp *g, double log_variance, double *slope)
 {
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        return flat_prior(slope);
+    }
     return gamma_prior(log_variance, 2.0, 0.15, slope);
 }
 
@@ -90,12 +105,27 @@ static int noise_is_inferred(const gp *g)
 
 static int has_variance(const gp *g)
 {
-    return g->model.prior == GP_PRIOR_2022;
+    return g->model.prior != GP_PRIOR_2024;
+}
+
+/* Start values of TuRBO (uber-research/TuRBO, gp.py). */
+static void turbo_hyper(gp *g)
+{
+    for (size_t k = 0; k < g->d; k++) {
+        g->hyper.length[k] = 0.5;
+    }
+    g->hyper.noise = noise_is_inferred(g) ? 0.005 : g->model.fixed_noise;
+    g->hyper.mean = 0.0;
+    g->hyper.variance = 1.0;
 }
 
 void gp_default_hyper(gp *g)
 {
     int old = g->model.prior == GP_PRIOR_2022;
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        turbo_hyper(g);
+        return;
+    }
     double length = old ? log(2.0) : exp(length_mu(g) - 3.0);
     for (size_t k = 0; k < g->d; k++) {
         g->hyper.length[k] = length;
@@ -140,26 +170,44 @@ void gp_set_theta(gp *g, const double *theta)
 
 static void theta_bounds(const gp *g, double *lower, double *upper)
 {
-    double shortest = g->model.prior == GP_PRIOR_2024 ? 0.025 : 1e-3;
+    int flat = g->model.prior == GP_PRIOR_FLAT;
+    double shortest = flat ? 0.005 : (g->model.prior == GP_PRIOR_2024 ? 0.025 : 1e-3);
     for (size_t k = 0; k < g->d; k++) {
         *lower++ = log(shortest);
-        *upper++ = log(1e3);
+        *upper++ = log(flat ? 2.0 : 1e3);
     }
     if (noise_is_inferred(g)) {
-        *lower++ = log(1e-4);
-        *upper++ = log(10.0);
+        *lower++ = log(flat ? 5e-4 : 1e-4);
+        *upper++ = log(flat ? 0.2 : 10.0);
     }
     *lower++ = -5.0;
     *upper++ = 5.0;
     if (has_variance(g)) {
-        *lower = log(1e-2);
-        *upper = log(1e3);
+        *lower = log(flat ? 0.05 : 1e-2);
+        *upper = log(flat ? 20.0 : 1e3);
     }
+}
+
+/* Uniform in the logarithms of the bounds. */
+static void draw_flat_theta(const gp *g, ds_random *rng, double *theta)
+{
+    for (size_t k = 0; k < g->d; k++) {
+        *theta++ = log(0.005) + log(400.0) * ds_random_uniform(rng);
+    }
+    if (noise_is_inferred(g)) {
+        *theta++ = log(5e-4) + log(400.0) * ds_random_uniform(rng);
+    }
+    *theta++ = 0.0;
+    *theta = log(0.05) + log(400.0) * ds_random_uniform(rng);
 }
 
 static void draw_theta(const gp *g, ds_random *rng, double *theta)
 {
     int old = g->model.prior == GP_PRIOR_2022;
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        draw_flat_theta(g, rng, theta);
+        return;
+    }
     for (size_t k = 0; k < g->d; k++) {
         *theta++ = old ? log(draw_gamma(rng, 3.0, 6.0)) : length_mu(g) + sqrt(3.0) * ds_random_normal(rng);
     }
@@ -336,7 +384,7 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
     }
     gradient[next++] = -sum_a;
     if (has_variance(g)) { /* sum of W .* K without its noise: rr.a - n - noise tr W */
-        value += variance_prior(theta[next], &slope);
+        value += variance_prior(g, theta[next], &slope);
         gradient[next] = slope - 0.5 * (fit - (double)n - g->hyper.noise * trace);
     }
     for (size_t k = 0; k < size; k++) {
