@@ -269,6 +269,11 @@ int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_er
 
 /* ---- loading ---- */
 
+static int not_alike(const char *path, const char *kind, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: built with -fsanitize=%s, this dshost is not: build both alike", path, kind);
+}
+
 /* A sanitized plugin in a program without that sanitizer ends the process inside dlopen, so it is refused before. */
 static int check_file(const char *path, ds_error *e)
 {
@@ -286,8 +291,7 @@ static int check_file(const char *path, ds_error *e)
         }
 #endif
         if (kind != NULL) {
-            status = ds_fail(e, DS_EXIT_PLUGIN, "%s: built with -fsanitize=%s, this dshost is not: build both alike",
-                             path, kind);
+            status = not_alike(path, kind, e);
         }
     }
     ds_elf_clear(&elf);
@@ -328,7 +332,14 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
         if (why != NULL && strncmp(why, path, n) == 0 && why[n] == ':') {
             why += n + 1 + (why[n + 1] == ' ');
         }
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path, why != NULL ? why : "unknown reason");
+        /* clang links no shared library for its sanitizers. */
+        const char *kind = why == NULL                                       ? NULL
+                           : strstr(why, "undefined symbol: __asan_") != NULL ? "address"
+                           : strstr(why, "undefined symbol: __tsan_") != NULL ? "thread"
+                                                                              : NULL;
+        return kind != NULL ? not_alike(path, kind, e)
+                            : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path,
+                                      why != NULL ? why : "unknown reason");
     }
     if (changed) {
         return ds_fail(e, DS_EXIT_PLUGIN,
