@@ -25,7 +25,12 @@ tests_unit_test_mpm_golden_slow_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
 tests_unit_test_mpm_golden_slow_CPPFLAGS = $(mpm_test_cppflags) -DSLOW
 tests_unit_test_mpm_golden_slow_LDADD = $(mpm_test_ldadd)
 
-SLOW_TESTS += tests/unit/test_mpm_slow
-tests_unit_test_mpm_slow_SOURCES = tests/unit/test_mpm_slow.c $(mpm_test_support)
-tests_unit_test_mpm_slow_CPPFLAGS = $(mpm_test_cppflags)
-tests_unit_test_mpm_slow_LDADD = $(mpm_test_ldadd)
+SLOW_TESTS += tests/unit/test_mpm_tables
+tests_unit_test_mpm_tables_SOURCES = tests/unit/test_mpm_tables.c $(mpm_test_support)
+tests_unit_test_mpm_tables_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_tables_LDADD = $(mpm_test_ldadd)
+
+SLOW_TESTS += tests/unit/test_mpm_gradient
+tests_unit_test_mpm_gradient_SOURCES = tests/unit/test_mpm_gradient.c $(mpm_test_support)
+tests_unit_test_mpm_gradient_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_gradient_LDADD = $(mpm_test_ldadd)
