@@ -69,7 +69,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         known |= strcmp(q->format, formats[k]) == 0;
     }
     if (!known) {
-        return ds_fail(e, DS_EXIT_USAGE, "export: unknown format '%.40s': csv, jsonl, npz, ioh or coco are possible",
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "export: unknown format '%.40s': csv, jsonl, npz, ioh or coco are possible",
                        q->format);
     }
     return ds_arguments_end(argc, argv, "export", e);
@@ -129,8 +130,8 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
 {
     int rc = 0;
     if (q->out != NULL && count > 1) {
-        return ds_fail(e, DS_EXIT_USAGE, "export: --out with --format %s takes one run, %s holds %zu", q->format, q->folder,
-                       count);
+        return ds_fail(e, DS_EXIT_USAGE, "export: --out with --format %s takes one run, %s holds %zu",
+                       q->format, q->folder, count);
     }
     for (size_t i = 0; i < count && rc == 0; i++) {
         char *folder = ds_folder_path(runs[i].folder, "export");
@@ -164,10 +165,11 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
     if (q->out == NULL) {
         snprintf(folder, size, "%s/export/%s", q->folder, q->format);
     }
-    int rc = strcmp(folder, "-") == 0
-                 ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)
-             : strcmp(q->format, "ioh") == 0 ? ds_export_ioh(runs, count, folder, e)
-                                             : ds_export_coco(runs, count, folder, e);
+    int rc =
+        strcmp(folder, "-") == 0
+            ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)
+        : strcmp(q->format, "ioh") == 0 ? ds_export_ioh(runs, count, folder, e)
+                                        : ds_export_coco(runs, count, folder, e);
     if (rc == 0) {
         printf("%s\n", folder);
     }

@@ -86,7 +86,10 @@ static int read_texts(ds_export_run *r, ds_error *e)
     const struct {
         const char *key;
         char **to;
-    } fact[] = {{"env", &r->env}, {"opt", &r->opt}, {"env_version", &r->env_version}, {"opt_version", &r->opt_version}};
+    } fact[] = {{"env", &r->env},
+                {"opt", &r->opt},
+                {"env_version", &r->env_version},
+                {"opt_version", &r->opt_version}};
     int rc = 0;
     for (size_t i = 0; i < sizeof(fact) / sizeof(fact[0]) && rc == 0; i++) {
         rc = ds_store_get(r->store, fact[i].key, fact[i].to, e);

@@ -9,20 +9,20 @@
 typedef struct ds_export_run {
     ds_store *store;
     char *folder;
-    char *env, *opt;   /* ids */
+    char *env, *opt; /* ids */
     char *env_version, *opt_version;
     uint64_t seed, n, count;
-    int gradients;     /* some evaluations have one */
-    uint64_t best_id;  /* 0 = none */
-    double best;       /* +INFINITY = none */
+    int gradients;    /* some evaluations have one */
+    uint64_t best_id; /* 0 = none */
+    double best;      /* +INFINITY = none */
 } ds_export_run;
 
 /* Opens the store in a result folder for reading, and looks for the best loss. */
 int ds_export_open(const char *folder, ds_export_run *out, ds_error *e);
 void ds_export_close(ds_export_run *r);
 
-/* One row per evaluation; `path` "-" is the standard output. Without `times` the columns that differ from run to run
- * (wall_s, at) are left out. */
+/* One row per evaluation; `path` "-" is the standard output. Without `times` the columns that differ from run
+ * to run (wall_s, at) are left out. */
 int ds_export_csv(ds_export_run *r, const char *path, int times, ds_error *e);
 int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e);
 

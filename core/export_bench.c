@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export_bench.c - files of two benchmarking programs.
  *
- * IOHanalyzer: IOHprofiler/IOHanalyzer, data format page of its documentation. COCO: the layout that its logger_bbob
- * writes. Our environments are no function of their suites: funcId is 1, and the optimum is not known. */
+ * IOHanalyzer: IOHprofiler/IOHanalyzer, data format page of its documentation. COCO: the layout that its
+ * logger_bbob writes. Our environments are no function of their suites: funcId is 1, and the optimum is not
+ * known. */
 #include "config.h"
 
 #include <jansson.h>
@@ -22,9 +23,10 @@ static const double PRECISION = 1e-8;
 static int check_same(const ds_export_run *runs, size_t count, ds_error *e)
 {
     for (size_t i = 1; i < count; i++) {
-        if (strcmp(runs[i].env, runs[0].env) != 0 || strcmp(runs[i].opt, runs[0].opt) != 0 || runs[i].n != runs[0].n) {
-            return ds_fail(e, DS_EXIT_IO, "%s and %s are runs of different environments or optimizers", runs[0].folder,
-                           runs[i].folder);
+        if (strcmp(runs[i].env, runs[0].env) != 0 || strcmp(runs[i].opt, runs[0].opt) != 0 ||
+            runs[i].n != runs[0].n) {
+            return ds_fail(e, DS_EXIT_IO, "%s and %s are runs of different environments or optimizers",
+                           runs[0].folder, runs[i].folder);
         }
     }
     return 0;
@@ -40,7 +42,8 @@ static double best_of_all(const ds_export_run *runs, size_t count)
 }
 
 /* What the formats cannot say: where the reference value comes from. */
-static int write_note(const ds_export_run *runs, size_t count, const char *folder, const char *format, ds_error *e)
+static int write_note(const ds_export_run *runs, size_t count, const char *folder, const char *format,
+                      ds_error *e)
 {
     json_t *o = json_object();
     json_t *list = json_array();
@@ -52,7 +55,8 @@ static int write_note(const ds_export_run *runs, size_t count, const char *folde
     json_object_set_new(o, "env", json_string(runs[0].env));
     json_object_set_new(o, "opt", json_string(runs[0].opt));
     json_object_set_new(o, "f_opt", isfinite(best) ? json_real(best) : json_null());
-    json_object_set_new(o, "f_opt_source", json_string("best loss of the exported runs; the true optimum is not known"));
+    json_object_set_new(o, "f_opt_source",
+                        json_string("best loss of the exported runs; the true optimum is not known"));
     json_object_set_new(o, "runs", list);
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *path = ds_folder_path(folder, "export.json");
@@ -126,8 +130,11 @@ int ds_export_ioh(ds_export_run *runs, size_t count, const char *folder, ds_erro
     }
     rc = rc != 0 ? rc : open_in(folder, "IOHprofiler_f1_i1.info", &p, e);
     if (rc == 0) {
-        ds_print(p, "suite = 'diffsim', funcId = 1, funcName = '%s', DIM = %llu, maximization = 'F', algId = '%s', algInfo = "
-                    "'%s'\n%%\n%s", runs[0].env, (unsigned long long)runs[0].n, runs[0].opt, runs[0].opt_version, data);
+        ds_print(p,
+                 "suite = 'diffsim', funcId = 1, funcName = '%s', DIM = %llu, maximization = 'F', algId = "
+                 "'%s', algInfo = "
+                 "'%s'\n%%\n%s",
+                 runs[0].env, (unsigned long long)runs[0].n, runs[0].opt, runs[0].opt_version, data);
         for (size_t i = 0; i < count; i++) {
             ds_print(p, ", 1:%llu|%.17g", (unsigned long long)runs[i].count, runs[i].best);
         }
@@ -142,7 +149,8 @@ int ds_export_ioh(ds_export_run *runs, size_t count, const char *folder, ds_erro
 static void coco_row(ds_printer *p, const ds_row *row, double best, double f_opt)
 {
     double f = isfinite(row->loss) ? row->loss : (double)NAN;
-    ds_print(p, "%llu %+.9e %+.9e %+.9e %+.9e", (unsigned long long)row->id, f - f_opt, best - f_opt, f, best);
+    ds_print(p, "%llu %+.9e %+.9e %+.9e %+.9e", (unsigned long long)row->id, f - f_opt, best - f_opt, f,
+             best);
     for (uint64_t i = 0; i < row->n && row->n < COCO_X_DIM; i++) {
         ds_print(p, " %+5.4e", row->x[i]);
     }
@@ -151,11 +159,15 @@ static void coco_row(ds_printer *p, const ds_row *row, double best, double f_opt
 
 static void coco_head(ds_printer *p, double f_opt)
 {
-    ds_print(p, "%% function evaluation | noise-free fitness - Fopt (%.12e) | best noise-free fitness - Fopt | measured "
-                "fitness | best measured fitness | x1 | x2...\n", f_opt);
+    ds_print(p,
+             "%% function evaluation | noise-free fitness - Fopt (%.12e) | best noise-free fitness - Fopt | "
+             "measured "
+             "fitness | best measured fitness | x1 | x2...\n",
+             f_opt);
 }
 
-/* Index of the last target 10^(k/5) that is reached by a distance to the optimum; small distances count as PRECISION. */
+/* Index of the last target 10^(k/5) that is reached by a distance to the optimum; small distances count as
+ * PRECISION. */
 static int target_index(double distance)
 {
     double d = distance < PRECISION ? PRECISION : distance;
@@ -203,7 +215,8 @@ static int coco_block(ds_export_run *r, ds_printer *dat, ds_printer *tdat, doubl
     return rc != 0 ? rc : step < 0 ? e->status : 0;
 }
 
-static int coco_data(ds_export_run *runs, size_t count, const char *folder, const char *base, double f_opt, ds_error *e)
+static int coco_data(ds_export_run *runs, size_t count, const char *folder, const char *base, double f_opt,
+                     ds_error *e)
 {
     static const char *const ending[] = {"dat", "tdat", "rdat"};
     ds_printer *p[3] = {NULL, NULL, NULL};
@@ -239,9 +252,11 @@ int ds_export_coco(ds_export_run *runs, size_t count, const char *folder, ds_err
     rc = rc != 0 ? rc : coco_data(runs, count, folder, data, f_opt, e);
     rc = rc != 0 ? rc : open_in(folder, "bbobexp_f1_i1.info", &p, e);
     if (rc == 0) {
-        ds_print(p, "suite = 'diffsim', funcId = 1, DIM = %llu, Precision = %.3e, algId = '%s', coco_version = '2.6.3'\n"
-                    "%% %s, dshost %s\n%s.dat", (unsigned long long)runs[0].n, PRECISION, runs[0].opt, runs[0].env,
-                 PACKAGE_VERSION, data);
+        ds_print(p,
+                 "suite = 'diffsim', funcId = 1, DIM = %llu, Precision = %.3e, algId = '%s', coco_version = "
+                 "'2.6.3'\n"
+                 "%% %s, dshost %s\n%s.dat",
+                 (unsigned long long)runs[0].n, PRECISION, runs[0].opt, runs[0].env, PACKAGE_VERSION, data);
         for (size_t i = 0; i < count; i++) {
             ds_print(p, ", 1:%llu|%.1e", (unsigned long long)runs[i].count, runs[i].best - f_opt);
         }

@@ -146,7 +146,8 @@ static void json_row(ds_printer *p, const ds_export_run *r, const ds_row *row, d
     json_real_text(p, row->loss);
     ds_print(p, ",\"best_loss\":");
     json_real_text(p, best);
-    ds_print(p, ",\"outcome\":\"%s\",\"gradient_kind\":\"%s\"", ds_outcome_name(row->outcome), kind_name(row->grad_kind));
+    ds_print(p, ",\"outcome\":\"%s\",\"gradient_kind\":\"%s\"", ds_outcome_name(row->outcome),
+             kind_name(row->grad_kind));
     json_text(p, "tag", row->tag);
     ds_print(p, ",\"group\":%llu,\"cost_steps\":%llu,\"bad_step\":%lld", (unsigned long long)row->group,
              (unsigned long long)row->cost_steps, (long long)row->bad_step);
@@ -203,8 +204,8 @@ static int make_columns(const ds_export_run *r, columns *c, ds_error *e)
     c->outcome = malloc(2 * count * sizeof(int32_t));
     c->group = malloc(2 * count * sizeof(uint64_t));
     c->bad = malloc(count * sizeof(int64_t));
-    if (c->x == NULL || (r->gradients && c->grad == NULL) || c->loss == NULL || c->outcome == NULL || c->group == NULL ||
-        c->bad == NULL) {
+    if (c->x == NULL || (r->gradients && c->grad == NULL) || c->loss == NULL || c->outcome == NULL ||
+        c->group == NULL || c->bad == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory for %llu evaluations", (unsigned long long)r->count);
     }
     c->best = c->loss + count;

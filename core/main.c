@@ -26,6 +26,7 @@ static const command commands[] = {
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
     {"template", ds_cmd_template, "print a commented .ini file for an environment and an optimizer"},
+    {"check", ds_cmd_check, "test a plugin for conformance (TAP on stdout)"},
     {"doctor", ds_cmd_doctor, "print versions, paths and limits, and test what a run needs"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -2,7 +2,7 @@
 # The material point engine of the plasticine environments (plain scalar version) and what its plugins share.
 noinst_LTLIBRARIES += plugins/envs/engines/mpm/libmpm.la
 # Options that help the fixed-size inner loops and never change what floating-point code means.
-plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops \
+plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) \
 	-finline-functions
 plugins_envs_engines_mpm_libmpm_la_SOURCES = \
 	plugins/envs/engines/mpm/distance.c plugins/envs/engines/mpm/distance.h \
