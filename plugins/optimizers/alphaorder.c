@@ -125,8 +125,9 @@ static ds_status descend(alphaorder *self, uint64_t number)
     for (int64_t t = 1; t <= self->j; t++) {
         size_t done;
         draw_samples(self);
-        ds_status status = sim_evaluate(&self->sim, (sim_label){t == 1 ? "init" : "sample", number}, self->N + 1, self->v,
-                                        self->loss, self->has_gradient ? self->gradient : NULL, self->outcome, &done);
+        sim_label label = {t == 1 ? "init" : "sample", number};
+        ds_status status = sim_evaluate(&self->sim, label, self->N + 1, self->v, self->loss,
+                                        self->has_gradient ? self->gradient : NULL, self->outcome, &done);
         if (status != DS_OK) {
             return status;
         }
@@ -234,16 +235,20 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 
 static const ds_param *const params[] = {
     DS_INT("samples", "10", 4, 1e5, "", "Samples per iteration; it costs one evaluation more. Rounded up to pairs."),
-    DS_REAL("s", "0.05", 1e-9, 10, "", "Standard deviation of the samples, where the box is [-1, 1]: width of the smoothing."),
+    DS_REAL("s", "0.05", 1e-9, 10, "",
+            "Standard deviation of the samples, where the box is [-1, 1]: width of the smoothing."),
     DS_BOOL("antithetic", "true", "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
     DS_ENUM("rule", "ivw", rules,
             "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma (the paper)."),
-    DS_REAL("gamma", "inf", 0, INFINITY, "", "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
+    DS_REAL("gamma", "inf", 0, INFINITY, "",
+            "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
     DS_REAL("delta", "0.05", 1e-12, 0.999999, "", "rule = bias: chance that the bias is larger."),
-    DS_REAL("largest", "1", 0, INFINITY, "", "rule = bias: bound of one zeroth-order sample in Bernstein's inequality."),
+    DS_REAL("largest", "1", 0, INFINITY, "",
+            "rule = bias: bound of one zeroth-order sample in Bernstein's inequality."),
     DS_INT("block", "0", 0, 1e6, "",
            "Variables that share a weight, for example those of one control segment; 0 = all."),
-    DS_ENUM("step", "adam", steps, "How the gradient becomes a step: adam, or sgd with the gradient clipped to length 1."),
+    DS_ENUM("step", "adam", steps,
+            "How the gradient becomes a step: adam, or sgd with the gradient clipped to length 1."),
     DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
     DS_INT("j", "100", 1, 1e9, "", "Most iterations of a search."),
     DS_INT("patience", "10", 0, 1e9, "",
@@ -259,12 +264,12 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "Descent on a smoothed loss with mixtures of first- and zeroth-order gradients",
-    .description = "Repeats from random starts: sample around the present point; estimate the gradient of the smoothed loss "
-                   "as the mean of the sampled gradients (first order) and from the sampled losses alone (zeroth order); "
-                   "step against their mixture, weighted by their variances. Where the loss jumps the first order is wrong, "
-                   "and rule = bias limits its part.",
-    .citation = "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy gradients? "
-                "ICML 2022, arXiv:2202.00817",
+    .description = "Repeats from random starts: sample around the present point; estimate the gradient of the "
+                   "smoothed loss as the mean of the sampled gradients (first order) and from the sampled "
+                   "losses alone (zeroth order); step against their mixture, weighted by their variances. "
+                   "Where the loss jumps the first order is wrong, and rule = bias limits its part.",
+    .citation = "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
+                "gradients? ICML 2022, arXiv:2202.00817",
     .params = params,
 };
 
