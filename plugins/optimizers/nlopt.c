@@ -22,6 +22,7 @@
 #include <string.h>
 
 #define LARGE 1e100           /* losses are cut at this size: NLopt squares them */
+#define MEMORY 20             /* gradients kept by the quasi-Newton methods; NLopt's own choice fills 10 MB */
 #define UNKNOWN_FAILURE 1e10  /* loss of a failed simulation as long as none has succeeded */
 
 /* Name, NLopt's constant, and whether random numbers or the start change the search. */
@@ -256,6 +257,7 @@ static int set_up(library_search *self)
         self->lower[k] = -1.0;
         self->upper[k] = 1.0;
     }
+    nlopt_set_vector_storage(self->opt, MEMORY);
     int ok = nlopt_set_lower_bounds(self->opt, self->lower) >= 0 &&
              nlopt_set_upper_bounds(self->opt, self->upper) >= 0 &&
              nlopt_set_min_objective(self->opt, objective, self) >= 0;
@@ -270,6 +272,7 @@ static int set_up(library_search *self)
         if (!local) {
             return 0;
         }
+        nlopt_set_vector_storage(local, MEMORY);
         set_tolerances(self, local);
         ok = nlopt_set_local_optimizer(self->opt, local) >= 0; /* copies it */
         nlopt_destroy(local);
