@@ -55,7 +55,7 @@ static const struct {
     {"algorithm=gn_esch", 0.3},
 };
 
-/* ln_newuoa_bound: its inner search may take minutes, so that it gets one short run only (test_newuoa_bound).
+/* ln_newuoa_bound: its inner search may take minutes, so that it is not run here.
  * These use neither random numbers nor the start, and may end before the budget is spent. The last three are in NLopt
  * only where that was built with C++ (gd_stogo_rand does use random numbers). */
 static const char *const fixed[] = {"gn_direct",          "gn_direct_l",    "gn_direct_noscal",
@@ -127,16 +127,6 @@ static void test_fixed_algorithms(void **state)
     }
 }
 
-static void test_newuoa_bound(void **state)
-{
-    (void)state;
-    fake_problem p = optimizer_box(3, -1, 2, sphere, 15);
-    p.ctx = centre;
-    fake_result r = fake_run("nlopt", "algorithm=ln_newuoa_bound use_x0=true", &p, 1);
-    optimizer_assert_sound(&r, 15);
-    assert_true(r.best < 0.1);
-    fake_free(&r);
-}
 
 static void test_errors(void **state)
 {
@@ -169,7 +159,6 @@ int main(void)
         cmocka_unit_test(test_reaches),
         cmocka_unit_test(test_fixed_algorithms),
         cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_newuoa_bound),
         cmocka_unit_test(test_every_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
