@@ -9,3 +9,18 @@ EXTRA_PROGRAMS += bench/bench_gp
 bench_bench_gp_SOURCES = bench/bench_gp.c
 bench_bench_gp_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 bench_bench_gp_LDADD = plugins/optimizers/methods/libbayes.la
+# Overhead of the host per evaluation: make bench/bench_overhead && bench/bench_overhead
+EXTRA_PROGRAMS += bench/bench_overhead
+bench_bench_overhead_SOURCES = bench/bench_overhead.c
+bench_bench_overhead_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/core
+bench_bench_overhead_LDADD = libdiffsim.la
+# Time per episode of the rigid scenes: make bench/bench_rigid && DS_PLUGIN_PATH=plugins bench/bench_rigid
+EXTRA_PROGRAMS += bench/bench_rigid
+bench_bench_rigid_SOURCES = bench/bench_rigid.c
+bench_bench_rigid_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/core
+bench_bench_rigid_LDADD = libdiffsim.la
+# Times of the plasticine engine: make bench/bench_mpm && bench/bench_mpm 50
+EXTRA_PROGRAMS += bench/bench_mpm
+bench_bench_mpm_SOURCES = bench/bench_mpm.c plugins/envs/torus.c
+bench_bench_mpm_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm
+bench_bench_mpm_LDADD = plugins/envs/engines/mpm/libmpm.la

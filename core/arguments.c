@@ -29,7 +29,7 @@ static void explain(const char *arg, int letter, const char *command, const stru
     size_t n = 0, begins = 0;
     const struct option *exact = spelled_out(arg, options);
 
-    if (letter != 0 && exact != NULL && exact->val == letter && exact->has_arg == no_argument) {
+    if (letter != 0 && exact != NULL && exact->val == letter && strchr(arg, '=') != NULL) {
         ds_fail(e, DS_EXIT_USAGE, "%s: --%s takes no value", command, exact->name);
         return;
     }
@@ -75,7 +75,8 @@ int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e)
     return 0;
 }
 
-int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, ds_error *e)
+int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, int most,
+                       ds_error *e)
 {
     int c;
     while ((c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
@@ -83,6 +84,7 @@ int ds_arguments_check(int argc, char **argv, const char *command, const struct 
             return e->status;
         }
     }
+    optind += argc - optind < most ? argc - optind : most;
     int status = ds_arguments_end(argc, argv, command, e);
     optind = 0; /* glibc: begin anew */
     return status;

@@ -11,9 +11,10 @@
  * unknown flag (and the nearest known one), a missing or a superfluous value. `command` names the command in messages. */
 int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e);
 
-/* Tests all flags and that no other argument is there, before any of them is acted on, and puts getopt back to the start:
- * a wrong flag is told before a wrong file that another flag names. 0, or DS_EXIT_USAGE. */
-int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, ds_error *e);
+/* Tests all flags, and that there are at most `most` other arguments, before any of them is acted on, and puts getopt
+ * back to the start: a wrong flag is told before a wrong file that another flag names. 0, or DS_EXIT_USAGE. */
+int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, int most,
+                       ds_error *e);
 
 /* No argument may be left. 0, or DS_EXIT_USAGE. */
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e);

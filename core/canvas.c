@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.c - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as text.
+/* canvas.c - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as
+ * text.
  *
- * cairo can write SVG too, but turns every letter into an outline; a plot whose labels can be searched, copied and
- * edited is worth the few lines that write the elements here.
+ * cairo can write SVG too, but turns every letter into an outline; a plot whose labels can be searched,
+ * copied and edited is worth the few lines that write the elements here.
  */
 #include "config.h"
 
@@ -19,6 +20,16 @@
 
 #define FONT "DejaVu Sans"
 
+#ifdef DS_SANITIZERS
+/* fontconfig, which cairo asks for fonts, keeps some patterns until the process ends. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig\n";
+}
+#endif
+
 struct ds_canvas {
     int kind;
     int width;
@@ -34,13 +45,15 @@ struct ds_canvas {
 
 ds_color ds_color_hex(uint32_t rgb, double a)
 {
-    ds_color c = {(double)(rgb >> 16 & 255) / 255, (double)(rgb >> 8 & 255) / 255, (double)(rgb & 255) / 255, a};
+    ds_color c = {(double)(rgb >> 16 & 255) / 255, (double)(rgb >> 8 & 255) / 255, (double)(rgb & 255) / 255,
+                  a};
     return c;
 }
 
 ds_color ds_color_series(uint32_t i, double a)
 {
-    static const uint32_t okabe_ito[7] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0xf0e442};
+    static const uint32_t okabe_ito[7] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
+                                          0x56b4e9, 0xd55e00, 0xf0e442};
     return ds_color_hex(okabe_ito[i % 7], a);
 }
 
@@ -97,8 +110,8 @@ static void add_attribute(ds_canvas *c, const char *name, double v)
 static void add_color(ds_canvas *c, const char *name, ds_color v)
 {
     char s[80];
-    snprintf(s, sizeof s, " %s=\"#%02x%02x%02x\"", name, (unsigned)lround(v.r * 255), (unsigned)lround(v.g * 255),
-             (unsigned)lround(v.b * 255));
+    snprintf(s, sizeof s, " %s=\"#%02x%02x%02x\"", name, (unsigned)lround(v.r * 255),
+             (unsigned)lround(v.g * 255), (unsigned)lround(v.b * 255));
     add(c, s);
     if (v.a < 1) {
         snprintf(s, sizeof s, "%s-opacity", name);
@@ -198,7 +211,8 @@ void ds_canvas_free(ds_canvas *c)
 
 /* ---- shapes ---- */
 
-void ds_canvas_rect(ds_canvas *c, double x, double y, double w, double h, ds_color fill, ds_color stroke, double line)
+void ds_canvas_rect(ds_canvas *c, double x, double y, double w, double h, ds_color fill, ds_color stroke,
+                    double line)
 {
     if (c->kind == DS_CANVAS_SVG) {
         add(c, "<rect");
@@ -394,7 +408,10 @@ static size_t utf8_length(const unsigned char *p)
     if (p[0] < 0x80) {
         return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
     }
-    size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    size_t n = p[0] >= 0xc2 && p[0] < 0xe0   ? 2
+               : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                             : 0;
     for (size_t k = 1; k < n; k++) {
         if ((p[k] & 0xc0) != 0x80) {
             return 0;
@@ -512,8 +529,8 @@ void ds_canvas_text(ds_canvas *c, double x, double y, double size, int style, ds
     cairo_new_path(c->cr);
 }
 
-void ds_canvas_text_fit(ds_canvas *c, double x, double y, double size, int style, ds_color color, double width,
-                        const char *text)
+void ds_canvas_text_fit(ds_canvas *c, double x, double y, double size, int style, ds_color color,
+                        double width, const char *text)
 {
     char s[TEXT_MAX + 8];
     clean(s, text);
@@ -589,7 +606,8 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name);
     }
     if (st != CAIRO_STATUS_SUCCESS) {
-        return ds_fail(e, DS_EXIT_IO, "%s: cannot draw the picture: %s", path_name, cairo_status_to_string(st));
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot draw the picture: %s", path_name,
+                       cairo_status_to_string(st));
     }
     if (c->kind == DS_CANVAS_SVG) {
         size_t used = c->used;
@@ -610,6 +628,6 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
     }
     ds_file_abort(s.file);
     return st == CAIRO_STATUS_WRITE_ERROR ? DS_EXIT_IO
-                                          : ds_fail(e, DS_EXIT_IO, "%s: cannot make the picture: %s", path_name,
-                                                    cairo_status_to_string(st));
+                                          : ds_fail(e, DS_EXIT_IO, "%s: cannot make the picture: %s",
+                                                    path_name, cairo_status_to_string(st));
 }

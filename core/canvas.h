@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.h - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as text. */
+/* canvas.h - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as
+ * text. */
 #ifndef DS_CORE_CANVAS_H
 #define DS_CORE_CANVAS_H
 
@@ -8,8 +9,8 @@
 
 #include "error.h"
 
-/* Units are pixels, the origin is top left, y points down. Nothing fails while drawing: a failure (memory) is kept and
- * told by the function that writes the file. */
+/* Units are pixels, the origin is top left, y points down. Nothing fails while drawing: a failure (memory) is
+ * kept and told by the function that writes the file. */
 typedef struct ds_canvas ds_canvas;
 
 typedef struct ds_color {
@@ -23,8 +24,8 @@ enum { DS_TEXT_LEFT = 0, DS_TEXT_CENTER = 1, DS_TEXT_RIGHT = 2, DS_TEXT_BOLD = 4
 /* 0xRRGGBB with an opacity. */
 ds_color ds_color_hex(uint32_t rgb, double a);
 
-/* Colours that people with any colour vision tell apart (Okabe and Ito 2008), i modulo 7: blue, orange, green,
- * purple, sky blue, vermillion, yellow. */
+/* Colours that people with any colour vision tell apart (Okabe and Ito 2008), i modulo 7: blue, orange,
+ * green, purple, sky blue, vermillion, yellow. */
 ds_color ds_color_series(uint32_t i, double a);
 
 /* A white canvas; NULL where memory is short. */
@@ -32,8 +33,10 @@ ds_canvas *ds_canvas_new(int kind, int width, int height);
 void ds_canvas_free(ds_canvas *c);
 
 /* Filled where fill.a > 0; with an outline of `line` pixels where line > 0 and stroke.a > 0. */
-void ds_canvas_rect(ds_canvas *c, double x, double y, double w, double h, ds_color fill, ds_color stroke, double line);
-void ds_canvas_circle(ds_canvas *c, double x, double y, double r, ds_color fill, ds_color stroke, double line);
+void ds_canvas_rect(ds_canvas *c, double x, double y, double w, double h, ds_color fill, ds_color stroke,
+                    double line);
+void ds_canvas_circle(ds_canvas *c, double x, double y, double r, ds_color fill, ds_color stroke,
+                      double line);
 
 /* n points x, y in xy[0], xy[1], ... */
 void ds_canvas_polygon(ds_canvas *c, const double *xy, size_t n, ds_color fill, ds_color stroke, double line);
@@ -50,15 +53,15 @@ void ds_canvas_dots(ds_canvas *c, const double *xy, size_t n, double r, ds_color
 void ds_canvas_clip(ds_canvas *c, double x, double y, double w, double h);
 void ds_canvas_unclip(ds_canvas *c);
 
-/* Text (UTF-8; what is not valid or not printable becomes '?') with its baseline at y. `style` is an alignment,
- * possibly with DS_TEXT_BOLD. `turn` is the angle in degrees, clockwise, about (x, y). */
+/* Text (UTF-8; what is not valid or not printable becomes '?') with its baseline at y. `style` is an
+ * alignment, possibly with DS_TEXT_BOLD. `turn` is the angle in degrees, clockwise, about (x, y). */
 void ds_canvas_text(ds_canvas *c, double x, double y, double size, int style, ds_color color, double turn,
                     const char *text);
 /* Width of the text as it would be drawn. */
 double ds_canvas_text_width(ds_canvas *c, double size, int style, const char *text);
 /* The same text, shortened with "..." to at most `width`. */
-void ds_canvas_text_fit(ds_canvas *c, double x, double y, double size, int style, ds_color color, double width,
-                        const char *text);
+void ds_canvas_text_fit(ds_canvas *c, double x, double y, double size, int style, ds_color color,
+                        double width, const char *text);
 
 /* Puts an opaque image of w x h pixels (0x00RRGGBB) there; PNG canvases only. */
 void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *pixels);
@@ -66,7 +69,8 @@ void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *p
 /* Writes the file atomically (file.h). */
 int ds_canvas_write(ds_canvas *c, const char *path, ds_error *e);
 
-/* A number as a label: 5 significant digits unless `digits` says otherwise, '.' in every locale, a real minus sign. */
+/* A number as a label: 5 significant digits unless `digits` says otherwise, '.' in every locale, a real minus
+ * sign. */
 void ds_label_number(char *out, size_t room, double v, int digits);
 
 #endif

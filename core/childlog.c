@@ -20,7 +20,8 @@ static void note_suppressed(ds_childlog *log)
     }
 }
 
-/* A worker's own messages arrive as "dshost: LEVEL: text" (log.h); everything else was printed by the plugin. */
+/* A worker's own messages arrive as "dshost: LEVEL: text" (log.h); everything else was printed by the plugin.
+ */
 static void show(ds_childlog *log)
 {
     static const char own[] = "dshost: ";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* childlog.h - passes on what worker processes write to stdout and stderr, line by line, and not too much of it. */
+/* childlog.h - passes on what worker processes write to stdout and stderr, line by line, and not too much of
+ * it. */
 #ifndef DS_CORE_CHILDLOG_H
 #define DS_CORE_CHILDLOG_H
 
@@ -7,10 +8,10 @@
 #include <stdint.h>
 
 typedef struct ds_childlog {
-    const char *source;    /* id of the plugin */
-    uint64_t second;       /* the current second */
-    uint32_t lines;        /* shown in it */
-    uint64_t suppressed;   /* not shown since the last line that was */
+    const char *source;  /* id of the plugin */
+    uint64_t second;     /* the current second */
+    uint32_t lines;      /* shown in it */
+    uint64_t suppressed; /* not shown since the last line that was */
     size_t used;
     char line[1024];
 } ds_childlog;

@@ -138,7 +138,9 @@ int ds_cmd_doctor(int argc, char **argv)
 
     while ((c = ds_arguments_next(argc, argv, "doctor", options, &e)) != -1) {
         if (c == 'h') {
-            printf("usage: dshost doctor [--json]\nExit status 1 where something is wrong.\n");
+            printf("usage: dshost doctor [--json]\n"
+                   "Prints versions, processor, limits and plugins for reports; exit status 1 where something is wrong.\n"
+                   "  --json       one object\n");
             return DS_EXIT_OK;
         }
         if (c != 'j') {

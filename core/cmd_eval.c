@@ -310,7 +310,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
         {"seed", required_argument, NULL, 'S'},      {"threads", required_argument, NULL, 'T'},
         {"isolation", required_argument, NULL, 'i'}, {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},            {0}};
-    int status = ds_arguments_check(argc, argv, "eval", options, e);
+    int status = ds_arguments_check(argc, argv, "eval", options, 0, e);
 
     for (int c; status == 0 && (c = ds_arguments_next(argc, argv, "eval", options, e)) != -1;) {
         q->x_spec = c == 'x' ? optarg : q->x_spec;

@@ -54,7 +54,7 @@ static void plugin_text(const ds_module *m)
     printf("%s - %s\n\n", d->id, d->summary);
     ds_describe_paragraphs(stdout, d->description);
     if (d->citation[0] != '\0') {
-        printf("Source: ");
+        printf("Source:\n");
         ds_describe_paragraphs(stdout, d->citation);
     }
     printf("%s %s, license %s, %s\n", d->kind == DS_KIND_ENV ? "Environment" : "Optimizer", d->version, d->license,
@@ -72,7 +72,8 @@ static void plugin_text(const ds_module *m)
 static const char usage[] =
     "usage: dshost help ID [--json]      a plugin and its parameters\n"
     "       dshost help run [--json]     section [run] of an .ini file\n"
-    "       dshost help COMMAND          the flags of a command\n";
+    "       dshost help COMMAND          the flags of a command\n"
+    "  --json       one object\n";
 
 /* Section [run] of an .ini file. */
 static int help_run(int json, ds_error *e)

@@ -70,7 +70,9 @@ int ds_cmd_list(int argc, char **argv)
 
     while ((c = ds_arguments_next(argc, argv, "list", options, &e)) != -1) {
         if (c == 'h') {
-            printf("usage: dshost list [--json]\n");
+            printf("usage: dshost list [--json]\n"
+                   "Lists the plugins on the search path, and the files there that were refused.\n"
+                   "  --json       an array with one object per file\n");
             return DS_EXIT_OK;
         }
         if (c != 'j') {

@@ -50,8 +50,9 @@ static int run(const ds_run_flags *flags, ds_error *e)
     }
     if (options.env[0] == '\0' || options.opt[0] == '\0') {
         ds_run_options_clear(&options);
-        return ds_fail(e, DS_EXIT_USAGE, "run: name an environment with --env and an optimizer with --opt (`dshost list` "
-                                         "shows them)");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "run: name an environment with --env and an optimizer with --opt (`dshost list` "
+                       "shows them)");
     }
     char *folder = choose_folder(&options);
     if (folder == NULL) {
@@ -75,7 +76,8 @@ int ds_cmd_run(int argc, char **argv)
     int rc = ds_run_flags_read(argc, argv, 0, &flags, NULL, &e);
     if (rc == 0 && flags.help) {
         printf("usage: dshost [run] --env E --opt O [OPTIONS]\n\n"
-               "Searches for the x that minimises the loss of environment E with optimizer O, and leaves a result folder.\n\n");
+               "Searches for the x that minimises the loss of environment E with optimizer O, and leaves a "
+               "result folder.\n\n");
         ds_run_flags_help(0, stdout);
         rc = ds_stdout_done(&e);
     } else if (rc == 0) {

@@ -35,14 +35,14 @@ static const char *lasting_name(const char *given, const ds_module *m)
     return strchr(given, '/') != NULL ? m->path : m->id;
 }
 
-static void write_run(const char *env, const char *opt)
+static void write_run(const char *env, const char *opt, int all)
 {
     printf("[run]\nenv = %s\nopt = %s\n\n", env, opt);
     for (int i = 0; ds_run_schema[i] != NULL; i++) {
         const ds_param *p = ds_run_schema[i];
-        if (strcmp(p->name, "env") != 0 && strcmp(p->name, "opt") != 0 && strcmp(p->name, "x") != 0) {
+        if (strcmp(p->name, "env") != 0 && strcmp(p->name, "opt") != 0) {
             const ds_param *one[] = {p, NULL};
-            write_params(one, 1);
+            write_params(one, all);
         }
     }
 }
@@ -65,8 +65,8 @@ int ds_cmd_template(int argc, char **argv)
     while ((c = ds_arguments_next(argc, argv, "template", options, &e)) != -1) {
         if (c == 'h') {
             printf("usage: dshost template ENV OPT [--all] > my.ini\n"
-                   "Prints an .ini file with every parameter (--all: the advanced ones, too) at its default.\n"
-                   "Run it with: dshost run --config my.ini\n");
+                   "Prints an .ini file with every parameter at its default; run it with `dshost run --config my.ini`.\n"
+                   "  --all        the advanced parameters, too\n");
             return DS_EXIT_OK;
         }
         if (c != 'a') {
@@ -86,7 +86,7 @@ int ds_cmd_template(int argc, char **argv)
     if (status == 0) {
         printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION, env->id,
                opt->id);
-        write_run(lasting_name(argv[optind], env), lasting_name(argv[optind + 1], opt));
+        write_run(lasting_name(argv[optind], env), lasting_name(argv[optind + 1], opt), all);
         write_plugin(env, "env", all);
         write_plugin(opt, "opt", all);
         status = ds_stdout_done(&e);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crew.c - one thread of the host starts the workers, passes on their output, enforces the time limit, and answers for
- * those that die: the evaluation in hand fails, and a new worker goes on with the rest. */
+/* crew.c - one thread of the host starts the workers, passes on their output, enforces the time limit, and
+ * answers for those that die: the evaluation in hand fails, and a new worker goes on with the rest. */
 #include "config.h"
-
-#include "crew.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,49 +19,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "childlog.h"
-#include "spawn.h"
+#include "crew_internal.h"
 
 enum {
-    SLOT_BYTES = 32 << 20,         /* memory of all slots, unless single ones are larger */
-    CAPACITY_MAX = 1024,
-    SPIN_NS = 40000,               /* longest busy wait of a worker */
-    IDLE_DEATHS_MAX = 5,           /* deaths in a row outside of evaluations that are forgiven */
-    START_SECONDS = 60,            /* least time limit of a start, where there is one */
-    CLOSE_NS = 2000000000
+    IDLE_DEATHS_MAX = 5, /* deaths in a row outside of evaluations that are forgiven */
+    START_SECONDS = 60   /* least time limit of a start, where there is one */
 };
-
-enum { MEMBER_NONE = 0, MEMBER_STARTING, MEMBER_READY };
-
-typedef struct member {
-    int state;        /* MEMBER_* */
-    int timed_out;    /* killed at its time limit */
-    uint64_t born;    /* ds_clock_ns() of its start */
-    ds_child child;
-    ds_childlog log;
-} member;
-
-struct ds_crew {
-    ds_crew_config config;
-    char *program;
-    char *texts;             /* of the start file */
-    uint64_t text_bytes;
-    uint32_t setting_count;
-    int share_fd, scene_fd, event_fd;
-    ds_share *share;         /* mapped after the first hello */
-    ds_crew_env env;
-    member *member;
-    int idle_deaths;
-    pthread_t thread;
-    int thread_runs;
-    pthread_mutex_t lock;    /* of ready and error */
-    pthread_cond_t changed;
-    int ready;               /* the first worker said hello */
-    ds_error error;
-    atomic_int failed;       /* error is valid */
-    atomic_uint wanted;      /* workers there should be */
-    atomic_int quit, killed;
-};
+static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
+static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
 
 uint32_t ds_processors(void)
 {
@@ -75,162 +38,9 @@ uint32_t ds_processors(void)
     return n > 0 ? (uint32_t)n : 1;
 }
 
-/* ---- start ---- */
-
-static int make_texts(ds_crew *c, ds_error *e)
-{
-    const ds_params *p = c->config.params;
-    size_t size = 0;
-    FILE *f = open_memstream(&c->texts, &size);
-    if (f == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    fprintf(f, "%s%c", c->config.module->path, 0);
-    for (size_t i = 0; i < ds_params_count(p); i++) {
-        if (ds_params_given(p, i)) {
-            fprintf(f, "%s%c%s%c", ds_params_info(p, i)->name, 0, ds_params_value_text(p, i), 0);
-            c->setting_count++;
-        }
-    }
-    if (fclose(f) != 0) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    c->text_bytes = size;
-    return 0;
-}
-
-static void crew_fail(ds_crew *c, const ds_error *why)
-{
-    pthread_mutex_lock(&c->lock);
-    if (!atomic_load(&c->failed)) {
-        c->error = *why;
-        atomic_store(&c->failed, 1);
-    }
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
-    if (c->share != NULL) {
-        ds_futex_wake(&c->share->done, 1);
-    }
-}
-
-static void start_member(ds_crew *c, uint32_t w)
-{
-    ds_worker_start head = {.magic = DS_WORKER_MAGIC,
-                            .seed = c->config.seed,
-                            .memory = c->config.memory > 0 ? c->config.memory << 20 : 0,
-                            .threads = c->config.threads,
-                            .index = w,
-                            .settings = c->setting_count,
-                            .texts = c->text_bytes,
-                            .parent = getpid()};
-    member *m = &c->member[w];
-    ds_error e = {0, ""};
-    if (ds_spawn_worker(c->program, &head, c->texts, c->share_fd, c->scene_fd, &m->child, &e) != 0) {
-        m->state = MEMBER_NONE;
-        crew_fail(c, &e);
-        return;
-    }
-    m->state = MEMBER_STARTING;
-    m->timed_out = 0;
-    m->born = ds_clock_ns();
-    memset(&m->log, 0, sizeof(m->log));
-    m->log.source = c->config.module->id;
-}
-
-/* Sizes and maps the shared memory once n is known. */
-static int make_share(ds_crew *c, ds_error *e)
-{
-    ds_share head;
-    uint64_t capacity = c->config.capacity;
-    memset(&head, 0, sizeof(head));
-    if (capacity == 0) {
-        ds_share_layout(&head, c->config.jobs, 1, c->env.info.n);
-        capacity = SLOT_BYTES / head.stride;
-        capacity = capacity < 2 * c->config.jobs ? 2 * c->config.jobs : capacity;
-        capacity = capacity > CAPACITY_MAX && capacity > 4 * c->config.jobs ? CAPACITY_MAX : capacity;
-    }
-    uint64_t size = ds_share_layout(&head, c->config.jobs, capacity, c->env.info.n);
-    if (ftruncate(c->share_fd, (off_t)size) != 0) {
-        return ds_fail(e, DS_EXIT_MEMORY, "no %llu bytes of shared memory for the workers: %s",
-                       (unsigned long long)size, strerror(errno));
-    }
-    ds_share *s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->share_fd, 0);
-    if (s == MAP_FAILED) {
-        return ds_fail(e, DS_EXIT_MEMORY, "no %llu bytes of shared memory for the workers: %s",
-                       (unsigned long long)size, strerror(errno));
-    }
-    s->n = head.n;
-    s->size = head.size;
-    s->workers = head.workers;
-    s->capacity = head.capacity;
-    s->stride = head.stride;
-    s->first = head.first;
-    s->watched = c->config.timeout > 0.0;
-    s->spin_ns = c->config.jobs <= ds_processors() ? SPIN_NS : 0;
-    s->magic = DS_SHARE_MAGIC;
-    c->share = s;
-    return 0;
-}
-
-/* Reads the answer of the first worker: what the environment is. */
-static int read_env(ds_crew *c, const ds_worker_hello *hello, int fd, ds_error *e)
-{
-    uint64_t n = hello->info.n;
-    if (n < 1 || n > (1u << 24)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", c->config.module->id);
-    }
-    double *bounds = malloc(3 * n * sizeof(double));
-    if (bounds == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    size_t bytes = 3 * n * sizeof(double);
-    if (pread(fd, bounds, bytes, sizeof(*hello)) != (ssize_t)bytes) {
-        free(bounds);
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
-    }
-    c->env.info = hello->info;
-    c->env.has_gradient = hello->has_gradient != 0;
-    c->env.lower = bounds;
-    c->env.upper = bounds + n;
-    c->env.x0 = bounds + 2 * n;
-    return make_share(c, e);
-}
-
-/* A worker says that its instance is made, or why not. */
-static void welcome(ds_crew *c, uint32_t w)
-{
-    member *m = &c->member[w];
-    ds_worker_hello hello;
-    ds_error e = {0, ""};
-    if (pread(m->child.start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) || hello.magic != DS_WORKER_MAGIC) {
-        ds_fail(&e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
-    } else if (hello.error.status != 0) {
-        e = hello.error;
-        e.text[sizeof(e.text) - 1] = '\0';
-    } else if (c->share == NULL) {
-        read_env(c, &hello, m->child.start, &e);
-    } else if (hello.info.n != c->env.info.n) {
-        ds_fail(&e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
-                c->config.module->id, (unsigned long long)c->env.info.n, (unsigned long long)hello.info.n);
-    }
-    if (e.status != 0) {
-        crew_fail(c, &e);
-        return;
-    }
-    m->state = MEMBER_READY;
-    char go = DS_WORKER_GO;
-    if (send(m->child.socket, &go, 1, MSG_NOSIGNAL) != 1) {
-        return; /* it died: the end of its socket tells */
-    }
-    pthread_mutex_lock(&c->lock);
-    c->ready = 1;
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
-}
-
 /* ---- death ---- */
 
-static void say_how(const member *m, int status, double timeout, char *text, size_t size)
+static void say_how(const ds_member *m, int status, double timeout, char *text, size_t size)
 {
     if (m->timed_out) {
         snprintf(text, size, "no answer within %g s (timeout_s)", timeout);
@@ -282,7 +92,7 @@ static void pass_on(ds_share *s, uint32_t w)
     atomic_store(&s->worker[w].end, taken);
 }
 
-static void read_output(member *m)
+static void read_output(ds_member *m)
 {
     char bytes[4096];
     ssize_t got;
@@ -292,21 +102,28 @@ static void read_output(member *m)
     }
 }
 
+/* Collects a process whose socket has ended; that happens a moment before it is gone. */
+static void reap(pid_t pid, int *status)
+{
+    struct timespec nap = {0, 1000000};
+    for (int i = 0; i < 30; i++) {
+        if (waitpid(pid, status, WNOHANG) != 0) {
+            return;
+        }
+        nanosleep(&nap, NULL);
+    }
+    kill(pid, SIGKILL);
+    while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
+    }
+}
+
 /* The socket of a worker has ended: it is dead, or as good as that. */
 static void bury(ds_crew *c, uint32_t w)
 {
-    member *m = &c->member[w];
+    ds_member *m = &c->member[w];
     int status = 0;
     ds_error e = {0, ""};
-    if (waitpid(m->child.pid, &status, WNOHANG) == 0) {
-        struct timespec nap = {0, 20000000}; /* the socket closes a moment before the process is gone */
-        nanosleep(&nap, NULL);
-        if (waitpid(m->child.pid, &status, WNOHANG) == 0) {
-            kill(m->child.pid, SIGKILL);
-            while (waitpid(m->child.pid, &status, 0) < 0 && errno == EINTR) {
-            }
-        }
-    }
+    reap(m->child.pid, &status);
     read_output(m);
     ds_childlog_end(&m->log);
     int state = m->state;
@@ -315,24 +132,28 @@ static void bury(ds_crew *c, uint32_t w)
     if (atomic_load(&c->quit) || atomic_load(&c->killed) || atomic_load(&c->failed)) {
         return;
     }
-    if (state == MEMBER_STARTING) {
+    int killed =
+        state == MEMBER_STARTING && c->share != NULL && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (state == MEMBER_STARTING && (m->timed_out || !killed)) {
         char how[200];
-        say_how(m, status, c->config.timeout > START_SECONDS ? c->config.timeout : START_SECONDS, how, sizeof(how));
+        say_how(m, status, c->config.timeout > START_SECONDS ? c->config.timeout : START_SECONDS, how,
+                sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
-        crew_fail(c, &e);
+        ds_crew_fail(c, &e);
         return;
     }
-    if (settle(c, w, status)) {
+    if (settle(c, w, status) || ds_clock_ns() - m->born > LIFE_NS) {
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];
         say_how(m, status, 0.0, how, sizeof(how));
-        ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id, how);
-        crew_fail(c, &e);
+        ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id,
+                how);
+        ds_crew_fail(c, &e);
         return;
     }
     pass_on(c->share, w);
-    start_member(c, w);
+    ds_crew_start_member(c, w);
 }
 
 /* ---- the thread ---- */
@@ -340,7 +161,7 @@ static void bury(ds_crew *c, uint32_t w)
 /* Kills the worker whose evaluation, or start, has exceeded the time limit. */
 static void enforce_limit(ds_crew *c, uint32_t w)
 {
-    member *m = &c->member[w];
+    ds_member *m = &c->member[w];
     uint64_t now = ds_clock_ns();
     double limit = c->config.timeout;
     if (limit <= 0.0 || m->timed_out) {
@@ -404,7 +225,7 @@ static void kill_members(ds_crew *c, int starting_only)
 static void look(ds_crew *c, const struct pollfd *fds)
 {
     for (uint32_t w = 0; w < c->config.jobs; w++) {
-        member *m = &c->member[w];
+        ds_member *m = &c->member[w];
         const struct pollfd *p = fds + 1 + 2 * w;
         if (m->state == MEMBER_NONE) {
             continue;
@@ -416,7 +237,7 @@ static void look(ds_crew *c, const struct pollfd *fds)
             char byte = 0;
             ssize_t got = recv(m->child.socket, &byte, 1, MSG_DONTWAIT);
             if (got == 1 && byte == DS_WORKER_HELLO && m->state == MEMBER_STARTING) {
-                welcome(c, w);
+                ds_crew_welcome(c, w);
             } else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
                 bury(c, w);
                 continue;
@@ -434,7 +255,7 @@ static void *watch(void *arg)
     if (fds == NULL) {
         ds_error e;
         ds_fail(&e, DS_EXIT_MEMORY, "out of memory");
-        crew_fail(c, &e);
+        ds_crew_fail(c, &e);
         return NULL;
     }
     for (;;) {
@@ -451,7 +272,7 @@ static void *watch(void *arg)
             uint32_t wanted = atomic_load(&c->wanted);
             for (uint32_t w = 0; w < wanted; w++) {
                 if (c->member[w].state == MEMBER_NONE) {
-                    start_member(c, w);
+                    ds_crew_start_member(c, w);
                 }
             }
         }
@@ -497,7 +318,8 @@ static int start_thread(ds_crew *c, ds_error *e)
     int code = pthread_create(&c->thread, NULL, watch, c);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
-        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread that watches the workers: %s", strerror(code));
+        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread that watches the workers: %s",
+                       strerror(code));
     }
     c->thread_runs = 1;
     return 0;
@@ -547,7 +369,7 @@ int ds_crew_open(const ds_crew_config *config, ds_crew **out, ds_error *e)
     if (c->member == NULL || c->share_fd < 0 || c->scene_fd < 0 || c->event_fd < 0) {
         rc = ds_fail(e, DS_EXIT_IO, "cannot make the shared memory of the workers: %s", strerror(errno));
     }
-    rc = rc != 0 ? rc : make_texts(c, e);
+    rc = rc != 0 ? rc : ds_crew_make_texts(c, e);
     rc = rc != 0 ? rc : start_thread(c, e);
     rc = rc != 0 ? rc : wait_ready(c, e);
     if (rc != 0) {

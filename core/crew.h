@@ -7,15 +7,15 @@
 
 typedef struct ds_crew_config {
     const ds_module *module;
-    const ds_params *params;  /* of the environment */
+    const ds_params *params; /* of the environment */
     uint64_t seed;
     uint32_t threads;
-    uint32_t jobs;            /* workers, at most */
-    double timeout;           /* seconds of one evaluation; 0 = no limit */
-    int64_t memory;           /* MiB of a worker beyond its start; 0 = no limit */
-    const char *program;      /* dshost, where this program is not; NULL = /proc/self/exe */
-    const atomic_int *stop;   /* nonzero = give up waiting */
-    uint64_t capacity;        /* slots; 0 = choose */
+    uint32_t jobs;          /* workers, at most */
+    double timeout;         /* seconds of one evaluation; 0 = no limit */
+    int64_t memory;         /* MiB of a worker beyond its start; 0 = no limit */
+    const char *program;    /* dshost, where this program is not; NULL = /proc/self/exe */
+    const atomic_int *stop; /* nonzero = give up waiting */
+    uint64_t capacity;      /* slots; 0 = choose */
 } ds_crew_config;
 
 /* What the workers say about the environment. */
@@ -27,7 +27,8 @@ typedef struct ds_crew_env {
 
 typedef struct ds_crew ds_crew;
 
-/* Starts the first worker and waits for its instance. Errors of the plugin's create() are passed on as they are. */
+/* Starts the first worker and waits for its instance. Errors of the plugin's create() are passed on as they
+ * are. */
 int ds_crew_open(const ds_crew_config *config, ds_crew **out, ds_error *e);
 
 /* Ends the workers (NULL is fine): asks them, and kills what does not end within 2 s. */

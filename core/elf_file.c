@@ -93,8 +93,8 @@ static void read_symbols(const image *im, const Elf64_Shdr *s, const Elf64_Shdr 
             continue;
         }
         const char *name = string_at(im, names, y.st_name);
-        if (name != NULL && out->exported_count < DS_ELF_NAMES) {
-            out->exported[out->exported_count] = strdup(name);
+        if (out->exported_count < DS_ELF_NAMES) {
+            out->exported[out->exported_count] = strdup(name != NULL ? name : "?");
         }
         out->exported_count++;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.h - reading whole files, and writing files so that a reader sees the old or the new content, never a part. */
+/* file.h - reading whole files, and writing files so that a reader sees the old or the new content, never a
+ * part. */
 #ifndef DS_CORE_FILE_H
 #define DS_CORE_FILE_H
 
@@ -8,9 +9,10 @@
 
 #include "error.h"
 
-/* A file being written. The bytes go to a temporary file in the folder of `path`; commit() makes it durable (fsync)
- * and renames it over `path`. A symbolic link is followed, the mode of a file that is replaced is kept. What exists and is
- * not a regular file (a device, a pipe) is written directly. Errors are DS_EXIT_IO and name the path. */
+/* A file being written. The bytes go to a temporary file in the folder of `path`; commit() makes it durable
+ * (fsync) and renames it over `path`. A symbolic link is followed, the mode of a file that is replaced is
+ * kept. What exists and is not a regular file (a device, a pipe) is written directly. Errors are DS_EXIT_IO
+ * and name the path. */
 typedef struct ds_file ds_file;
 
 /* Returns 0 and *out, or an exit status. `path` is copied. */
@@ -28,11 +30,13 @@ void ds_file_abort(ds_file *f);
 /* open + write + commit. */
 int ds_file_write_atomic(const char *path, const void *data, size_t len, ds_error *e);
 
-/* Writes all of `data` to a descriptor, also after short writes and interruptions. `name` is for the error line. */
+/* Writes all of `data` to a descriptor, also after short writes and interruptions. `name` is for the error
+ * line. */
 int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_error *e);
 
-/* Reads a whole file (or pipe; "-" is the standard input) of at most `limit` bytes into *data (malloc; one NUL byte
- * is appended that *len does not count); at most 256 MiB of what is not a regular file. On failure returns `status`, or DS_EXIT_MEMORY. */
+/* Reads a whole file (or pipe; "-" is the standard input) of at most `limit` bytes into *data (malloc; one
+ * NUL byte is appended that *len does not count); at most 256 MiB of what is not a regular file. On failure
+ * returns `status`, or DS_EXIT_MEMORY. */
 int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e);
 
 #endif

@@ -83,10 +83,12 @@ char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
     return NULL;
 }
 
-/* How run.ini names a plugin: the id where the user gave no path, else the absolute path while it fits into a line. */
+/* How run.ini names a plugin: the id where the user gave no path, else the absolute path while it fits into a
+ * line. */
 static const char *plugin_name(const char *given, const ds_module *module)
 {
-    return strchr(given, '/') != NULL && strlen(module->path) < LINE_MAX_BYTES - 8 ? module->path : module->id;
+    return strchr(given, '/') != NULL && strlen(module->path) < LINE_MAX_BYTES - 8 ? module->path
+                                                                                   : module->id;
 }
 
 /* The text of a setting of [run] that reproduces it, or NULL for what belongs to one call only. */
@@ -129,8 +131,11 @@ int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e)
     if (f == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    fprintf(f, "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out OTHER\n\n",
-            r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version, PACKAGE_VERSION);
+    fprintf(f,
+            "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out "
+            "OTHER\n\n",
+            r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version,
+            PACKAGE_VERSION);
     fprintf(f, "[run]\n");
     const ds_params *p = r->options->params;
     for (size_t i = 0; i < ds_params_count(p); i++) {
@@ -240,10 +245,10 @@ int ds_folder_write_failure(const char *folder, const ds_recipe *r, uint64_t id,
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     snprintf(name, sizeof(name), "failure-%04llu.ini", (unsigned long long)id);
-    fprintf(f, "; Evaluation %llu: %s: %.140s\n; Repeat it: dshost eval --config %s\n\n[run]\n", (unsigned long long)id,
-            ds_outcome_name(answer->outcome), answer->message, name);
-    fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n", plugin_name(r->options->env, r->env),
-            (unsigned long long)r->options->seed, r->options->threads);
+    fprintf(f, "; Evaluation %llu: %s: %.140s\n; Repeat it: dshost eval --config %s\n\n[run]\n",
+            (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name);
+    fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n",
+            plugin_name(r->options->env, r->env), (unsigned long long)r->options->seed, r->options->threads);
     if (noise_key != 0) {
         fprintf(f, "noise_key = %llu\n", (unsigned long long)noise_key);
     }

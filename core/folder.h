@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* folder.h - the result folder of a run: where it is, and the text files in it that make things repeatable. */
+/* folder.h - the result folder of a run: where it is, and the text files in it that make things repeatable.
+ */
 #ifndef DS_CORE_FOLDER_H
 #define DS_CORE_FOLDER_H
 
@@ -15,7 +16,8 @@ char *ds_folder_path(const char *folder, const char *name);
 /* Is there the store of a run? */
 int ds_folder_has_run(const char *folder);
 
-/* The name that the user gets who names none: results/ENV-OPT-sSEED, with -2, -3, ... where that is taken. To be freed. */
+/* The name that the user gets who names none: results/ENV-OPT-sSEED, with -2, -3, ... where that is taken. To
+ * be freed. */
 char *ds_folder_default(const char *env, const char *opt, uint64_t seed);
 
 /* What a run is made of, and its settings as text. */

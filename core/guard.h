@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard.h - buffers for plugins that end at a page without access: writing one number too many faults at once. */
+/* guard.h - buffers for plugins that end at a page without access: writing one number too many faults at
+ * once. */
 #ifndef DS_CORE_GUARD_H
 #define DS_CORE_GUARD_H
 
@@ -7,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct ds_guard {
-    double *data;   /* n numbers, directly before the guard page */
+    double *data; /* n numbers, directly before the guard page */
     uint64_t n;
     void *map;
     size_t map_size;

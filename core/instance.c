@@ -253,6 +253,22 @@ static void fail_answer(ds_answer *a, uint32_t outcome, const char *text)
     set_message(a, text);
 }
 
+static void vet_gradient(const ds_eval *io, ds_answer *a)
+{
+    for (uint64_t i = 0; i < io->n; i++) {
+        if (!isfinite(io->grad[i])) {
+            a->outcome = DS_EVAL_BAD_GRAD;
+            snprintf(a->message, sizeof a->message, "component %llu of the gradient is not finite",
+                     (unsigned long long)i);
+            return;
+        }
+    }
+    if (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED) {
+        a->outcome = DS_EVAL_BAD_GRAD;
+        set_message(a, "evaluate() did not say which kind of gradient it returned");
+    }
+}
+
 /* What the plugin answered, made safe: see ds_env_evaluate() in instance.h. */
 static void vet(ds_env *env, const ds_eval *io, ds_answer *a)
 {
@@ -269,18 +285,8 @@ static void vet(ds_env *env, const ds_eval *io, ds_answer *a)
         fail_answer(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
     } else if (io->outcome == DS_EVAL_BAD_GRAD) {
         set_message(a, env->services.last_error);
-    } else if ((io->want & DS_WANT_GRAD) != 0 && (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED)) {
-        a->outcome = DS_EVAL_BAD_GRAD;
-        set_message(a, "evaluate() did not say which kind of gradient it returned");
     } else if ((io->want & DS_WANT_GRAD) != 0) {
-        for (uint64_t i = 0; i < io->n; i++) {
-            if (!isfinite(io->grad[i])) {
-                a->outcome = DS_EVAL_BAD_GRAD;
-                snprintf(a->message, sizeof a->message, "component %llu of the gradient is not finite",
-                         (unsigned long long)i);
-                break;
-            }
-        }
+        vet_gradient(io, a);
     }
     if ((io->want & DS_WANT_GRAD) != 0 && a->outcome != DS_EVAL_OK) {
         memset(io->grad, 0, io->n * sizeof *io->grad);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger.h - what a run knows about its evaluations so far: counts, the best point, and the line that says so. */
+/* ledger.h - what a run knows about its evaluations so far: counts, the best point, and the line that says
+ * so. */
 #ifndef DS_CORE_LEDGER_H
 #define DS_CORE_LEDGER_H
 
@@ -12,16 +13,16 @@ enum { DS_OUTCOMES = DS_EVAL_ERROR + 1 };
 
 typedef struct ds_ledger {
     uint64_t n;
-    uint64_t count;                 /* evaluations answered */
-    uint64_t replayed;              /* of these, from the store */
+    uint64_t count;    /* evaluations answered */
+    uint64_t replayed; /* of these, from the store */
     uint64_t outcome[DS_OUTCOMES];
-    uint64_t failed;                /* no loss, though x described a simulation */
-    uint64_t gradients;             /* evaluations that were asked for a gradient */
+    uint64_t failed;    /* no loss, though x described a simulation */
+    uint64_t gradients; /* evaluations that were asked for a gradient */
     uint64_t cost_steps;
-    double wall;                    /* seconds inside evaluations */
-    double best_loss;               /* +INFINITY = none yet */
-    uint64_t best_id;               /* 0 = none yet */
-    double *best_x;                 /* n values */
+    double wall;      /* seconds inside evaluations */
+    double best_loss; /* +INFINITY = none yet */
+    uint64_t best_id; /* 0 = none yet */
+    double *best_x;   /* n values */
     /* Copies for the progress line, which another thread writes. */
     atomic_ullong shown_count, shown_failed, shown_replayed;
     _Atomic double shown_best;

@@ -428,8 +428,13 @@ static int not_found(const char *id, uint32_t kind, ds_error *e)
         }
     }
     const char *near = ds_nearest(id, known, n);
-    char hint[120];
-    snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost list` shows what there is", near);
+    char hint[120], here[64];
+    snprintf(here, sizeof here, "%.50s.so", id);
+    if (near == NULL && access(here, F_OK) == 0) {
+        snprintf(hint, sizeof hint, "there is one in this folder: './%s'", here);
+    } else {
+        snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost list` shows what there is", near);
+    }
     int status = ds_fail(e, DS_EXIT_PLUGIN, "no %s '%s' on the plugin path; %s", kind_name(kind), id, hint);
     for (size_t i = 0; i < n; i++) {
         free((char *)(uintptr_t)known[i]);

@@ -21,10 +21,12 @@ static const command commands[] = {
     {"--worker", ds_cmd_worker, NULL},
     {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
     {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
+    {"export", ds_cmd_export, "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
     {"template", ds_cmd_template, "print a commented .ini file for an environment and an optimizer"},
+    {"check", ds_cmd_check, "test a plugin for conformance (TAP on stdout)"},
     {"doctor", ds_cmd_doctor, "print versions, paths and limits, and test what a run needs"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.h - arrays of numbers in files: NumPy's .npy (read, write) and .npz (write), and plain text tables (read). */
+/* npy.h - arrays of numbers in files: NumPy's .npy (read, write) and .npz (write), and plain text tables
+ * (read). */
 #ifndef DS_CORE_NPY_H
 #define DS_CORE_NPY_H
 
@@ -8,10 +9,7 @@
 
 #include "error.h"
 
-enum {
-    DS_ARRAY_MAX_NDIM = 8,
-    DS_NPY_HEADER_MAX = 512
-};
+enum { DS_ARRAY_MAX_NDIM = 8, DS_NPY_HEADER_MAX = 512 };
 
 /* More numbers than any parameter file needs; 1 GiB as doubles. */
 #define DS_ARRAY_MAX_DEFAULT ((uint64_t)1 << 27)
@@ -20,27 +18,30 @@ enum {
 
 /* An array of finite doubles, row-major. */
 typedef struct ds_array {
-    double *data; /* owned, `size` numbers */
+    double *data;  /* owned, `size` numbers */
     uint64_t size; /* product of the shape, at least 1 */
     uint32_t ndim; /* 0..DS_ARRAY_MAX_NDIM */
     uint64_t shape[DS_ARRAY_MAX_NDIM];
 } ds_array;
 
-/* Reads `path` ("-" is the standard input). The content decides: .npy by its magic bytes, else text; a name ending in
- * .npy must be one. At most `max_size` numbers (0 = DS_ARRAY_MAX_DEFAULT). On failure *out is empty and the result is
- * `status` (DS_EXIT_MEMORY when memory is short) with one line that names the file and the reason. */
+/* Reads `path` ("-" is the standard input). The content decides: .npy by its magic bytes, else text; a name
+ * ending in .npy must be one. At most `max_size` numbers (0 = DS_ARRAY_MAX_DEFAULT). On failure *out is empty
+ * and the result is `status` (DS_EXIT_MEMORY when memory is short) with one line that names the file and the
+ * reason. */
 int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out, ds_error *e);
 
 /* The two formats from memory; `name` stands for the file in messages.
  *
- * .npy: format 1.0 or 2.0, C order, dtype <f8, <f4, <i8 or <i4, exactly as many bytes as the shape says, finite.
- * text: decimal numbers separated by white space and/or single commas, '#' starts a comment, one row per line. One row
- * or one column gives a vector, else the shape is (rows, columns) and all rows have the same length. The decimal
- * sign is '.' in every locale; nan, inf, hexadecimal and numbers outside the range of double are refused. */
-int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status, ds_array *out,
-                       ds_error *e);
-int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status, ds_array *out,
-                        ds_error *e);
+ *   - .npy: format 1.0 or 2.0, C order, dtype <f8, <f4, <i8 or <i4, exactly as many bytes as the shape says,
+ *     finite.
+ *   - text: decimal numbers separated by white space and/or single commas, '#' starts a comment, one row per
+ *     line. One row or one column gives a vector, else the shape is (rows, columns) and all rows have the
+ *     same length. The decimal sign is '.' in every locale; nan, inf, hexadecimal and numbers outside the
+ *     range of double are refused. */
+int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                       ds_array *out, ds_error *e);
+int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                        ds_array *out, ds_error *e);
 
 void ds_array_free(ds_array *a);
 
@@ -62,16 +63,17 @@ size_t ds_npy_item_size(int type);
 size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape);
 
 /* Writes one array to `path`, atomically (file.h). Failures are DS_EXIT_IO. */
-int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shape, const void *data, ds_error *e);
+int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shape, const void *data,
+                 ds_error *e);
 
-/* An .npz archive: a zip file of .npy members, stored without compression, with fixed time stamps, so that equal data
- * give equal files. Members and archives over 4 GiB use the zip64 fields. */
+/* An .npz archive: a zip file of .npy members, stored without compression, with fixed time stamps, so that
+ * equal data give equal files. Members and archives over 4 GiB use the zip64 fields. */
 typedef struct ds_npz ds_npz;
 
 int ds_npz_open(ds_npz **out, const char *path, ds_error *e);
 
-/* Adds array `name` (without ".npy"; at most 200 bytes). After a failure the archive can only be aborted, or closed
- * with the same failure. */
+/* Adds array `name` (without ".npy"; at most 200 bytes). After a failure the archive can only be aborted, or
+ * closed with the same failure. */
 int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, const void *data,
                ds_error *e);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_read.c - arrays of numbers from .npy files and text tables; every malformed input gives one line that says why.
+/* npy_read.c - arrays of numbers from .npy files and text tables; every malformed input gives one line that
+ * says why.
  *
- * Format: "NumPy Enhancement Proposal 1" - magic "\x93NUMPY", version, length of the header, and the header: a Python
- * dict literal with the keys descr, fortran_order and shape, then the data.
+ * Format: "NumPy Enhancement Proposal 1" - magic "\x93NUMPY", version, length of the header, and the header:
+ * a Python dict literal with the keys descr, fortran_order and shape, then the data.
  */
 #include "config.h"
 
@@ -18,7 +19,8 @@
 
 #include "file.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "array files are read and written in native byte order");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "array files are read and written in native byte order");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 types");
 
 /* Where we are in one input, and what failures return. */
@@ -163,7 +165,8 @@ static int take_dict(reader *r, npy_header *h)
         }
         seen |= which;
         if (which == DESCR && take_string(r, h->descr, sizeof h->descr) != 0) {
-            return bad_header(r, "'descr' is not a simple type; records are not supported, save plain numbers");
+            return bad_header(r,
+                              "'descr' is not a simple type; records are not supported, save plain numbers");
         }
         if (which == ORDER) {
             h->fortran = take_word(r, "True");
@@ -188,7 +191,8 @@ static int take_dict(reader *r, npy_header *h)
     if (r->at != r->len) {
         return bad_header(r, "there is something behind the dictionary in the header");
     }
-    return seen == (DESCR | ORDER | SHAPE) ? 0 : bad_header(r, "'descr', 'fortran_order' or 'shape' is missing");
+    return seen == (DESCR | ORDER | SHAPE) ? 0
+                                           : bad_header(r, "'descr', 'fortran_order' or 'shape' is missing");
 }
 
 /* Converts element i of the data. */
@@ -221,7 +225,8 @@ static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint
     const char *d = h->descr;
     if (d[0] == '>' && d[1] != '\0') {
         return ds_fail(r->e, r->status,
-                       "%s: its numbers are big-endian ('%s'): save the array with .astype('<f8')", r->name, d);
+                       "%s: its numbers are big-endian ('%s'): save the array with .astype('<f8')", r->name,
+                       d);
     }
     if (strcmp(d, "<f8") != 0 && strcmp(d, "<f4") != 0 && strcmp(d, "<i8") != 0 && strcmp(d, "<i4") != 0) {
         return ds_fail(r->e, r->status,
@@ -239,8 +244,8 @@ static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint
             return ds_fail(r->e, r->status, "%s: the array is empty (dimension %u is 0)", r->name, k);
         }
         if (h->shape[k] > max_size || n > max_size / h->shape[k]) {
-            return ds_fail(r->e, r->status, "%s: the array is too large: at most %llu numbers are read", r->name,
-                           (unsigned long long)max_size);
+            return ds_fail(r->e, r->status, "%s: the array is too large: at most %llu numbers are read",
+                           r->name, (unsigned long long)max_size);
         }
         n *= h->shape[k];
     }
@@ -255,8 +260,8 @@ static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint
     return 0;
 }
 
-int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status, ds_array *out,
-                       ds_error *e)
+int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                       ds_array *out, ds_error *e)
 {
     const unsigned char *b = p;
     reader r = {b, len, 0, name, status, e};
@@ -268,7 +273,8 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
         return bad_header(&r, len < 10 ? "it is shorter than a header" : "the magic bytes are missing");
     }
     if ((b[6] != 1 && b[6] != 2) || b[7] != 0) {
-        return ds_fail(e, status, "%s: .npy format %u.%u is not supported (allowed: 1.0 and 2.0)", name, b[6], b[7]);
+        return ds_fail(e, status, "%s: .npy format %u.%u is not supported (allowed: 1.0 and 2.0)", name, b[6],
+                       b[7]);
     }
     size_t start = b[6] == 1 ? 10 : 12;
     if (len < start) {
@@ -293,7 +299,8 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     }
     double *data = malloc((size_t)size * sizeof *data);
     if (data == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for %llu numbers", name, (unsigned long long)size);
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for %llu numbers", name,
+                       (unsigned long long)size);
     }
     for (uint64_t i = 0; i < size; i++) {
         data[i] = element(b + start + header, h.descr[1], (size_t)(h.descr[2] - '0'), i);
@@ -355,12 +362,12 @@ static int number(const reader *r, const table *t, size_t start, size_t end, dou
     char *stop;
     double v = strtod_l(token, &stop, t->c);
     if (stop != token + n) {
-        return ds_fail(r->e, r->status, "%s: line %llu: '%s' is not a number", r->name, (unsigned long long)t->line,
-                       shown);
+        return ds_fail(r->e, r->status, "%s: line %llu: '%s' is not a number", r->name,
+                       (unsigned long long)t->line, shown);
     }
     if (!isfinite(v)) {
-        return ds_fail(r->e, r->status, "%s: line %llu: %s is too large for a double (at most %.17g)", r->name,
-                       (unsigned long long)t->line, shown, DBL_MAX);
+        return ds_fail(r->e, r->status, "%s: line %llu: %s is too large for a double (at most %.17g)",
+                       r->name, (unsigned long long)t->line, shown, DBL_MAX);
     }
     *out = v;
     return 0;
@@ -399,11 +406,12 @@ static int end_row(const reader *r, table *t)
             t->columns = t->in_row;
             t->row_line = t->line;
         } else if (t->in_row != t->columns) {
-            return ds_fail(r->e, r->status,
-                           "%s: line %llu has %llu numbers but line %llu has %llu: all rows must have the same "
-                           "length",
-                           r->name, (unsigned long long)t->line, (unsigned long long)t->in_row,
-                           (unsigned long long)t->row_line, (unsigned long long)t->columns);
+            return ds_fail(
+                r->e, r->status,
+                "%s: line %llu has %llu numbers but line %llu has %llu: all rows must have the same "
+                "length",
+                r->name, (unsigned long long)t->line, (unsigned long long)t->in_row,
+                (unsigned long long)t->row_line, (unsigned long long)t->columns);
         }
         t->rows++;
         t->in_row = 0;
@@ -464,8 +472,8 @@ static int parse_table(reader *r, table *t)
     return rc;
 }
 
-int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status, ds_array *out,
-                        ds_error *e)
+int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                        ds_array *out, ds_error *e)
 {
     reader r = {p, len, 0, name, status, e};
     table t = {0};
@@ -513,7 +521,8 @@ int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     const char *dot = strrchr(path, '.');
     if (len >= 4 && memcmp(bytes, "PK\3\4", 4) == 0) {
-        rc = ds_fail(e, status, "%s: this is an .npz archive: save the one array in a .npy or .txt file", name);
+        rc = ds_fail(e, status, "%s: this is an .npz archive: save the one array in a .npy or .txt file",
+                     name);
     } else if (len >= sizeof npy_magic && memcmp(bytes, npy_magic, sizeof npy_magic) == 0) {
         rc = ds_array_parse_npy(bytes, len, name, max_size, status, out, e);
     } else if (dot != NULL && strcmp(dot, ".npy") == 0) {

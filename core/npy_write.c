@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_write.c - writes NumPy's .npy files and .npz archives (a zip file of .npy members, PKWARE APPNOTE 6.3). */
+/* npy_write.c - writes NumPy's .npy files and .npz archives (a zip file of .npy members, PKWARE APPNOTE 6.3).
+ */
 #include "config.h"
 
 #include "npy.h"
@@ -12,7 +13,8 @@
 
 #include "file.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "array files are read and written in native byte order");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "array files are read and written in native byte order");
 
 static const struct {
     const char *descr;
@@ -35,8 +37,9 @@ size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const
         n += (size_t)snprintf(dims + n, sizeof dims - n, "%s%" PRIu64, k > 0 ? ", " : "", shape[k]);
     }
     snprintf(dims + n, sizeof dims - n, "%s", ndim == 1 ? "," : "");
-    size_t len = (size_t)snprintf(out + 10, DS_NPY_HEADER_MAX - 10,
-                                  "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", types[type].descr, dims);
+    size_t len =
+        (size_t)snprintf(out + 10, DS_NPY_HEADER_MAX - 10,
+                         "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", types[type].descr, dims);
     /* Spaces and a newline bring magic + version + length + text to a multiple of 64 bytes. */
     size_t total = (10 + len + 1 + 63) / 64 * 64;
     memset(out + 10 + len, ' ', total - 10 - len);
@@ -61,7 +64,8 @@ static int data_size(int type, uint32_t ndim, const uint64_t *shape, uint64_t *b
     return ndim <= DS_ARRAY_MAX_NDIM ? 0 : -1;
 }
 
-int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shape, const void *data, ds_error *e)
+int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shape, const void *data,
+                 ds_error *e)
 {
     char header[DS_NPY_HEADER_MAX];
     uint64_t bytes;
@@ -242,7 +246,8 @@ int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint6
         return tell(z, e);
     }
     if (strlen(name) > NAME_MAX_BYTES || data_size(type, ndim, shape, &bytes) != 0) {
-        ds_fail(&z->failed, DS_EXIT_IO, "%s: array '%.200s' has too long a name or an impossible shape", z->path, name);
+        ds_fail(&z->failed, DS_EXIT_IO, "%s: array '%.200s' has too long a name or an impossible shape",
+                z->path, name);
         return tell(z, e);
     }
     if (z->count == z->room) {

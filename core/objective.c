@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objective.c - how the optimizer of a run evaluates: the contract of a batch, budget, replay, recording, and the rules
- * that end a run. Rows are answered and recorded in order, so that the record does not depend on the number of jobs. */
+/* objective.c - how the optimizer of a run evaluates: the contract of a batch, budget, replay, recording, and
+ * the rules that end a run. Rows are answered and recorded in order, so that the record does not depend on
+ * the number of jobs. */
 #include "config.h"
 
 #include <math.h>
@@ -15,10 +16,10 @@
 #include "signals.h"
 
 enum {
-    MIN_FOR_SHARE = 50,       /* evaluations before the share of failures counts */
-    FAILURES_TOLD = 5,        /* failures that get a line each */
-    FAILURE_FILES = 100,      /* reproducer files of one start */
-    STUBBORN_CALLS = 1000000  /* calls after the end that are put up with */
+    MIN_FOR_SHARE = 50,      /* evaluations before the share of failures counts */
+    FAILURES_TOLD = 5,       /* failures that get a line each */
+    FAILURE_FILES = 100,     /* reproducer files of one start */
+    STUBBORN_CALLS = 1000000 /* calls after the end that are put up with */
 };
 static const double URGENT_SECONDS = 0.01; /* an evaluation that took longer is committed at once */
 
@@ -32,7 +33,8 @@ static int end_with_error(ds_run *run)
 
 static ds_status refuse(ds_run *run, const char *text)
 {
-    ds_fail(&run->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", run->opt_module->id, text);
+    ds_fail(&run->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", run->opt_module->id,
+            text);
     run->end = DS_END_ERROR;
     return DS_E_ARG;
 }
@@ -47,9 +49,10 @@ static ds_status check_rows(ds_run *run, const ds_batch *b)
         for (uint64_t i = 0; i < n; i++) {
             if (!(x[i] >= lower[i] && x[i] <= upper[i])) { /* also catches NaN */
                 char text[300];
-                snprintf(text, sizeof(text), "row %llu of %llu, variable %llu is %.17g, outside of its bounds %.17g..%.17g",
-                         (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i, x[i], lower[i],
-                         upper[i]);
+                snprintf(text, sizeof(text),
+                         "row %llu of %llu, variable %llu is %.17g, outside of its bounds %.17g..%.17g",
+                         (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i, x[i],
+                         lower[i], upper[i]);
                 return refuse(run, text);
             }
         }
@@ -69,8 +72,9 @@ static ds_status check_batch(ds_run *run, const ds_batch *b)
         return refuse(run, "want holds more than DS_WANT_GRAD");
     }
     if ((b->want & DS_WANT_GRAD) != 0 && (!run->problem.has_gradient || b->grad == NULL)) {
-        return refuse(run, run->problem.has_gradient ? "a gradient is wanted but grad is NULL"
-                                                     : "a gradient is wanted, which the environment does not have");
+        return refuse(run, run->problem.has_gradient
+                               ? "a gradient is wanted but grad is NULL"
+                               : "a gradient is wanted, which the environment does not have");
     }
     return check_rows(run, b);
 }
@@ -92,8 +96,8 @@ static void tell_failure(ds_run *run, uint64_t id, const double *x, const ds_ans
     char file[80] = "";
     if (a->outcome >= DS_EVAL_INVALID && run->failures_told < FAILURE_FILES) {
         ds_error e = {0, ""};
-        if (ds_folder_write_failure(run->folder, &run->recipe, id, x, run->problem.n, ds_pool_noise_key(run->pool, id), a,
-                                    &e) != 0) {
+        if (ds_folder_write_failure(run->folder, &run->recipe, id, x, run->problem.n,
+                                    ds_pool_noise_key(run->pool, id), a, &e) != 0) {
             ds_log(DS_LOG_WARNING, NULL, "%s", e.text);
         } else {
             snprintf(file, sizeof(file), "; failure-%04llu.ini repeats it", (unsigned long long)id);
@@ -202,6 +206,7 @@ int ds_run_go_live(ds_run *run, ds_error *e)
     rc = rc != 0 ? rc : ds_store_set(run->store, "ended", "", e);
     rc = rc != 0 ? rc : ds_recorder_open(run->store, &run->recorder, e);
     if (rc == 0) {
+        ds_progress_live(run->progress);
         ds_crash_watch(run->crash_text, run->recorder);
     }
     return rc;
@@ -242,7 +247,8 @@ static void put_up_with(ds_run *run)
 {
     if (++run->calls_after_end > STUBBORN_CALLS) {
         ds_log(DS_LOG_ERROR, run->opt_module->id,
-               "does not return from run() though evaluate() says DS_STOPPED; everything is saved in %s", run->folder);
+               "does not return from run() though evaluate() says DS_STOPPED; everything is saved in %s",
+               run->folder);
         ds_recorder_close(run->recorder, NULL);
         ds_store_close(run->store, NULL);
         ds_crash_unwatch();
@@ -275,8 +281,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     }
     if (rc == 0 && b->done < rows) {
         run->batch_first = b->done;
-        rc = ds_pool_evaluate(run->pool, rows - b->done, b->x + b->done * run->problem.n, b->want, run->ledger.count + 1,
-                              sink, run, &run->error);
+        rc = ds_pool_evaluate(run->pool, rows - b->done, b->x + b->done * run->problem.n, b->want,
+                              run->ledger.count + 1, sink, run, &run->error);
         if (rc > 0) {
             end_with_error(run);
         }
@@ -290,7 +296,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     if (run->end == DS_END_NONE && run->recorder != NULL) {
         ds_run_pictures_due(run, run->ledger.wall - wall);
     }
-    /* All rows answered is DS_OK even where the budget is used up: an extended run must get the same answer. */
+    /* All rows answered is DS_OK even where the budget is used up: an extended run must get the same answer.
+     */
     return b->done == b->count && (run->end == DS_END_NONE || run->end == DS_END_BUDGET) ? DS_OK : DS_STOPPED;
 }
 
@@ -303,8 +310,6 @@ static const void *no_extension(const ds_objective *objective, const char *id)
 
 void ds_objective_init(ds_run *run)
 {
-    run->objective = (ds_objective){.struct_size = sizeof(ds_objective),
-                                    .ctx = run,
-                                    .evaluate = evaluate,
-                                    .get_extension = no_extension};
+    run->objective = (ds_objective){
+        .struct_size = sizeof(ds_objective), .ctx = run, .evaluate = evaluate, .get_extension = no_extension};
 }

@@ -58,7 +58,8 @@ static int plan(panel panels[MAX_PANELS], const ds_scenedata *s, int middle)
         name_frame(&panels[n++], "middle", s, s->kept / 2);
     }
     if (s->kept > 1) {
-        name_frame(&panels[n++], s->frame[s->kept - 1] + 1 == s->frames ? "end" : "last frame", s, s->kept - 1);
+        name_frame(&panels[n++], s->frame[s->kept - 1] + 1 == s->frames ? "end" : "last frame", s,
+                   s->kept - 1);
     }
     for (int i = 0; i < n; i++) {
         panels[i].what = what;
@@ -79,8 +80,8 @@ static void draw_header(ds_canvas *c, int width, const ds_caption *caption)
     ds_canvas_text_fit(c, MARGIN, 78, 17, 0, SOFT_COLOR, width - 2 * MARGIN, text);
 }
 
-static int draw_panel(ds_canvas *c, const panel *p, const ds_scenedata *s, int x, int y, int height, uint32_t *pixels,
-                      ds_error *e)
+static int draw_panel(ds_canvas *c, const panel *p, const ds_scenedata *s, int x, int y, int height,
+                      uint32_t *pixels, ds_error *e)
 {
     ds_canvas_text(c, x, y - 12, 19, DS_TEXT_BOLD, TEXT_COLOR, 0, p->label);
     double used = ds_canvas_text_width(c, 19, DS_TEXT_BOLD, p->label);
@@ -97,7 +98,8 @@ static int draw_panel(ds_canvas *c, const panel *p, const ds_scenedata *s, int x
     return status;
 }
 
-int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, const ds_caption *caption, ds_error *e)
+int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, const ds_caption *caption,
+                    ds_error *e)
 {
     if (scene->kept == 0) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the scene has no frame to draw", path);
@@ -114,7 +116,8 @@ int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, con
     } else {
         draw_header(c, width, caption);
         for (int i = 0; i < n && status == 0; i++) {
-            status = draw_panel(c, &panels[i], scene, MARGIN + i * (PANEL_WIDTH + GAP), HEADER + LABEL, height, pixels, e);
+            status = draw_panel(c, &panels[i], scene, MARGIN + i * (PANEL_WIDTH + GAP), HEADER + LABEL,
+                                height, pixels, e);
         }
         if (status == 0) {
             status = ds_canvas_write(c, path, e);

@@ -6,13 +6,16 @@
 #include "plot.h"
 #include "scenedata.h"
 
-/* Writes a PNG with the panels start | end | target (no third panel where there is no target body, or where the
- * target is a marker, which is then drawn translucent in the others); `middle` adds the kept frame in the middle between start
- * and end. The first and the last kept frame are shown, so frames {0, DS_SCENE_LAST} suffice. The scene needs at least one
- * kept frame. Returns 0, DS_EXIT_IO, DS_EXIT_MEMORY, or DS_EXIT_PLUGIN for a scene without frames. */
-int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, const ds_caption *caption, ds_error *e);
+/* Writes a PNG with the panels start | end | target (no third panel where there is no target body, or where
+ * the target is a marker, which is then drawn translucent in the others); `middle` adds the kept frame in the
+ * middle between start and end. The first and the last kept frame are shown, so frames {0, DS_SCENE_LAST}
+ * suffice. The scene needs at least one kept frame. Returns 0, DS_EXIT_IO, DS_EXIT_MEMORY, or DS_EXIT_PLUGIN
+ * for a scene without frames. */
+int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, const ds_caption *caption,
+                    ds_error *e);
 
-/* "iou 0.512, density 3.4": the last values of the scene's metrics (finite ones, the first `count`), for captions. */
+/* "iou 0.512, density 3.4": the last values of the scene's metrics (finite ones, the first `count`), for
+ * captions. */
 void ds_picture_metrics(char *out, size_t room, const ds_scenedata *scene, uint64_t count);
 
 #endif

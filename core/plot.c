@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.c - the convergence picture: best loss so far against evaluations, with the single evaluations behind it. */
+/* plot.c - the convergence picture: best loss so far against evaluations, with the single evaluations behind
+ * it. */
 #include "config.h"
 
 #include "plot.h"
@@ -16,10 +17,10 @@
 enum { LEFT = 110, RIGHT = DS_PLOT_WIDTH - 40, TOP = 132, BOTTOM = DS_PLOT_HEIGHT - 84 };
 
 enum {
-    MAX_DOTS = 6000,   /* single evaluations drawn, to keep SVG files small */
-    MAX_TAGS = 8,      /* kinds that get a colour */
-    SAMPLE = 1 << 16,  /* losses looked at for the range of the axis */
-    FAILED_BAND = 20   /* height of the strip for failed evaluations, inside the plot area */
+    MAX_DOTS = 6000,  /* single evaluations drawn, to keep SVG files small */
+    MAX_TAGS = 8,     /* kinds that get a colour */
+    SAMPLE = 1 << 16, /* losses looked at for the range of the axis */
+    FAILED_BAND = 20  /* height of the strip for failed evaluations, inside the plot area */
 };
 
 #define DOT "\xc2\xb7"
@@ -32,12 +33,13 @@ enum {
 /* What one pass over the losses finds out. */
 typedef struct history {
     uint64_t failed;
-    uint64_t first;      /* index of the first finite loss, count = none */
-    uint64_t best;       /* index of the best, count = none */
+    uint64_t first; /* index of the first finite loss, count = none */
+    uint64_t best;  /* index of the best, count = none */
     uint64_t used[MAX_TAGS];
-    uint64_t *step;      /* indices where the best loss improved */
+    uint64_t *step; /* indices where the best loss improved */
     uint64_t steps;
     double typical_high; /* 98th percentile of the finite losses */
+    double largest;      /* the highest finite loss */
     double smallest;     /* smallest magnitude of a nonzero improvement */
 } history;
 
@@ -72,6 +74,7 @@ static int look(const ds_convergence *run, history *h)
             continue;
         }
         h->used[tag_of(run, i)]++;
+        h->largest = h->steps == 0 ? v : fmax(h->largest, v);
         if (i % stride == 0) {
             sample[sampled++] = v;
         }
@@ -96,7 +99,7 @@ static int look(const ds_convergence *run, history *h)
     }
     if (sampled > 0) {
         qsort(sample, sampled, sizeof *sample, compare_double);
-        h->typical_high = sample[(sampled - 1) * 98 / 100];
+        h->typical_high = sample[sampled - 1 - sampled / 50];
     } else if (h->steps > 0) {
         h->typical_high = run->loss[h->first];
     }
@@ -129,6 +132,11 @@ static ds_scale y_scale(const ds_convergence *run, const history *h)
     }
     double low = run->loss[h->best];
     double high = fmax(h->typical_high, run->loss[h->first]);
+    /* Rare high losses are shown at the edge, but only where they would press the rest together. */
+    if (h->largest / 3 - low / 3 <= high - low ||
+        (low > 0 && high / low > 10 && h->largest / high < high / low)) {
+        high = fmax(high, h->largest);
+    }
     if (isfinite(run->target)) {
         low = fmin(low, run->target);
         high = fmax(high, run->target);
@@ -191,78 +199,93 @@ static ds_color pale(ds_color c, double a)
     return p;
 }
 
-/* Draws at most MAX_DOTS of the evaluations: one per cell of a raster that is coarse enough. Returns how many lie above
- * the range, or -1 without memory. */
+/* Single evaluations to be drawn, in pixels. */
+typedef struct dots {
+    double xy[2 * MAX_DOTS];
+    unsigned char kind[MAX_DOTS];
+    size_t count;
+    int64_t above;                                        /* how many lie above the range */
+    unsigned char cells[(RIGHT - LEFT) * (BOTTOM - TOP)]; /* per cell: the kinds that have a dot in it */
+} dots;
+
+/* Is this the first dot of its kind in its cell? Marks it. */
+static int first_in_cell(dots *d, int cell, double px, double py, uint32_t kind)
+{
+    int cx = (int)(px - LEFT) / cell;
+    int cy = (int)(py - TOP) / cell;
+    cx = cx < 0 ? 0 : cx >= RIGHT - LEFT ? RIGHT - LEFT - 1 : cx;
+    cy = cy < 0 ? 0 : cy >= BOTTOM - TOP ? BOTTOM - TOP - 1 : cy;
+    unsigned char *at = &d->cells[(size_t)cy * (RIGHT - LEFT) + (size_t)cx];
+    int first = (*at & 1u << kind) == 0;
+    *at = (unsigned char)(*at | 1u << kind);
+    return first;
+}
+
+/* Chooses dots, at most one of each kind per cell (0 = all); returns 0 where there are too many. */
+static int choose_dots(dots *d, int cell, const ds_convergence *run, const ds_scale *x, const ds_scale *y)
+{
+    memset(d->cells, 0, sizeof d->cells);
+    d->count = 0;
+    d->above = 0;
+    for (uint64_t i = 0; i < run->count; i++) {
+        if (!isfinite(run->loss[i])) {
+            continue;
+        }
+        double px = ds_scale_map(x, (double)i + 1);
+        double py = fmin(ds_scale_map(y, run->loss[i]), BOTTOM);
+        if (py < y->to) {
+            d->above++;
+            py = y->to;
+        }
+        if (cell > 0 && !first_in_cell(d, cell, px, py, tag_of(run, i))) {
+            continue;
+        }
+        if (d->count == MAX_DOTS) {
+            return 0;
+        }
+        d->xy[2 * d->count] = px;
+        d->xy[2 * d->count + 1] = py;
+        d->kind[d->count] = (unsigned char)tag_of(run, i);
+        d->count++;
+    }
+    return 1;
+}
+
+/* Draws the evaluations, thinned by a raster that is just coarse enough. Returns how many lie above the
+ * range, or -1 without memory. */
 static int64_t draw_dots(ds_canvas *c, const ds_convergence *run, const ds_scale *x, const ds_scale *y)
 {
-    enum { W = RIGHT - LEFT, H = BOTTOM - TOP };
-    unsigned char *cells = malloc((size_t)W * H);
-    double *xy = malloc((size_t)MAX_DOTS * 2 * sizeof *xy);
-    unsigned char *kind = malloc(MAX_DOTS);
-    int64_t above = cells == NULL || xy == NULL || kind == NULL ? -1 : 0;
-    size_t n = 0;
-    for (int cell = run->count <= MAX_DOTS ? 0 : 2; above >= 0; cell += cell / 2 + 1) {
-        size_t wanted = 0;
-        above = 0;
-        memset(cells, 0, (size_t)W * H);
-        for (uint64_t i = 0; i < run->count && wanted <= MAX_DOTS; i++) {
-            if (!isfinite(run->loss[i])) {
-                continue;
-            }
-            double px = ds_scale_map(x, (double)i + 1);
-            double py = ds_scale_map(y, run->loss[i]);
-            if (py < y->to) {
-                above++;
-                py = y->to;
-            }
-            py = fmin(py, BOTTOM);
-            if (cell > 0) {
-                int cx = (int)(px - LEFT) / cell;
-                int cy = (int)(py - TOP) / cell;
-                size_t at = (size_t)(cy < 0 ? 0 : cy >= H ? H - 1 : cy) * W + (size_t)(cx < 0 ? 0 : cx >= W ? W - 1 : cx);
-                uint32_t bit = 1u << tag_of(run, i);
-                if ((cells[at] & bit) != 0) {
-                    continue;
+    dots *d = malloc(sizeof *d);
+    double *one = malloc((size_t)MAX_DOTS * 2 * sizeof *one);
+    int64_t above = -1;
+    if (d != NULL && one != NULL) {
+        int cell = run->count <= MAX_DOTS ? 0 : 2;
+        while (!choose_dots(d, cell, run, x, y)) {
+            cell += cell / 2 + 1;
+        }
+        above = d->above;
+        double radius = d->count < 100 ? 5 : d->count < 1000 ? 4 : 3;
+        for (uint32_t t = 0; t < MAX_TAGS; t++) {
+            size_t m = 0;
+            for (size_t i = 0; i < d->count; i++) {
+                if (d->kind[i] == t) {
+                    one[2 * m] = d->xy[2 * i];
+                    one[2 * m + 1] = d->xy[2 * i + 1];
+                    m++;
                 }
-                cells[at] = (unsigned char)(cells[at] | bit);
             }
-            if (wanted < MAX_DOTS) {
-                xy[2 * wanted] = px;
-                xy[2 * wanted + 1] = py;
-                kind[wanted] = (unsigned char)tag_of(run, i);
-            }
-            wanted++;
+            /* Many dots overlap: opaque pale ones do not pile up to dark patches. */
+            ds_canvas_dots(c, one, m, radius,
+                           d->count < 1000 ? tag_color(t, 0.55) : pale(tag_color(t, 1), 0.45));
         }
-        if (wanted <= MAX_DOTS) {
-            n = wanted;
-            break;
-        }
-    }
-    double *one = malloc((n + 1) * 2 * sizeof *one);
-    double radius = n < 100 ? 5 : n < 1000 ? 4 : 3;
-    for (uint32_t t = 0; t < MAX_TAGS && one != NULL && above >= 0; t++) {
-        size_t m = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (kind[i] == t) {
-                one[2 * m] = xy[2 * i];
-                one[2 * m + 1] = xy[2 * i + 1];
-                m++;
-            }
-        }
-        /* Many dots overlap: opaque pale ones do not pile up to dark patches. */
-        ds_canvas_dots(c, one, m, radius, n < 1000 ? tag_color(t, 0.55) : pale(tag_color(t, 1), 0.45));
-    }
-    if (one == NULL) {
-        above = -1;
     }
     free(one);
-    free(cells);
-    free(xy);
-    free(kind);
+    free(d);
     return above;
 }
 
-/* The curve in pixels: steps, thinned to what a column of pixels can show. Returns points, 0 without memory. */
+/* The curve in pixels: steps, thinned to what a column of pixels can show. Returns points, 0 without memory.
+ */
 static size_t curve_points(const ds_convergence *run, const history *h, const ds_scale *x, const ds_scale *y,
                            double **out)
 {
@@ -345,8 +368,8 @@ static double covered(box b, const double *xy, size_t n)
 }
 
 /* Writes a label near (px, py) where it covers least; `taken` is another label to stay clear of. */
-static box place_label(ds_canvas *c, double px, double py, const char *text, const double *xy, size_t n, double top,
-                       box taken)
+static box place_label(ds_canvas *c, double px, double py, const char *text, const double *xy, size_t n,
+                       double top, box taken)
 {
     double w = ds_canvas_text_width(c, 16, DS_TEXT_BOLD, text) + 12;
     double h = 24;
@@ -370,8 +393,8 @@ static box place_label(ds_canvas *c, double px, double py, const char *text, con
     return chosen;
 }
 
-static void draw_curve(ds_canvas *c, const ds_convergence *run, const history *h, const ds_scale *x, const ds_scale *y,
-                       int64_t above)
+static void draw_curve(ds_canvas *c, const ds_convergence *run, const history *h, const ds_scale *x,
+                       const ds_scale *y, int64_t above)
 {
     double *xy;
     size_t n = curve_points(run, h, x, y, &xy);
@@ -428,10 +451,11 @@ static void draw_title(ds_canvas *c, const ds_convergence *run, const history *h
     ds_canvas_text_fit(c, 40, 50, 27, DS_TEXT_BOLD, TEXT_COLOR, DS_PLOT_WIDTH - 80, text);
     if (h->steps > 0) {
         ds_label_number(part, sizeof part, run->loss[h->best], 8);
-        snprintf(text, sizeof text, "best loss %s at evaluation %llu of %llu", part, (unsigned long long)h->best + 1,
-                 (unsigned long long)run->count);
+        snprintf(text, sizeof text, "best loss %s at evaluation %llu of %llu", part,
+                 (unsigned long long)h->best + 1, (unsigned long long)run->count);
     } else {
-        snprintf(text, sizeof text, "%llu evaluation%s", (unsigned long long)run->count, run->count == 1 ? "" : "s");
+        snprintf(text, sizeof text, "%llu evaluation%s", (unsigned long long)run->count,
+                 run->count == 1 ? "" : "s");
     }
     size_t n = strlen(text);
     if (run->budget > 0 && run->budget != run->count) {
@@ -439,7 +463,8 @@ static void draw_title(ds_canvas *c, const ds_convergence *run, const history *h
     }
     n += (size_t)snprintf(text + n, sizeof text - n, "  " DOT "  seed %llu", (unsigned long long)run->seed);
     if (h->failed > 0) {
-        n += (size_t)snprintf(text + n, sizeof text - n, "  " DOT "  %llu failed", (unsigned long long)h->failed);
+        n += (size_t)snprintf(text + n, sizeof text - n, "  " DOT "  %llu failed",
+                              (unsigned long long)h->failed);
     }
     if (run->note != NULL && run->note[0] != '\0') {
         snprintf(text + n, sizeof text - n, "  " DOT "  %.200s", run->note);
@@ -521,7 +546,8 @@ int ds_picture_convergence(const char *png_path, const char *svg_path, const ds_
     history h;
     if (look(run, &h) != 0) {
         free(h.step);
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", png_path != NULL ? png_path : svg_path);
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture",
+                       png_path != NULL ? png_path : svg_path);
     }
     int status = write_one(DS_CANVAS_PNG, png_path, run, &h, e);
     if (status == 0) {

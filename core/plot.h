@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.h - the pictures of a run that need only numbers: convergence, and the best point within its bounds. */
+/* plot.h - the pictures of a run that need only numbers: convergence, and the best point within its bounds.
+ */
 #ifndef DS_CORE_PLOT_H
 #define DS_CORE_PLOT_H
 
@@ -15,28 +16,29 @@ typedef struct ds_convergence {
     const char *env; /* ids */
     const char *opt;
     uint64_t seed;
-    uint64_t count;      /* evaluations done */
-    const double *loss;  /* `count` losses in the order of evaluation; what is not finite counts as failed */
-    const uint8_t *tag;  /* per evaluation: number of its kind, < tags; NULL where there are none */
-    uint32_t tags;       /* 0..7 */
+    uint64_t count;     /* evaluations done */
+    const double *loss; /* `count` losses in the order of evaluation; what is not finite counts as failed */
+    const uint8_t *tag; /* per evaluation: number of its kind, < tags; NULL where there are none */
+    uint32_t tags;      /* 0..7 */
     const char *const *tag_name; /* "init", "sample", ...; "" = evaluations without a tag */
-    uint64_t budget;     /* evaluations planned, 0 = no limit */
-    double target;       /* finite: drawn as a line */
-    const char *note;    /* appended to the second line, e.g. "stopped by a signal"; may be NULL */
+    uint64_t budget;             /* evaluations planned, 0 = no limit */
+    double target;               /* finite: drawn as a line */
+    const char *note;            /* appended to the second line, e.g. "stopped by a signal"; may be NULL */
 } ds_convergence;
 
-/* Writes the convergence picture: best loss so far against evaluations, single evaluations behind it, failed ones at
- * the upper edge. Either path may be NULL. Returns 0 or DS_EXIT_IO / DS_EXIT_MEMORY. */
-int ds_picture_convergence(const char *png_path, const char *svg_path, const ds_convergence *run, ds_error *e);
+/* Writes the convergence picture: best loss so far against evaluations, single evaluations behind it, failed
+ * ones at the upper edge. Either path may be NULL. Returns 0 or DS_EXIT_IO / DS_EXIT_MEMORY. */
+int ds_picture_convergence(const char *png_path, const char *svg_path, const ds_convergence *run,
+                           ds_error *e);
 
 /* What stands above and below a picture of one evaluation. */
 typedef struct ds_caption {
     const char *env;
-    const char *opt;   /* NULL: not found by a run */
+    const char *opt; /* NULL: not found by a run */
     uint64_t seed;
-    double loss;       /* not finite: failed */
-    uint64_t number;   /* evaluation number, from 1; 0 = none */
-    const char *text;  /* continues the second line, e.g. the main metrics; may be NULL */
+    double loss;      /* not finite: failed */
+    uint64_t number;  /* evaluation number, from 1; 0 = none */
+    const char *text; /* continues the second line, e.g. the main metrics; may be NULL */
 } ds_caption;
 
 /* The two lines that stand above a picture: "env . opt" and "loss ... at evaluation ...". */

@@ -72,18 +72,22 @@ static void draw_numbers(ds_canvas *c, uint64_t n)
     }
     for (uint64_t i = 0; i < n; i += every) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)i);
-        ds_canvas_text(c, LEFT + ((double)i + 0.5) * wide, BOTTOM + 22, 15, DS_TEXT_CENTER, TEXT_COLOR, 0, text);
+        ds_canvas_text(c, LEFT + ((double)i + 0.5) * wide, BOTTOM + 22, 15, DS_TEXT_CENTER, TEXT_COLOR, 0,
+                       text);
     }
-    ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 56, 18, DS_TEXT_CENTER, TEXT_COLOR, 0, "decision variable");
+    ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 56, 18, DS_TEXT_CENTER, TEXT_COLOR, 0,
+                   "decision variable");
 }
 
 static void draw_bar(ds_canvas *c, double left, double wide, double from, double to)
 {
     double y = height(fmax(from, to));
-    ds_canvas_rect(c, left, y, wide, fmax(2, height(fmin(from, to)) - y), ds_color_hex(0x56b4e9, 1), GRID_COLOR, 0);
+    ds_canvas_rect(c, left, y, wide, fmax(2, height(fmin(from, to)) - y), ds_color_hex(0x56b4e9, 1),
+                   GRID_COLOR, 0);
 }
 
-static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *lower, const double *upper, int values)
+static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *lower, const double *upper,
+                      int values)
 {
     double wide = (double)(RIGHT - LEFT) / (double)n;
     double gap = wide > 6 ? fmin(14, wide * 0.22) : 0;
@@ -116,7 +120,8 @@ static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *l
             ds_label_number(text, sizeof text, x[i], 4);
             double y = t >= from ? height(t) - 9 : height(t) + 21;
             y = y < TOP + 16 ? height(t) + 21 : y > BOTTOM - 6 ? height(t) - 9 : y;
-            ds_canvas_text(c, left + (wide - gap) / 2, y, wide > 70 ? 15 : 13, DS_TEXT_CENTER, TEXT_COLOR, 0, text);
+            ds_canvas_text(c, left + (wide - gap) / 2, y, wide > 70 ? 15 : 13, DS_TEXT_CENTER, TEXT_COLOR, 0,
+                           text);
         }
     }
     ds_canvas_line(c, LEFT, height(from), RIGHT, height(from), ds_color_hex(0x999999, 1), 1, 0);
@@ -147,7 +152,8 @@ int ds_picture_best_x(const char *path, uint64_t n, const double *x, const doubl
 
 void ds_caption_title(char *out, size_t room, const ds_caption *caption)
 {
-    snprintf(out, room, caption->opt != NULL ? "%.100s  " DOT "  %.100s" : "%.100s", caption->env, caption->opt);
+    snprintf(out, room, caption->opt != NULL ? "%.100s  " DOT "  %.100s" : "%.100s", caption->env,
+             caption->opt);
 }
 
 void ds_caption_line(char *out, size_t room, const ds_caption *caption)

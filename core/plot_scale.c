@@ -52,7 +52,8 @@ ds_scale ds_scale_make(int kind, double low, double high, double linear, double 
     ds_scale s = {kind, low, high, linear, from, to};
     int one_sign = low > 0 || high < 0;
     double ratio = fabs(low) < fabs(high) ? fabs(high) / fabs(low) : fabs(low) / fabs(high);
-    if ((kind == DS_SCALE_LOG && !(low > 0 && ratio > 2)) || (kind == DS_SCALE_SYMLOG && one_sign && ratio < 10)) {
+    if ((kind == DS_SCALE_LOG && !(low > 0 && ratio > 2)) ||
+        (kind == DS_SCALE_SYMLOG && one_sign && ratio < 10)) {
         s.kind = DS_SCALE_LINEAR;
     }
     /* Far from the ends of double, so that the air around the range does not overflow. */

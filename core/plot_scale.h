@@ -11,10 +11,10 @@ enum { DS_SCALE_MAX_TICKS = 64, DS_TICK_LABEL_MAX = 40 };
 
 typedef struct ds_scale {
     int kind;
-    double low;  /* data values at the two ends; low < high, both positive on a log scale */
+    double low; /* data values at the two ends; low < high, both positive on a log scale */
     double high;
     double linear; /* symlog: below this magnitude the scale is about linear */
-    double from; /* pixels of low and high */
+    double from;   /* pixels of low and high */
     double to;
 } ds_scale;
 
@@ -24,8 +24,9 @@ typedef struct ds_tick {
     char label[DS_TICK_LABEL_MAX];
 } ds_tick;
 
-/* A scale that shows [low, high] (finite, low <= high) with a little air on both sides. A log scale falls back to linear
- * where it would span less than a third of a decade, a symlog scale where it would not reach zero nor span a decade. */
+/* A scale that shows [low, high] (finite, low <= high) with a little air on both sides. A log scale falls
+ * back to linear where it would span less than a third of a decade, a symlog scale where it would not reach
+ * zero nor span a decade. */
 ds_scale ds_scale_make(int kind, double low, double high, double linear, double from, double to);
 
 /* Data value to pixel; values outside are not cut. */

@@ -14,10 +14,10 @@
 #include "share.h"
 
 enum {
-    SPIN_NS = 40000,           /* longest busy wait for an answer, where a processor is free */
-    WAIT_NS = 50000000,        /* longest sleep between two looks at the stop flag */
-    STOP_NS = 1000000000,      /* evaluations in hand get this long to notice that they should stop */
-    PUBLISH_ROWS = 16          /* rows handed over at once */
+    SPIN_NS = 40000,      /* longest busy wait for an answer, where a processor is free */
+    WAIT_NS = 50000000,   /* longest sleep between two looks at the stop flag */
+    STOP_NS = 1000000000, /* evaluations in hand get this long to notice that they should stop */
+    PUBLISH_ROWS = 16     /* rows handed over at once */
 };
 #define SLOW_SECONDS 200e-6 /* from here on every single answer is worth waking up for */
 
@@ -25,16 +25,16 @@ struct ds_pool {
     ds_pool_config config;
     ds_pool_env env;
     ds_params *params;
-    ds_crew *crew;             /* process isolation */
-    ds_crew *scene_crew;       /* made when first needed */
-    ds_env *local;             /* no isolation */
-    double *grad;              /* local: gradient of one row */
-    uint64_t tickets;          /* posted so far */
-    uint32_t collected;        /* answers taken so far, modulo 2^32 */
+    ds_crew *crew;       /* process isolation */
+    ds_crew *scene_crew; /* made when first needed */
+    ds_env *local;       /* no isolation */
+    double *grad;        /* local: gradient of one row */
+    uint64_t tickets;    /* posted so far */
+    uint32_t collected;  /* answers taken so far, modulo 2^32 */
     uint32_t processors;
-    double typical;            /* running mean of the seconds of one evaluation */
+    double typical; /* running mean of the seconds of one evaluation */
     ds_spin spin;
-    int dead;                  /* stopped for good */
+    int dead; /* stopped for good */
 };
 
 /* ---- open and close ---- */
@@ -98,7 +98,8 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
     p->config = *config;
     p->processors = ds_processors();
     p->spin = (ds_spin){SPIN_NS, SPIN_NS};
-    int rc = ds_params_make(desc->params, config->module->id, config->settings, DS_SECTION_ENV, &p->params, e);
+    int rc =
+        ds_params_make(desc->params, config->module->id, config->settings, DS_SECTION_ENV, &p->params, e);
     p->env.params = p->params;
     p->env.stochastic = (desc->flags & DS_ENV_STOCHASTIC) != 0;
     if (rc == 0) {
@@ -179,10 +180,10 @@ static int evaluate_local(ds_pool *p, uint64_t count, const double *x, uint32_t 
 typedef struct passage {
     ds_pool *pool;
     ds_share *share;
-    uint64_t base;      /* ticket of row 0 */
-    uint64_t sent;      /* rows posted */
-    uint64_t head;      /* rows answered */
-    uint64_t stop_at;   /* ds_clock_ns() at which workers are killed; 0 = not stopping */
+    uint64_t base;    /* ticket of row 0 */
+    uint64_t sent;    /* rows posted */
+    uint64_t head;    /* rows answered */
+    uint64_t stop_at; /* ds_clock_ns() at which workers are killed; 0 = not stopping */
 } passage;
 
 static void publish(passage *b)
@@ -326,8 +327,8 @@ static int evaluate_crew(ds_pool *p, uint64_t count, const double *x, uint32_t w
     return rc;
 }
 
-int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first, ds_pool_sink *sink,
-                     void *ctx, ds_error *e)
+int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
+                     ds_pool_sink *sink, void *ctx, ds_error *e)
 {
     if (p->dead) {
         return DS_POOL_STOPPED;
@@ -350,8 +351,8 @@ static int scene_local(ds_pool *p, const double *x, uint64_t noise_key, uint32_t
     if (ext == NULL || a->outcome > DS_EVAL_INFEASIBLE) {
         return 0;
     }
-    return ds_scenedata_collect(ext, p->local->self, keep == DS_KEEP_ALL ? NULL : few, keep == DS_KEEP_FEW ? 3 : 0, out,
-                                e);
+    return ds_scenedata_collect(ext, p->local->self, keep == DS_KEEP_ALL ? NULL : few,
+                                keep == DS_KEEP_FEW ? 3 : 0, out, e);
 }
 
 static int scene_crew(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.h - evaluation of batches of points, by worker processes or in this process, with answers in the order of the
- * rows. A crash, a hang or a memory blow-up of the environment costs one evaluation.
+/* pool.h - evaluation of batches of points, by worker processes or in this process, with answers in the order
+ * of the rows. A crash, a hang or a memory blow-up of the environment costs one evaluation.
  *
  * All functions are called from one thread.
  */
@@ -17,19 +17,19 @@ typedef struct ds_pool_config {
     uint64_t seed;               /* of the run */
     uint32_t threads;
     uint32_t jobs;
-    int isolation;               /* DS_ISOLATION_* */
-    double timeout;              /* seconds of one evaluation; 0 = no limit; process isolation only */
-    int64_t memory;              /* MiB of one worker; 0 = no limit; process isolation only */
-    const char *program;         /* dshost, where this program is not; NULL = /proc/self/exe */
-    const atomic_int *stop;      /* nonzero = end; may be NULL */
-    int exact;                   /* every evaluation gets the noise key below */
-    uint64_t noise_key;          /* 0 = stochastic environments answer without noise */
+    int isolation;          /* DS_ISOLATION_* */
+    double timeout;         /* seconds of one evaluation; 0 = no limit; process isolation only */
+    int64_t memory;         /* MiB of one worker; 0 = no limit; process isolation only */
+    const char *program;    /* dshost, where this program is not; NULL = /proc/self/exe */
+    const atomic_int *stop; /* nonzero = end; may be NULL */
+    int exact;              /* every evaluation gets the noise key below */
+    uint64_t noise_key;     /* 0 = stochastic environments answer without noise */
 } ds_pool_config;
 
 typedef struct ds_pool ds_pool;
 
-/* Checks the settings, starts the first worker and makes an instance in it; further ones start when batches are large
- * enough. */
+/* Checks the settings, starts the first worker and makes an instance in it; further ones start when batches
+ * are large enough. */
 int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e);
 void ds_pool_close(ds_pool *p);
 
@@ -43,19 +43,22 @@ typedef struct ds_pool_env {
 } ds_pool_env;
 const ds_pool_env *ds_pool_env_of(const ds_pool *p);
 
-/* Gets the answer of row i; `grad` (n values) is NULL unless asked for. Called in the order of the rows, from the thread
- * that called ds_pool_evaluate(). Nonzero = enough: the rows behind are dropped, and the pool is of no more use. */
+/* Gets the answer of row i; `grad` (n values) is NULL unless asked for. Called in the order of the rows, from
+ * the thread that called ds_pool_evaluate(). Nonzero = enough: the rows behind are dropped, and the pool is
+ * of no more use. */
 typedef int ds_pool_sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad);
 
 enum { DS_POOL_STOPPED = -1 };
 
-/* Evaluates `count` rows of x. `first` is the number (from 1) of the evaluation of row 0, which selects the noise of
- * stochastic environments. Returns 0, DS_POOL_STOPPED when config.stop or the sink ended it, or an exit status. */
-int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first, ds_pool_sink *sink,
-                     void *ctx, ds_error *e);
+/* Evaluates `count` rows of x. `first` is the number (from 1) of the evaluation of row 0, which selects the
+ * noise of stochastic environments. Returns 0, DS_POOL_STOPPED when config.stop or the sink ended it, or an
+ * exit status. */
+int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
+                     ds_pool_sink *sink, void *ctx, ds_error *e);
 
-/* Evaluates one point and copies its scene: frames by DS_KEEP_* (share.h). Done by a worker of its own, so that it
- * never disturbs the run. *out is NULL where the environment offers none, or the evaluation failed (see *answer). */
+/* Evaluates one point and copies its scene: frames by DS_KEEP_* (share.h). Done by a worker of its own, so
+ * that it never disturbs the run. *out is NULL where the environment offers none, or the evaluation failed
+ * (see *answer). */
 int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,
                   ds_scenedata **out, ds_error *e);
 

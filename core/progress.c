@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,15 @@
 #include "share.h"
 #include "signals.h"
 
-enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */ };
+enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
 
 struct ds_progress {
     const ds_ledger *ledger;
     char *title;
     uint64_t budget;
     double seconds;
-    uint64_t start;              /* ds_clock_ns() */
+    uint64_t recorded;   /* evaluations that are repeated first */
+    atomic_ullong start; /* ds_clock_ns() of the first live evaluation; 0 = still repeating the record */
     pthread_t thread;
     sem_t quit;
     uint64_t past[MEMORY_TICKS]; /* live evaluations at the last ticks */
@@ -45,7 +47,17 @@ static void say_duration(double s, char *out, size_t size)
     }
 }
 
-static void show(ds_progress *p)
+/* While the record is repeated there is no rate worth showing. */
+static void show_replay(const ds_progress *p)
+{
+    char line[400];
+    uint64_t done = atomic_load_explicit(&p->ledger->shown_replayed, memory_order_relaxed);
+    snprintf(line, sizeof(line), "%s: repeating the record, %llu of %llu", p->title, (unsigned long long)done,
+             (unsigned long long)p->recorded);
+    ds_log_progress(line);
+}
+
+static void show(ds_progress *p, uint64_t start)
 {
     const ds_ledger *l = p->ledger;
     uint64_t now = ds_clock_ns();
@@ -55,8 +67,10 @@ static void show(ds_progress *p)
     double best = atomic_load_explicit(&l->shown_best, memory_order_relaxed);
     uint64_t live = count > replayed ? count - replayed : 0;
     uint64_t slot = p->tick % MEMORY_TICKS;
-    uint64_t since = p->tick < MEMORY_TICKS ? p->start : p->when[slot];
-    uint64_t then = p->tick < MEMORY_TICKS ? 0 : p->past[slot];
+    /* Where evaluations are slow the last 10 s say nothing: take the mean of all. */
+    int recent = p->tick >= MEMORY_TICKS && live - p->past[slot] >= RATE_COUNT;
+    uint64_t since = recent ? p->when[slot] : start;
+    uint64_t then = recent ? p->past[slot] : 0;
     double rate = (double)(live - then) / (1e-9 * (double)(now - since) + 1e-9);
     char eta[32] = "?";
     char bad[48] = "";
@@ -65,8 +79,9 @@ static void show(ds_progress *p)
     p->past[slot] = live;
     p->when[slot] = now;
     p->tick++;
-    double left = rate > 0.0 ? (double)(p->budget - (count < p->budget ? count : p->budget)) / rate : (double)INFINITY;
-    double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - p->start) : (double)INFINITY;
+    double left =
+        rate > 0.0 ? (double)(p->budget - (count < p->budget ? count : p->budget)) / rate : (double)INFINITY;
+    double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - start) : (double)INFINITY;
     left = left < clock_left ? left : clock_left;
     if (isfinite(left)) {
         say_duration(left > 0.0 ? left : 0.0, eta, sizeof(eta));
@@ -78,7 +93,8 @@ static void show(ds_progress *p)
         snprintf(loss, sizeof(loss), "%.6g", best);
     }
     snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %.*f evaluations/s, %s left%s", p->title,
-             (unsigned long long)count, (unsigned long long)p->budget, loss, rate < 10.0 ? 2 : 0, rate, eta, bad);
+             (unsigned long long)count, (unsigned long long)p->budget, loss, rate < 10.0 ? 2 : 0, rate, eta,
+             bad);
     ds_log_progress(line);
 }
 
@@ -87,7 +103,9 @@ static void *tick(void *arg)
     ds_progress *p = arg;
     for (;;) {
         struct timespec until;
-        double left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(ds_clock_ns() - p->start) : 1.0;
+        uint64_t start = atomic_load(&p->start);
+        int limited = p->seconds > 0.0 && start != 0;
+        double left = limited ? p->seconds - 1e-9 * (double)(ds_clock_ns() - start) : 1.0;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += left > 0.0 && 1e9 * left < TICK_NS ? (long)(1e9 * left) + 1000 : TICK_NS;
         if (until.tv_nsec >= 1000000000) {
@@ -100,15 +118,19 @@ static void *tick(void *arg)
         if (rc == 0) {
             return NULL;
         }
-        if (p->seconds > 0.0 && 1e-9 * (double)(ds_clock_ns() - p->start) >= p->seconds) {
+        if (start == 0) {
+            show_replay(p);
+            continue;
+        }
+        if (limited && 1e-9 * (double)(ds_clock_ns() - start) >= p->seconds) {
             ds_stop_raise(DS_STOP_TIME);
         }
-        show(p);
+        show(p, start);
     }
 }
 
-int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget, double seconds, ds_progress **out,
-                     ds_error *e)
+int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget, double seconds,
+                     uint64_t recorded, ds_progress **out, ds_error *e)
 {
     ds_progress *p = calloc(1, sizeof(*p));
     if (p == NULL || (p->title = strdup(title)) == NULL) {
@@ -118,7 +140,8 @@ int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget
     p->ledger = ledger;
     p->budget = budget;
     p->seconds = seconds;
-    p->start = ds_clock_ns();
+    p->recorded = recorded;
+    atomic_store(&p->start, recorded > 0 ? 0 : ds_clock_ns());
     sem_init(&p->quit, 0, 0);
     sigset_t all, before;
     sigfillset(&all);
@@ -133,6 +156,14 @@ int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget
     }
     *out = p;
     return 0;
+}
+
+void ds_progress_live(ds_progress *p)
+{
+    unsigned long long none = 0;
+    if (p != NULL) {
+        atomic_compare_exchange_strong(&p->start, &none, ds_clock_ns());
+    }
 }
 
 void ds_progress_close(ds_progress *p)

@@ -14,29 +14,30 @@
 #include <time.h>
 
 enum {
-    QUEUE_BYTES = 8 << 20,     /* memory of the queue, unless single rows are larger */
+    QUEUE_BYTES = 8 << 20, /* memory of the queue, unless single rows are larger */
     QUEUE_ROWS_MAX = 1 << 15,
     QUEUE_ROWS_MIN = 4,
-    GATHER_NS = 25 * 1000000   /* how long a group gathers: commits are well under 50 ms apart */
+    GROUP_ROWS_MAX = 1000,   /* what is lost where a group does not fit onto the disk */
+    GATHER_NS = 25 * 1000000 /* how long a group gathers: commits are well under 50 ms apart */
 };
 
 struct ds_recorder {
     ds_store *store;
     uint64_t n;
-    uint64_t capacity;      /* rows in the queue */
-    size_t stride;          /* bytes per row: ds_row, x, grad */
+    uint64_t capacity; /* rows in the queue */
+    size_t stride;     /* bytes per row: ds_row, x, grad */
     unsigned char *queue;
     pthread_t thread;
-    sem_t wake;             /* posted (also from a signal handler) when the writer should look now */
-    sem_t room;             /* posted after every group while the producer waits */
-    atomic_ullong pushed;   /* rows handed over, by the producer */
-    atomic_ullong written;  /* rows committed, by the writer */
-    atomic_int hurry;       /* do not gather */
-    atomic_int idle;        /* the writer sleeps until it is woken */
-    atomic_int waiting;     /* the producer sleeps until there is room, or all is written */
+    sem_t wake;            /* posted (also from a signal handler) when the writer should look now */
+    sem_t room;            /* posted after every group while the producer waits */
+    atomic_ullong pushed;  /* rows handed over, by the producer */
+    atomic_ullong written; /* rows committed, by the writer */
+    atomic_int hurry;      /* do not gather */
+    atomic_int idle;       /* the writer sleeps until it is woken */
+    atomic_int waiting;    /* the producer sleeps until there is room, or all is written */
     atomic_int quit;
     atomic_int failed;
-    ds_error error;         /* valid once `failed` is set */
+    ds_error error; /* valid once `failed` is set */
 };
 
 static unsigned char *row_at(const ds_recorder *r, uint64_t index)
@@ -99,10 +100,15 @@ static void *writer(void *arg)
         }
         atomic_store(&r->hurry, 0);
         uint64_t to = atomic_load(&r->pushed);
+        to = to - from > GROUP_ROWS_MAX ? from + GROUP_ROWS_MAX : to;
+        if (to < atomic_load(&r->pushed)) {
+            atomic_store(&r->hurry, 1);
+        }
         if (!atomic_load(&r->failed) && write_group(r, from, to) != 0) {
             atomic_store(&r->failed, 1);
         }
-        atomic_store(&r->written, to); /* after a failure the queue is emptied, so that nobody waits for ever */
+        atomic_store(&r->written,
+                     to); /* after a failure the queue is emptied, so that nobody waits for ever */
         if (atomic_exchange(&r->waiting, 0)) {
             sem_post(&r->room);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorder.h - writes the evaluations of a run to its store from a thread of its own, so that disks never hold up the
- * search. Rows are committed in groups, at most 50 ms after they were handed over. */
+/* recorder.h - writes the evaluations of a run to its store from a thread of its own, so that disks never
+ * hold up the search. Rows are committed in groups, at most 50 ms after they were handed over. */
 #ifndef DS_CORE_RECORDER_H
 #define DS_CORE_RECORDER_H
 
@@ -11,8 +11,8 @@ typedef struct ds_recorder ds_recorder;
 /* Starts the thread; from now on it alone uses the store, until close. */
 int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e);
 
-/* Hands over a row (copied). Waits while the queue is full. `urgent` rows are committed at once. Fails, with the reason
- * of the writer, once a group could not be written. One calling thread. */
+/* Hands over a row (copied). Waits while the queue is full. `urgent` rows are committed at once. Fails, with
+ * the reason of the writer, once a group could not be written. One calling thread. */
 int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *e);
 
 /* Waits until everything handed over is committed. */

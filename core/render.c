@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render.c - draws one frame of a scene: collects its primitives, finds what every sub-pixel sees, lights it, and
- * averages the sub-pixels. */
+/* render.c - draws one frame of a scene: collects its primitives, finds what every sub-pixel sees, lights it,
+ * and averages the sub-pixels. */
 #include "config.h"
 
 #include "render.h"
@@ -71,6 +71,7 @@ typedef struct job {
     ds_pixel *ghost_pixels;
     ds_pixel *shadow;
     ds_material *material;
+    float *dense; /* by surface: radius of dense particles, else 0 */
     unsigned char *tone;
 } job;
 
@@ -84,6 +85,8 @@ static int fill(job *j, const ds_scenedata *s, uint64_t k, uint32_t what)
         m->g = ds_linear_from_srgb(rgb >> 8 & 255);
         m->b = ds_linear_from_srgb(rgb & 255);
         m->gloss = body->role == DS_ROLE_TOOL ? 0.8f : body->shape == DS_BODY_POINTS ? 0.12f : 0.3f;
+        j->dense[DS_SURFACE_FIRST + b] =
+            ds_geometry_dense_radius(s, &j->ref, body->role == DS_ROLE_TARGET ? 0 : k, b);
         if (body->role == DS_ROLE_TARGET) {
             if ((what & DS_RENDER_TARGET) != 0) {
                 ds_geometry_add(&j->scene, s, &j->ref, 0, b);
@@ -135,12 +138,33 @@ static uint32_t toned(const job *j, float v)
     return j->tone[i < 0 ? 0 : i >= TONES ? TONES - 1 : i];
 }
 
+/* Surface that all sub-pixels of a pixel see, or DS_SURFACE_FIRST where they differ or see a body. */
+static uint32_t common_surface(const job *j, size_t at)
+{
+    uint32_t first = j->pixels[at].surface;
+    for (size_t k = 1; k < SUB * SUB; k++) {
+        if (j->pixels[at + k % SUB + k / SUB * (size_t)j->camera.width].surface != first) {
+            return DS_SURFACE_FIRST;
+        }
+    }
+    return first < DS_SURFACE_FIRST ? first : DS_SURFACE_FIRST;
+}
+
 static void resolve(const job *j, const ds_shading *s, int width, int height, uint32_t *out)
 {
     for (int y = 0; y < height; y++) {
         for (int x = 0; x < width; x++) {
+            size_t corner = (size_t)y * SUB * (size_t)j->camera.width + (size_t)x * SUB;
+            uint32_t common = common_surface(j, corner);
+            /* The plain floor changes slowly: two sub-pixels on a diagonal do. */
+            int step = common == DS_SURFACE_GROUND && j->ghost_pixels == NULL ? SUB * SUB - 1 : 1;
+            if (common == DS_SURFACE_NONE && j->ghost_pixels == NULL) {
+                *out++ = 0xffffff;
+                continue;
+            }
             vec3 sum = v3(0, 0, 0);
-            for (int k = 0; k < SUB * SUB; k++) {
+            int count = 0;
+            for (int k = 0; k < SUB * SUB; k += step) {
                 int u = x * SUB + k % SUB;
                 int v = y * SUB + k / SUB;
                 vec3 c = ds_shade(s, u, v);
@@ -149,14 +173,16 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
                     c = over(j, c, (size_t)v * (size_t)j->camera.width + (size_t)u);
                 }
                 sum = v3_add(sum, c);
+                count++;
             }
-            sum = v3_scale(sum, 1.0f / (SUB * SUB));
+            sum = v3_scale(sum, 1.0f / (float)count);
             *out++ = toned(j, sum.x) << 16 | toned(j, sum.y) << 8 | toned(j, sum.z);
         }
     }
 }
 
-static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels)
+static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height,
+               uint32_t *pixels)
 {
     j->ref = ds_geometry_reference(s);
     j->camera = ds_view_camera(&j->ref, width * SUB, height * SUB);
@@ -166,8 +192,10 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     j->pixels = malloc(n * sizeof *j->pixels);
     j->shadow = malloc((size_t)SHADOW_SIZE * SHADOW_SIZE * sizeof *j->shadow);
     j->material = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->material);
+    j->dense = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->dense);
     j->tone = malloc(TONES);
-    if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->tone == NULL || fill(j, s, k, what) != 0) {
+    if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->dense == NULL ||
+        j->tone == NULL || fill(j, s, k, what) != 0) {
         return DS_EXIT_MEMORY;
     }
     for (int i = 0; i < TONES; i++) {
@@ -175,6 +203,9 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     }
     ds_raster_clear(j->pixels, &j->camera);
     ds_raster_geometry(j->pixels, &j->camera, &j->scene);
+    if (ds_smooth_points(j->pixels, &j->camera, j->dense, DS_SURFACE_FIRST + (size_t)s->bodies) != 0) {
+        return DS_EXIT_MEMORY;
+    }
     if (j->ref.has_ground) {
         ds_raster_ground(j->pixels, &j->camera, j->ref.ground, GROUND_RADIUS);
     }
@@ -203,7 +234,8 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     return 0;
 }
 
-int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels, ds_error *e)
+int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
+              ds_error *e)
 {
     job j;
     memset(&j, 0, sizeof j);
@@ -214,6 +246,7 @@ int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int h
     free(j.ghost_pixels);
     free(j.shadow);
     free(j.material);
+    free(j.dense);
     free(j.tone);
     return status == 0 ? 0 : ds_fail(e, status, "picture: out of memory");
 }

@@ -14,10 +14,11 @@ enum {
     DS_RENDER_GHOST = 4   /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
 };
 
-/* Draws kept frame k of a scene that is not flat into width x height pixels 0x00RRGGBB, row by row from the top, on white.
- * The camera stands fixed at a three-quarter view and shows info.box whole. Elements with non-finite positions are left
- * out. The same input gives the same pixels. Returns 0 or DS_EXIT_MEMORY. */
-int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels, ds_error *e);
+/* Draws kept frame k of a scene that is not flat into width x height pixels 0x00RRGGBB, row by row from the
+ * top, on white. The camera stands fixed at a three-quarter view and shows info.box whole. Elements with
+ * non-finite positions are left out. The same input gives the same pixels. Returns 0 or DS_EXIT_MEMORY. */
+int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
+              ds_error *e);
 
 /* Is there a target body, and is it better shown beside the scene (a dense shape) than over it (a marker)? */
 int ds_render_has_target(const ds_scenedata *s);

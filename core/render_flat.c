@@ -20,7 +20,7 @@ enum { ROOM_LEFT = 48, ROOM_BOTTOM = 30, ROOM_TOP = 6, ROOM_RIGHT = 14 };
 /* From the world to the canvas. */
 typedef struct flat {
     ds_canvas *c;
-    double scale; /* pixels per metre */
+    double scale;  /* pixels per metre */
     double x0, y0; /* canvas position of the world's origin */
     ds_color fill;
     ds_color edge;
@@ -58,10 +58,9 @@ static void draw_hull(const flat *f, double p[][2], int n)
         int start = m;
         for (int i = 0; i < n; i++) {
             const double *q = p[pass == 0 ? i : n - 1 - i];
-            while (m >= start + 2 &&
-                   (hull[m - 1][0] - hull[m - 2][0]) * (q[1] - hull[m - 2][1]) -
-                           (hull[m - 1][1] - hull[m - 2][1]) * (q[0] - hull[m - 2][0]) <=
-                       0) {
+            while (m >= start + 2 && (hull[m - 1][0] - hull[m - 2][0]) * (q[1] - hull[m - 2][1]) -
+                                             (hull[m - 1][1] - hull[m - 2][1]) * (q[0] - hull[m - 2][0]) <=
+                                         0) {
                 m--;
             }
             hull[m][0] = q[0];
@@ -210,6 +209,7 @@ static void draw_frame(const flat *f, const ds_scenedata *s, double x, double y,
         ds_canvas_line(f->c, p, y, p, y + h, GRID_COLOR, 1, 0);
         ds_canvas_text(f->c, p, y + h + 18, 13, DS_TEXT_CENTER, TICK_COLOR, 0, ticks[i].label);
     }
+    ds_canvas_text(f->c, x + w + 4, y + h + 18, 13, 0, TICK_COLOR, 0, "m");
     n = ds_scale_ticks(&sy, 5, ticks);
     for (size_t i = 0; i < n; i++) {
         double p = ds_scale_map(&sy, ticks[i].value);
@@ -224,7 +224,8 @@ static void draw_frame(const flat *f, const ds_scenedata *s, double x, double y,
     }
 }
 
-void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what, double x, double y, double w, double h)
+void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what, double x, double y,
+                  double w, double h)
 {
     flat f = {.c = c};
     x += ROOM_LEFT;

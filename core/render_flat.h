@@ -7,6 +7,7 @@
 #include "scenedata.h"
 
 /* Draws kept frame k into the rectangle, seen along -z, x and y to the same scale; `what` as in render.h. */
-void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what, double x, double y, double w, double h);
+void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what, double x, double y,
+                  double w, double h);
 
 #endif

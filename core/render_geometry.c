@@ -10,6 +10,9 @@
 /* Nothing farther than this (in diagonals of the box) is drawn. */
 #define FAR_AWAY 50.0
 
+/* Particles of a body that is drawn as one piece. */
+#define DENSE 1500
+
 void ds_geometry_free(ds_geometry *g)
 {
     free(g->ball);
@@ -96,7 +99,8 @@ static float length(const ds_frame_of_reference *r, double v)
 }
 
 /* Particles without a radius get one with which they would fill the box of their positions. */
-static float particle_radius(const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data)
+static float particle_radius(const ds_scenedata_body *body, const ds_frame_of_reference *r,
+                             const double *data)
 {
     if (body->size[0] > 0) {
         return length(r, body->size[0]);
@@ -114,10 +118,26 @@ static float particle_radius(const ds_scenedata_body *body, const ds_frame_of_re
     return least(0.03f, 0.55f * cbrtf(d.x * d.y * d.z / (float)body->count));
 }
 
+/* Dense particles are drawn larger than they are, so that no light falls between them. */
+static float drawn_radius(const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data)
+{
+    float radius = particle_radius(body, r, data) * (body->count >= DENSE ? 1.7f : 1.0f);
+    return most(radius, 0.0006f);
+}
+
+float ds_geometry_dense_radius(const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b)
+{
+    const ds_scenedata_body *body = &s->body[b];
+    if (body->shape != DS_BODY_POINTS || body->count < DENSE) {
+        return 0;
+    }
+    return drawn_radius(body, r, ds_scenedata_at(s, k, b));
+}
+
 static void add_points(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
                        const double *data, uint32_t surface)
 {
-    float radius = most(particle_radius(body, r, data), 0.0006f);
+    float radius = drawn_radius(body, r, data);
     for (uint64_t i = 0; i < body->count; i++) {
         vec3 p;
         if (scaled(r, data + 3 * i, &p)) {
@@ -126,14 +146,15 @@ static void add_points(ds_geometry *g, const ds_scenedata_body *body, const ds_f
     }
 }
 
-static void add_lines(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data,
-                      uint32_t surface)
+static void add_lines(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
+                      const double *data, uint32_t surface)
 {
     float radius = most(length(r, body->size[0]) / 2, 0.0015f);
     int detail = body->index_count > 20000 ? 5 : 10;
     for (uint64_t i = 0; i + 1 < body->index_count; i += 2) {
         vec3 a, b;
-        if (scaled(r, data + 3 * (uint64_t)body->index[i], &a) && scaled(r, data + 3 * (uint64_t)body->index[i + 1], &b)) {
+        if (scaled(r, data + 3 * (uint64_t)body->index[i], &a) &&
+            scaled(r, data + 3 * (uint64_t)body->index[i + 1], &b)) {
             ds_shape_tube(g, a, b, radius, surface, detail);
             ds_geometry_push_ball(g, a, radius, surface);
             ds_geometry_push_ball(g, b, radius, surface);
@@ -142,8 +163,8 @@ static void add_lines(ds_geometry *g, const ds_scenedata_body *body, const ds_fr
 }
 
 /* Smooth normals, except at edges sharper than about 50 degrees. */
-static void add_mesh(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data,
-                     uint32_t surface)
+static void add_mesh(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
+                     const double *data, uint32_t surface)
 {
     vec3 *p = malloc((size_t)body->count * sizeof *p);
     vec3 *n = calloc((size_t)body->count, sizeof *n);
@@ -196,14 +217,17 @@ int ds_axes_from_quaternion(const double q[4], vec3 axis[3])
     double x = q[1];
     double y = q[2];
     double z = q[3];
-    axis[0] = v3((float)(1 - s * (y * y + z * z)), (float)(s * (x * y + w * z)), (float)(s * (x * z - w * y)));
-    axis[1] = v3((float)(s * (x * y - w * z)), (float)(1 - s * (x * x + z * z)), (float)(s * (y * z + w * x)));
-    axis[2] = v3((float)(s * (x * z + w * y)), (float)(s * (y * z - w * x)), (float)(1 - s * (x * x + y * y)));
+    axis[0] =
+        v3((float)(1 - s * (y * y + z * z)), (float)(s * (x * y + w * z)), (float)(s * (x * z - w * y)));
+    axis[1] =
+        v3((float)(s * (x * y - w * z)), (float)(1 - s * (x * x + z * z)), (float)(s * (y * z + w * x)));
+    axis[2] =
+        v3((float)(s * (x * z + w * y)), (float)(s * (y * z - w * x)), (float)(1 - s * (x * x + y * y)));
     return 1;
 }
 
-static void add_rigid(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data,
-                      uint32_t surface)
+static void add_rigid(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
+                      const double *data, uint32_t surface)
 {
     int detail = body->count > 1000 ? 12 : body->count > 50 ? 24 : 96;
     float a = most(length(r, body->size[0]), 0.0006f);
@@ -239,7 +263,8 @@ static void add_rigid(ds_geometry *g, const ds_scenedata_body *body, const ds_fr
     }
 }
 
-void ds_geometry_add(ds_geometry *g, const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b)
+void ds_geometry_add(ds_geometry *g, const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k,
+                     uint64_t b)
 {
     const ds_scenedata_body *body = &s->body[b];
     const double *data = ds_scenedata_at(s, k, b);

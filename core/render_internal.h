@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_internal.h - the parts of the renderer: scene -> primitives -> surface under each pixel -> light and colour.
+/* render_internal.h - the parts of the renderer: scene -> primitives -> surface under each pixel -> light and
+ * colour.
  *
- * Primitives are in scaled world coordinates: the box of the scene is centred at the origin and its diagonal is 1. That
- * makes float precise enough and all lengths of the lighting (shadow softness, occlusion radius) plain constants.
+ * Primitives are in scaled world coordinates: the box of the scene is centred at the origin and its diagonal
+ * is 1. That makes float precise enough and all lengths of the lighting (shadow softness, occlusion radius)
+ * plain constants.
  */
 #ifndef DS_CORE_RENDER_INTERNAL_H
 #define DS_CORE_RENDER_INTERNAL_H
@@ -101,8 +103,12 @@ typedef struct ds_frame_of_reference {
 
 ds_frame_of_reference ds_geometry_reference(const ds_scenedata *s);
 
+/* A body of so many particles that it is drawn as one: their drawn radius (scaled); else 0. */
+float ds_geometry_dense_radius(const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
+
 /* Appends body b as in kept frame k. */
-void ds_geometry_add(ds_geometry *g, const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
+void ds_geometry_add(ds_geometry *g, const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k,
+                     uint64_t b);
 void ds_geometry_free(ds_geometry *g);
 
 /* Body axes in the world from a quaternion w x y z of any length; returns 0 where it has none. */
@@ -160,6 +166,10 @@ void ds_raster_clear(ds_pixel *pixels, const ds_view *v);
 void ds_raster_geometry(ds_pixel *pixels, const ds_view *v, const ds_geometry *g);
 void ds_raster_ground(ds_pixel *pixels, const ds_view *v, float ground, float radius);
 
+/* Makes the particles of a surface with radius[surface] > 0 (as drawn) look like one body (render_smooth.c).
+ * Returns 0 or DS_EXIT_MEMORY. */
+int ds_smooth_points(ds_pixel *pixels, const ds_view *v, const float *radius, size_t surfaces);
+
 /* ---- light (render_shade.c) ---- */
 
 typedef struct ds_material {
@@ -167,7 +177,8 @@ typedef struct ds_material {
     float gloss;   /* 0..1 strength of the highlight */
 } ds_material;
 
-/* Samples per sub-pixel; the sub-pixels of a pixel use different ones, so that their average sees four times as many. */
+/* Samples per sub-pixel; the sub-pixels of a pixel use different ones, so that their average sees four times
+ * as many. */
 enum { DS_SUB_PIXELS = 4, DS_SHADOW_TAPS = 7, DS_NEAR_TAPS = 4, DS_WIDE_TAPS = 6 };
 
 typedef struct ds_shading {
@@ -178,7 +189,7 @@ typedef struct ds_shading {
     vec3 towards_light;
     const ds_material *material; /* by surface number */
     float ground_radius;
-    float grid;  /* spacing of the lines on the ground */
+    float grid; /* spacing of the lines on the ground */
     vec3 grid_origin;
     /* Filled by ds_shade_prepare(). */
     float shadow_tap[DS_SUB_PIXELS][DS_SHADOW_TAPS][2]; /* pixels of the light's view */

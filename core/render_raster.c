@@ -34,13 +34,14 @@ static vec3 corner(const ds_frame_of_reference *r, int i)
 
 ds_view ds_view_camera(const ds_frame_of_reference *r, int width, int height)
 {
-    ds_view v = look_from(
-        v3(sinf(AZIMUTH) * cosf(ELEVATION), sinf(ELEVATION), cosf(AZIMUTH) * cosf(ELEVATION)));
+    ds_view v =
+        look_from(v3(sinf(AZIMUTH) * cosf(ELEVATION), sinf(ELEVATION), cosf(AZIMUTH) * cosf(ELEVATION)));
     v.width = width;
     v.height = height;
     float tall = HALF_FIELD;
     float wide = HALF_FIELD * (float)width / (float)height;
-    /* The nearest distance from which the whole box is seen; then it is moved to the middle of the picture. */
+    /* The nearest distance from which the whole box is seen; then it is moved to the middle of the picture.
+     */
     float distance = 0.5f;
     for (int i = 0; i < 8; i++) {
         vec3 p = ds_view_to(&v, corner(r, i));
@@ -201,7 +202,8 @@ void ds_raster_geometry(ds_pixel *pixels, const ds_view *v, const ds_geometry *g
 
 void ds_raster_ground(ds_pixel *pixels, const ds_view *v, float ground, float radius)
 {
-    vec3 normal = v3(v3_dot(v3(0, 1, 0), v->right), v3_dot(v3(0, 1, 0), v->up), v3_dot(v3(0, 1, 0), v->forward));
+    vec3 normal =
+        v3(v3_dot(v3(0, 1, 0), v->right), v3_dot(v3(0, 1, 0), v->up), v3_dot(v3(0, 1, 0), v->forward));
     for (int j = 0; j < v->height; j++) {
         for (int i = 0; i < v->width; i++) {
             float dx = ((float)i + 0.5f - v->cx) / v->focal;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_shade.c - light: one key light with soft shadow, light from the sky dimmed in crevices (screen-space ambient
- * occlusion, Mittring 2007), a weak highlight, and the floor with its grid. */
+/* render_shade.c - light: one key light with soft shadow, light from the sky dimmed in crevices (screen-space
+ * ambient occlusion, Mittring 2007), a weak highlight, and the floor with its grid. */
 #include "config.h"
 
 #include "render_internal.h"
@@ -102,7 +102,8 @@ static float open_sky(const ds_shading *s, vec3 p, vec3 n, const vec3 *tap, int 
     return 1 - blocked / (float)taps;
 }
 
-/* Coverage of a grid line of the floor at distance d from its middle, with the width of a pixel on the floor. */
+/* Coverage of a grid line of the floor at distance d from its middle, with the width of a pixel on the floor.
+ */
 static float line_at(float v, float spacing, float pixel)
 {
     float d = fabsf(v / spacing - roundf(v / spacing)) * spacing;
@@ -116,7 +117,8 @@ static vec3 shade_ground(const ds_shading *s, vec3 p, float z, float light, floa
     float fade = most(0, 1 - distance * distance);
     fade *= fade;
     float pixel = z / s->camera->focal * 1.6f;
-    float grid = most(line_at(p.x - s->grid_origin.x, s->grid, pixel), line_at(p.z - s->grid_origin.z, s->grid, pixel));
+    float grid = most(line_at(p.x - s->grid_origin.x, s->grid, pixel),
+                      line_at(p.z - s->grid_origin.z, s->grid, pixel));
     /* Without shadow the floor is as white as the page; it fades into it. */
     float dark = 1 - (1 - 0.42f * (1 - light)) * (0.45f + 0.55f * sky) * (1 - 0.20f * grid);
     dark = (dark + 0.035f) * fade;
@@ -131,9 +133,10 @@ vec3 ds_shade(const ds_shading *s, int x, int y)
         return v3(1, 1, 1);
     }
     vec3 n = v3((float)px->n[0] / 32767, (float)px->n[1] / 32767, (float)px->n[2] / 32767);
-    vec3 at = v3(((float)x + 0.5f - c->cx) / c->focal * px->z, (c->cy - (float)y - 0.5f) / c->focal * px->z, px->z);
-    vec3 world = v3_add(c->eye, v3_add(v3_add(v3_scale(c->right, at.x), v3_scale(c->up, at.y)),
-                                       v3_scale(c->forward, at.z)));
+    vec3 at =
+        v3(((float)x + 0.5f - c->cx) / c->focal * px->z, (c->cy - (float)y - 0.5f) / c->focal * px->z, px->z);
+    vec3 world = v3_add(
+        c->eye, v3_add(v3_add(v3_scale(c->right, at.x), v3_scale(c->up, at.y)), v3_scale(c->forward, at.z)));
     vec3 normal = v3_add(v3_add(v3_scale(c->right, n.x), v3_scale(c->up, n.y)), v3_scale(c->forward, n.z));
     int sub = (x & 1) + 2 * (y & 1);
     float light = lit(s, world, normal, sub);
@@ -161,8 +164,8 @@ vec3 ds_shade(const ds_shading *s, int x, int y)
     float sharp = shine * shine;
     float rim = 1 - most(0, v3_dot(n, view));
     float glow = m->gloss * (light * (0.35f * shine + 0.65f * sharp) * 0.6f + 0.22f * rim * rim * rim * sky);
-    return v3(m->r * (ambient.x * sky + 0.92f * key) + glow, m->g * (ambient.y * sky + 0.89f * key) + glow,
-              m->b * (ambient.z * sky + 0.84f * key) + glow);
+    return v3(m->r * (ambient.x * sky + 0.87f * key) + glow, m->g * (ambient.y * sky + 0.845f * key) + glow,
+              m->b * (ambient.z * sky + 0.80f * key) + glow);
 }
 
 float ds_linear_from_srgb(uint32_t byte)

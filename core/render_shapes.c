@@ -17,7 +17,8 @@ static vec3 turn(const ds_rigid *o, vec3 v)
     return v3_add(v3_add(v3_scale(o->axis[0], v.x), v3_scale(o->axis[1], v.y)), v3_scale(o->axis[2], v.z));
 }
 
-static void quad(ds_geometry *g, const ds_rigid *o, const corner *a, const corner *b, const corner *c, const corner *d)
+static void quad(ds_geometry *g, const ds_rigid *o, const corner *a, const corner *b, const corner *c,
+                 const corner *d)
 {
     const corner *order[2][3] = {{a, b, c}, {a, c, d}};
     for (int t = 0; t < 2; t++) {
@@ -32,8 +33,8 @@ static void quad(ds_geometry *g, const ds_rigid *o, const corner *a, const corne
 }
 
 /* A surface of revolution about body y between two rings: radius, height and normal (outward, up) of each. */
-static void band(ds_geometry *g, const ds_rigid *o, float r0, float y0, float nr0, float ny0, float r1, float y1,
-                 float nr1, float ny1)
+static void band(ds_geometry *g, const ds_rigid *o, float r0, float y0, float nr0, float ny0, float r1,
+                 float y1, float nr1, float ny1)
 {
     for (int i = 0; i < o->detail; i++) {
         float a0 = 2 * PI * (float)i / (float)o->detail;
@@ -59,8 +60,8 @@ static void cap(ds_geometry *g, const ds_rigid *o, float radius, float y, float 
     for (int i = 0; i < rings; i++) {
         float a = from + (to - from) * (float)i / (float)rings;
         float b = from + (to - from) * (float)(i + 1) / (float)rings;
-        band(g, o, radius * cosf(a), y + radius * sinf(a), cosf(a), sinf(a), radius * cosf(b), y + radius * sinf(b),
-             cosf(b), sinf(b));
+        band(g, o, radius * cosf(a), y + radius * sinf(a), cosf(a), sinf(a), radius * cosf(b),
+             y + radius * sinf(b), cosf(b), sinf(b));
     }
 }
 

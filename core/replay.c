@@ -11,7 +11,8 @@
 
 #include "log.h"
 
-static const double TOLERANCE = 1e-9; /* relative to the width of the bounds, or to the value where that is larger */
+static const double TOLERANCE =
+    1e-9; /* relative to the width of the bounds, or to the value where that is larger */
 
 struct ds_replay {
     ds_store *store;
@@ -72,15 +73,18 @@ int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds
 {
     int step = ds_cursor_next(r->cursor, row, e);
     if (step <= 0) {
-        return step < 0 ? e->status : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing", ds_store_path(r->store));
+        return step < 0
+                   ? e->status
+                   : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing", ds_store_path(r->store));
     }
     r->left--;
     if (((want & DS_WANT_GRAD) != 0) != (row->grad != NULL)) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: at evaluation %llu the optimizer now asks %s gradient: it is not deterministic, or not the "
-                       "version that made this run; nothing was changed",
-                       ds_store_path(r->store), (unsigned long long)row->id,
-                       (want & DS_WANT_GRAD) != 0 ? "for a" : "for no");
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: at evaluation %llu the optimizer now asks %s gradient: it is not deterministic, or not the "
+            "version that made this run; nothing was changed",
+            ds_store_path(r->store), (unsigned long long)row->id,
+            (want & DS_WANT_GRAD) != 0 ? "for a" : "for no");
     }
     if (memcmp(x, row->x, r->n * sizeof(double)) == 0) {
         return 0;
@@ -88,16 +92,18 @@ int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds
     uint64_t i = 0;
     double d = difference(r, x, row->x, &i);
     if (!(d < TOLERANCE)) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: at evaluation %llu the optimizer now asks for another point (variable %llu: %.17g, recorded "
-                       "%.17g): it is not deterministic, or not the version or machine that made this run; nothing was "
-                       "changed",
-                       ds_store_path(r->store), (unsigned long long)row->id, (unsigned long long)i, x[i], row->x[i]);
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: at evaluation %llu the optimizer now asks for another point (variable %llu: %.17g, recorded "
+            "%.17g): it is not deterministic, or not the version or machine that made this run; nothing was "
+            "changed",
+            ds_store_path(r->store), (unsigned long long)row->id, (unsigned long long)i, x[i], row->x[i]);
     }
     if (d > 0.0 && !r->warned) {
         r->warned = 1;
         ds_log(DS_LOG_WARNING, NULL,
-               "from evaluation %llu on the optimizer asks for points that differ in the last digits from the record "
+               "from evaluation %llu on the optimizer asks for points that differ in the last digits from "
+               "the record "
                "(by %.1e relative): another machine; answered from the record",
                (unsigned long long)row->id, d);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h - answers an optimizer that is run again from the record of its run, as long as it asks the same. */
+/* replay.h - answers an optimizer that is run again from the record of its run, as long as it asks the same.
+ */
 #ifndef DS_CORE_REPLAY_H
 #define DS_CORE_REPLAY_H
 
@@ -14,9 +15,9 @@ void ds_replay_close(ds_replay *r);
 /* Evaluations that are left. */
 uint64_t ds_replay_left(const ds_replay *r);
 
-/* The record of the next evaluation, for the point x that is asked for now. A point that differs by less than 1e-9
- * relative is answered all the same, with one warning: another processor may round differently. More, or another kind
- * of question, is an error (DS_EXIT_PLUGIN): nothing is changed. */
+/* The record of the next evaluation, for the point x that is asked for now. A point that differs by less than
+ * 1e-9 relative is answered all the same, with one warning: another processor may round differently. More, or
+ * another kind of question, is an error (DS_EXIT_PLUGIN): nothing is changed. */
 int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds_error *e);
 
 #endif

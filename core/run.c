@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - the life of a run: open everything, let the optimizer search, and leave a complete result folder. */
+/* run.c - the life of a run: open everything, let the optimizer search, and leave a complete result folder.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -23,8 +24,9 @@ static int open_plugins(ds_run *run, ds_error *e)
     const ds_run_options *o = &run->options;
     int rc;
     if (o->env[0] == '\0' || o->opt[0] == '\0') {
-        return ds_fail(e, DS_EXIT_USAGE, "run: name an environment with --env and an optimizer with --opt (`dshost list` "
-                                         "shows them)");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "run: name an environment with --env and an optimizer with --opt (`dshost list` "
+                       "shows them)");
     }
     rc = ds_loader_open(o->env, DS_KIND_ENV, &run->env_module, e);
     rc = rc != 0 ? rc : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, &run->opt_module, e);
@@ -68,7 +70,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
     const ds_pool_env *env = run->env;
     const ds_desc *desc = run->opt_module->plugin->desc;
     if ((desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 && !env->has_gradient) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s needs gradients, which %s does not have; take another optimizer",
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s needs gradients, which %s does not have; take another optimizer",
                        run->opt_module->id, run->env_module->id);
     }
     run->problem = (ds_problem){.struct_size = sizeof(ds_problem),
@@ -80,9 +83,10 @@ static int open_optimizer(ds_run *run, ds_error *e)
                                 .budget = run->plan,
                                 .target = run->options.target,
                                 .loss_floor = env->info.loss_floor};
-    /* The services take over the parameters: the recipe keeps reading them, so they live as long as the run. */
-    ds_services_init(&run->opt_services, run->opt_module, run->opt_params, run->options.seed, run->options.threads,
-                     &ds_stop_flag);
+    /* The services take over the parameters: the recipe keeps reading them, so they live as long as the run.
+     */
+    ds_services_init(&run->opt_services, run->opt_module, run->opt_params, run->options.seed,
+                     run->options.threads, &ds_stop_flag);
     ds_status st = run->opt_module->opt.create(&run->opt_services.host, &run->problem, &run->opt_self);
     if (st != DS_OK || run->opt_self == NULL) {
         run->opt_self = NULL;
@@ -97,9 +101,10 @@ static void make_crash_text(ds_run *run)
 {
     int local = run->options.isolation == DS_ISOLATION_NONE;
     snprintf(run->crash_text, sizeof(run->crash_text),
-             "%s%s%s, which runs in this process; what it was told is saved in %.300s; once it is mended go on with: dshost "
-             "resume %.100s",
-             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "", run->folder, run->folder);
+             "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
+             "dshost resume %s",
+             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "",
+             run->folder);
 }
 
 /* ---- close ---- */
@@ -126,6 +131,13 @@ static void close_run(ds_run *run)
 
 /* ---- search ---- */
 
+/* Evaluations of the record that were not repeated. While there are some, what this start knows of the run is
+ * less than what its folder says, so that nothing of it is written there. */
+static uint64_t unrepeated(const ds_run *run)
+{
+    return run->replay != NULL ? ds_replay_left(run->replay) : 0;
+}
+
 static void judge_return(ds_run *run, ds_status st)
 {
     if (run->end == DS_END_NONE && st < 0) {
@@ -139,6 +151,14 @@ static void judge_return(ds_run *run, ds_status st)
         int why = atomic_load(&ds_stop_flag);
         run->end = why == 0 ? DS_END_OPTIMIZER : why == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
     }
+    if (run->end == DS_END_OPTIMIZER && unrepeated(run) > 0) {
+        ds_fail(&run->error, DS_EXIT_PLUGIN,
+                "%s: the optimizer now ends after evaluation %llu, the record has %llu: it is not deterministic, "
+                "or not the version that made this run; nothing was changed",
+                ds_store_path(run->store), (unsigned long long)run->ledger.count,
+                (unsigned long long)(run->ledger.count + unrepeated(run)));
+        run->end = DS_END_ERROR;
+    }
 }
 
 static int search(ds_run *run, ds_error *e)
@@ -146,7 +166,8 @@ static int search(ds_run *run, ds_error *e)
     char title[200];
     snprintf(title, sizeof(title), "%s %s seed %llu", run->env_module->id, run->opt_module->id,
              (unsigned long long)run->options.seed);
-    int rc = ds_progress_open(&run->ledger, title, run->budget, run->options.seconds, &run->progress, e);
+    int rc = ds_progress_open(&run->ledger, title, run->budget, run->options.seconds,
+                              run->replay != NULL ? ds_replay_left(run->replay) : 0, &run->progress, e);
     if (rc != 0) {
         return rc;
     }
@@ -179,7 +200,8 @@ static int exit_status(const ds_run *run)
     }
 }
 
-static void say_end(const ds_run *run)
+/* `left`: see unrepeated(). */
+static void say_end(const ds_run *run, uint64_t left)
 {
     static const char *const why[] = {"",
                                       "budget used",
@@ -190,12 +212,18 @@ static void say_end(const ds_run *run)
                                       "too many evaluations failed",
                                       "ended by an error, what was done is saved"};
     char best[80] = "no loss";
+    if (left > 0) {
+        ds_log(DS_LOG_INFO, NULL,
+               "ended while repeating the record, after %llu of %llu evaluations: nothing was changed",
+               (unsigned long long)run->ledger.count, (unsigned long long)(run->ledger.count + left));
+        return;
+    }
     if (run->ledger.best_id != 0) {
         snprintf(best, sizeof(best), "best loss %.10g at evaluation %llu", run->ledger.best_loss,
                  (unsigned long long)run->ledger.best_id);
     }
-    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations, %s (%.3g s)", why[run->end], (unsigned long long)run->ledger.count,
-           best, 1e-9 * (double)(ds_clock_ns() - run->start_ns));
+    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations, %s (%.3g s)", why[run->end],
+           (unsigned long long)run->ledger.count, best, 1e-9 * (double)(ds_clock_ns() - run->start_ns));
     if (run->end == DS_END_SIGNAL || run->end == DS_END_TIME) {
         ds_log(DS_LOG_INFO, NULL, "go on with: dshost resume %s", run->folder);
     }
@@ -216,6 +244,16 @@ static int write_summary(const ds_run *run, const json_t *summary, ds_error *e)
     return rc;
 }
 
+/* The summary that an earlier start has left. */
+static void old_summary(const ds_run *run, json_t **summary)
+{
+    char *path = ds_folder_path(run->folder, "summary.json");
+    if (summary != NULL && path != NULL) {
+        *summary = json_load_file(path, 0, NULL);
+    }
+    free(path);
+}
+
 /* Takes over the first failure of finishing, unless the run has failed itself. */
 static void note_failure(ds_run *run, const ds_error *e)
 {
@@ -234,21 +272,26 @@ static void finish(ds_run *run, json_t **summary)
     char text[32];
     int was_live = run->recorder != NULL;
     int first_error = run->end == DS_END_ERROR ? run->error.status : 0;
+    /* A replay that failed, or that was stopped before its end, changes nothing. */
+    uint64_t left = unrepeated(run);
+    int keep = left > 0 || (!was_live && first_error != 0);
     ds_replay_close(run->replay);
     run->replay = NULL;
     if (ds_recorder_close(run->recorder, &e) != 0) {
         note_failure(run, &e);
     }
     run->recorder = NULL;
-    say_end(run);
+    say_end(run, left);
     snprintf(text, sizeof(text), "%.3f", run->wall_before + 1e-9 * (double)(ds_clock_ns() - run->start_ns));
-    if (run->error.status != DS_EXIT_IO && (was_live || first_error == 0)) {
+    if (run->error.status != DS_EXIT_IO && !keep) {
         if (ds_store_set(run->store, "wall_s", text, &e) != 0 ||
             ds_store_set(run->store, "ended", ds_end_name(run->end), &e) != 0) {
             note_failure(run, &e);
         }
     }
-    if (was_live || first_error == 0) { /* a replay that failed changes nothing */
+    if (keep && first_error == 0) {
+        old_summary(run, summary);
+    } else if (!keep) {
         ds_run_pictures_final(run);
         json_t *s = ds_run_summary(run);
         if (write_summary(run, s, &e) != 0) {
@@ -278,8 +321,10 @@ static int carry_out(ds_run *run, json_t **summary, ds_error *e)
     if (run->end == DS_END_ERROR) {
         *e = run->error;
     } else if (run->end == DS_END_FAILURES) {
-        ds_fail(e, rc, "%s: %llu of %llu evaluations failed (run.max_failed allows a share of %g); the files "
-                       "%s/failure-*.ini repeat single ones", run->env_module->id, (unsigned long long)run->ledger.failed,
+        ds_fail(e, rc,
+                "%s: %llu of %llu evaluations failed (run.max_failed allows a share of %g); the files "
+                "%s/failure-*.ini repeat single ones",
+                run->env_module->id, (unsigned long long)run->ledger.failed,
                 (unsigned long long)run->ledger.count, run->options.max_failed, run->folder);
     }
     return rc;
@@ -292,7 +337,8 @@ static int prepare_folder(ds_run *run, ds_error *e)
     int rc = ds_folder_make(run->folder, e);
     rc = rc != 0 ? rc : ds_runlock_take(run->folder, &run->lock, e);
     if (rc == 0 && ds_folder_has_run(run->folder)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
+        rc = ds_fail(e, DS_EXIT_IO,
+                     "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
                      run->folder, run->folder);
     }
     rc = rc != 0 ? rc : ds_folder_write_ini(run->folder, &run->recipe, e);
@@ -309,14 +355,14 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
     }
     run->start_ns = ds_clock_ns();
     if (ds_folder_has_run(folder)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
+        rc = ds_fail(e, DS_EXIT_IO,
+                     "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
                      folder, folder);
     }
     rc = rc != 0 ? rc : ds_settings_copy(&run->settings, settings, e);
     rc = rc != 0 ? rc : ds_run_options_make(&run->settings, &run->options, e);
     if (rc == 0) {
         run->budget = run->plan = (uint64_t)run->options.budget;
-        make_crash_text(run);
     }
     rc = rc != 0 ? rc : open_plugins(run, e);
     if (rc == 0) {
@@ -328,9 +374,9 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
     rc = rc != 0 ? rc : prepare_folder(run, e);
     rc = rc != 0 ? rc : ds_run_go_live(run, e);
     if (rc == 0) {
-        ds_log(DS_LOG_INFO, NULL, "%s (%llu variables) with %s, seed %llu, %llu evaluations -> %s", run->env_module->id,
-               (unsigned long long)run->problem.n, run->opt_module->id, (unsigned long long)run->options.seed,
-               (unsigned long long)run->budget, run->folder);
+        ds_log(DS_LOG_INFO, NULL, "%s (%llu variables) with %s, seed %llu, %llu evaluations -> %s",
+               run->env_module->id, (unsigned long long)run->problem.n, run->opt_module->id,
+               (unsigned long long)run->options.seed, (unsigned long long)run->budget, run->folder);
         rc = carry_out(run, summary, e);
     }
     close_run(run);
@@ -380,7 +426,8 @@ static int restore_settings(ds_run *run, const ds_settings *overrides, ds_error 
     const ds_section *given = &overrides->section[DS_SECTION_RUN];
     for (size_t i = 0; i < given->count && rc == 0; i++) {
         const ds_setting *s = &given->item[i];
-        rc = ds_settings_add(&run->settings, DS_SECTION_RUN, s->key, s->value, s->origin, s->base, s->status, s->layer, e);
+        rc = ds_settings_add(&run->settings, DS_SECTION_RUN, s->key, s->value, s->origin, s->base, s->status,
+                             s->layer, e);
     }
     rc = rc != 0 ? rc : ds_run_options_make(&run->settings, &run->options, e);
     run->plan = (uint64_t)plan;
@@ -399,8 +446,8 @@ static int is_complete(ds_run *run, uint64_t done, int *complete, ds_error *e)
     *complete = rc == 0 && done >= run->budget && ended != NULL && ended[0] != '\0';
     free(ended);
     if (rc == 0 && run->budget < done) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "%s has %llu evaluations already: --budget must not be smaller", run->folder,
-                     (unsigned long long)done);
+        rc = ds_fail(e, DS_EXIT_USAGE, "%s has %llu evaluations already: --budget must not be smaller",
+                     run->folder, (unsigned long long)done);
     }
     return rc;
 }
@@ -415,7 +462,8 @@ static void compare_version(ds_run *run, const char *key, const char *name, cons
     free(then);
 }
 
-static int open_stored_run(ds_run *run, const ds_settings *overrides, uint64_t *done, int *complete, ds_error *e)
+static int open_stored_run(ds_run *run, const ds_settings *overrides, uint64_t *done, int *complete,
+                           ds_error *e)
 {
     char *path = ds_folder_path(run->folder, "run.sqlite");
     int rc = 0;
@@ -424,7 +472,8 @@ static int open_stored_run(ds_run *run, const ds_settings *overrides, uint64_t *
     } else if (access(run->folder, F_OK) != 0) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: %s", run->folder, strerror(errno));
     } else if (!ds_folder_has_run(run->folder)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite); start one with: dshost run", run->folder);
+        rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite); start one with: dshost run",
+                     run->folder);
     }
     rc = rc != 0 ? rc : ds_runlock_take(run->folder, &run->lock, e);
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, &run->store, e);
@@ -448,22 +497,13 @@ static int open_rest(ds_run *run, ds_error *e)
     compare_version(run, "opt_version", run->opt_module->id, run->opt_module->plugin->desc->version);
     rc = open_pool(run, e);
     if (rc == 0 && run->env->info.n != ds_store_n(run->store)) {
-        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s has %llu variables now, the run in %s has %llu: another version of the plugin",
+        rc = ds_fail(e, DS_EXIT_PLUGIN,
+                     "%s has %llu variables now, the run in %s has %llu: another version of the plugin",
                      run->env_module->id, (unsigned long long)run->env->info.n, run->folder,
                      (unsigned long long)ds_store_n(run->store));
     }
     rc = rc != 0 ? rc : open_optimizer(run, e);
     return rc != 0 ? rc : ds_replay_open(run->store, run->width, &run->replay, e);
-}
-
-/* The summary that a finished run has left. */
-static void old_summary(const ds_run *run, json_t **summary)
-{
-    char *path = ds_folder_path(run->folder, "summary.json");
-    if (summary != NULL && path != NULL) {
-        *summary = json_load_file(path, 0, NULL);
-    }
-    free(path);
 }
 
 int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **summary, ds_error *e)
@@ -478,13 +518,19 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **sum
     run->start_ns = ds_clock_ns();
     int rc = open_stored_run(run, overrides, &done, &complete, e);
     if (rc == 0 && complete) {
-        ds_log(DS_LOG_INFO, NULL, "nothing to do: the budget of %llu evaluations is used up; --budget N extends the run",
+        rc = ds_store_best(run->store, &run->ledger.best_loss, e);
+    }
+    if (rc == 0 && complete) {
+        ds_log(DS_LOG_INFO, NULL,
+               "nothing to do: the budget of %llu evaluations is used up; --budget N extends the run",
                (unsigned long long)run->budget);
         old_summary(run, summary);
+        rc = exit_status(run);
     } else if (rc == 0) {
         rc = open_rest(run, e);
         if (rc == 0) {
-            ds_log(DS_LOG_INFO, NULL, "%s with %s, seed %llu: %llu of %llu evaluations are recorded, going on in %s",
+            ds_log(DS_LOG_INFO, NULL,
+                   "%s with %s, seed %llu: %llu of %llu evaluations are recorded, going on in %s",
                    run->env_module->id, run->opt_module->id, (unsigned long long)run->options.seed,
                    (unsigned long long)done, (unsigned long long)run->budget, run->folder);
             rc = carry_out(run, summary, e);

@@ -71,8 +71,8 @@ static int take_flag(ds_run_flags *out, int code, ds_error *e)
         return e->status;
     default:
         flag_name(ds_run_schema[code - CODE_SCHEMA]->name, origin + 2);
-        return ds_settings_add(&out->settings, DS_SECTION_RUN, ds_run_schema[code - CODE_SCHEMA]->name, optarg, origin,
-                               NULL, DS_EXIT_USAGE, 2, e);
+        return ds_settings_add(&out->settings, DS_SECTION_RUN, ds_run_schema[code - CODE_SCHEMA]->name,
+                               optarg, origin, NULL, DS_EXIT_USAGE, 2, e);
     }
 }
 
@@ -85,6 +85,7 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
     int c;
     memset(out, 0, sizeof(*out));
     make_options(resume, option, name);
+    rc = ds_arguments_check(argc, argv, command, option, resume ? 1 : 0, e);
     while (rc == 0 && !out->help && (c = ds_arguments_next(argc, argv, command, option, e)) != -1) {
         rc = take_flag(out, c, e);
     }
@@ -93,7 +94,8 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
     }
     if (resume) {
         if (optind >= argc) {
-            return ds_fail(e, DS_EXIT_USAGE, "resume: name the result folder: dshost resume DIR [--budget N]");
+            return ds_fail(e, DS_EXIT_USAGE,
+                           "resume: name the result folder: dshost resume DIR [--budget N]");
         }
         *folder = argv[optind++];
     }
@@ -115,8 +117,10 @@ void ds_run_flags_help(int resume, FILE *f)
         }
     }
     if (!resume) {
-        fprintf(f, "  --%-12s %s\n", "set", "SECTION.KEY=VALUE of the sections run, env and opt; may be repeated.");
-        fprintf(f, "  --%-12s %s\n", "config", "Read settings from an .ini file; flags and --set win over it.");
+        fprintf(f, "  --%-12s %s\n", "set",
+                "SECTION.KEY=VALUE of the sections run, env and opt; may be repeated.");
+        fprintf(f, "  --%-12s %s\n", "config",
+                "Read settings from an .ini file; flags and --set win over it.");
     }
     fprintf(f, "  --%-12s %s\n", "json", "Print the summary as JSON instead of the folder.");
 }

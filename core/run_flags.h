@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_flags.h - the flags of `dshost run` and `dshost resume`: every setting of [run] is a flag, with '-' for '_'. */
+/* run_flags.h - the flags of `dshost run` and `dshost resume`: every setting of [run] is a flag, with '-' for
+ * '_'. */
 #ifndef DS_CORE_RUN_FLAGS_H
 #define DS_CORE_RUN_FLAGS_H
 
@@ -13,15 +14,15 @@ typedef struct ds_run_flags {
     int help;
 } ds_run_flags;
 
-/* Reads the command line up to its end. With `resume`, only the settings that a resumed run takes, and one argument, the
- * folder, which goes to *folder. */
+/* Reads the command line up to its end. With `resume`, only the settings that a resumed run takes, and one
+ * argument, the folder, which goes to *folder. */
 int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, const char **folder, ds_error *e);
 
 /* Prints one line per flag. */
 void ds_run_flags_help(int resume, FILE *f);
 
-/* Prints what a run leaves on stdout: its folder, or its summary; nothing where there is no summary. Passes `rc` on, or
- * the failure of stdout. */
+/* Prints what a run leaves on stdout: its folder, or its summary; nothing where there is no summary. Passes
+ * `rc` on, or the failure of stdout. */
 int ds_run_print(int json, const char *folder, const json_t *summary, int rc, ds_error *e);
 
 /* The last step of both commands: shows the error, if there is one to show; a signal decides the status. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_internal.h - the state of a run, shared by the files of the engine: run.c, objective.c, summary.c, run_pictures.c. */
+/* run_internal.h - the state of a run, shared by the files of the engine: run.c, objective.c, summary.c,
+ * run_pictures.c. */
 #ifndef DS_CORE_RUN_INTERNAL_H
 #define DS_CORE_RUN_INTERNAL_H
 
@@ -28,9 +29,9 @@ enum {
 
 /* Throttle of best.png: see run_pictures.c. */
 typedef struct ds_run_pictures {
-    uint64_t shown_id;   /* evaluation that best.png shows; 0 = none */
-    uint64_t spent_ns;   /* time that pictures took so far */
-    uint64_t last_ns;    /* when the last one was finished */
+    uint64_t shown_id; /* evaluation that best.png shows; 0 = none */
+    uint64_t spent_ns; /* time that pictures took so far */
+    uint64_t last_ns;  /* when the last one was finished */
     uint64_t start_ns;
     uint32_t idle_calls; /* calls since the clock was looked at */
 } ds_run_pictures;
@@ -46,28 +47,28 @@ typedef struct ds_run {
     const ds_pool_env *env;
     ds_runlock *lock;
     ds_store *store;
-    ds_recorder *recorder;   /* NULL until the replay is over */
-    ds_replay *replay;       /* NULL once it is over */
+    ds_recorder *recorder; /* NULL until the replay is over */
+    ds_replay *replay;     /* NULL once it is over */
     ds_progress *progress;
-    double *width;           /* upper - lower */
-    uint64_t budget;         /* of this start */
-    uint64_t plan;           /* of the first start: what the optimizer is told */
+    double *width;   /* upper - lower */
+    uint64_t budget; /* of this start */
+    uint64_t plan;   /* of the first start: what the optimizer is told */
     ds_ledger ledger;
     ds_problem problem;
     ds_services opt_services;
     void *opt_self;
     ds_objective objective;
-    ds_batch *batch;         /* being answered */
-    const double *batch_x;   /* rows from the current part of it on */
-    uint64_t batch_first;    /* row of the batch that row 0 of the pool is */
-    int end;                 /* DS_END_* */
+    ds_batch *batch;       /* being answered */
+    const double *batch_x; /* rows from the current part of it on */
+    uint64_t batch_first;  /* row of the batch that row 0 of the pool is */
+    int end;               /* DS_END_* */
     ds_error error;
     uint64_t calls_after_end;
     uint64_t failures_told;
     ds_run_pictures pictures;
     uint64_t start_ns;
-    double wall_before;      /* seconds of earlier starts */
-    char crash_text[600];
+    double wall_before; /* seconds of earlier starts */
+    char crash_text[4400]; /* PATH_MAX and a line */
 } ds_run;
 
 /* objective.c: fills run->objective; and ends the replay: from here on evaluations are recorded. */

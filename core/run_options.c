@@ -18,7 +18,7 @@ const ds_param *const ds_run_schema[] = {
     DS_PLUGIN_NAME("env", "Environment: an id, a file name found on the plugin path, or a path."),
     DS_PLUGIN_NAME("opt", "Optimizer: an id, a file name found on the plugin path, or a path."),
     DS_INT("budget", "1000", 1, 1e12, "evaluations", "How many episodes the run may simulate, with or without gradient."),
-    DS_REAL("seconds", "0", 0, INFINITY, "s", "Wall time of the run; 0 = no limit."),
+    DS_REAL("seconds", "0", 0, INFINITY, "s", "Wall time of the search; 0 = no limit. Repeating the record of a resumed run does not count."),
     DS_REAL("target", "-inf", -INFINITY, INFINITY, "", "Stop at the first loss not above this one."),
     DS_TEXT("seed", "0", "Seed of all randomness, 0 to 18446744073709551615."),
     DS_INT("runs", "1", 1, 1e6, "", "Number of runs, with seeds seed, seed + 1, ..."),
@@ -33,9 +33,10 @@ const ds_param *const ds_run_schema[] = {
     DS_REAL("max_failed", "0.5", 0, 1, "",
             "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
-    DS_INT("noise_key", "0", 0, 9007199254740992.0, "", "Noise of one evaluation, for `dshost eval`: written by reproducer "
-                                                        "files; 0 = no noise."),
-    DS_LIST("x", "", -INFINITY, INFINITY, 0, "", "One point, for `dshost eval`: written by reproducer files."),
+    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_ADVANCED, 0, 0, 9007199254740992.0, "noise_key", "0", "",
+                      "Noise of one evaluation, for `dshost eval`: written by reproducer files; 0 = no noise.", NULL},
+    &(const ds_param){sizeof(ds_param), DS_PARAM_LIST, DS_PARAM_ADVANCED, 0, -INFINITY, INFINITY, "x", "", "",
+                      "One point, for `dshost eval`: written by reproducer files.", NULL},
     NULL};
 
 int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_error *e)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_pictures.c - the pictures of a run: best.png while it goes on and at its end, convergence at its end. */
+/* run_pictures.c - the pictures of a run: best.png while it goes on and at its end, convergence at its end.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@
 #include "share.h"
 
 enum {
-    KINDS = 7,            /* tags that the convergence plot tells apart */
-    CLOCK_CALLS = 64      /* cheap calls between two looks at the clock */
+    KINDS = 7,       /* tags that the convergence plot tells apart */
+    CLOCK_CALLS = 64 /* cheap calls between two looks at the clock */
 };
 static const double SHARE = 0.05;        /* of the time of a run for pictures */
 static const double APART_SECONDS = 2.0; /* between two pictures, at least */
@@ -34,12 +35,13 @@ static void draw_best(ds_run *run)
     ds_answer a;
     ds_error e = {0, ""};
     char metrics[200] = "";
-    ds_caption caption = {run->env_module->id, run->opt_module->id, run->options.seed, l->best_loss, l->best_id, NULL};
+    ds_caption caption = {run->env_module->id, run->opt_module->id, run->options.seed,
+                          l->best_loss,        l->best_id,          NULL};
     char *path = ds_folder_path(run->folder, "best.png");
     uint64_t start = ds_clock_ns();
     int rc = path == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory") : 0;
-    if (rc == 0 && ds_pool_scene(run->pool, l->best_x, ds_pool_noise_key(run->pool, l->best_id), DS_KEEP_FEW, &a, &scene,
-                                 &e) != 0) {
+    if (rc == 0 && ds_pool_scene(run->pool, l->best_x, ds_pool_noise_key(run->pool, l->best_id), DS_KEEP_FEW,
+                                 &a, &scene, &e) != 0) {
         complain(&e, "of the episode");
     }
     if (rc == 0 && scene != NULL) {
@@ -47,7 +49,8 @@ static void draw_best(ds_run *run)
         caption.text = metrics;
         rc = ds_picture_best(path, scene, 0, &caption, &e);
     } else if (rc == 0) {
-        rc = ds_picture_best_x(path, run->problem.n, l->best_x, run->problem.lower, run->problem.upper, &caption, &e);
+        rc = ds_picture_best_x(path, run->problem.n, l->best_x, run->problem.lower, run->problem.upper,
+                               &caption, &e);
     }
     if (rc != 0) {
         complain(&e, "best.png");

@@ -21,8 +21,10 @@ static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, 
     snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
     memset(one, 0, sizeof(*one));
     int rc = ds_settings_copy(one, all, e);
-    rc = rc != 0 ? rc : ds_settings_add(one, DS_SECTION_RUN, "seed", text, "--seed", NULL, DS_EXIT_USAGE, 2, e);
-    return rc != 0 ? rc : ds_settings_add(one, DS_SECTION_RUN, "runs", "1", "--runs", NULL, DS_EXIT_USAGE, 2, e);
+    rc = rc != 0 ? rc
+                 : ds_settings_add(one, DS_SECTION_RUN, "seed", text, "--seed", NULL, DS_EXIT_USAGE, 2, e);
+    return rc != 0 ? rc
+                   : ds_settings_add(one, DS_SECTION_RUN, "runs", "1", "--runs", NULL, DS_EXIT_USAGE, 2, e);
 }
 
 static int run_all(const ds_settings *settings, const ds_run_options *options, const ds_settings *overrides,
@@ -39,7 +41,8 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
         snprintf(name, sizeof(name), "seed-%llu", (unsigned long long)seed);
         char *path = ds_folder_path(folder, name);
         int rc = path == NULL ? ds_fail(&mine, DS_EXIT_MEMORY, "out of memory") : 0;
-        atomic_store(&ds_stop_flag, 0); /* the time limit of the run before */
+        int over = DS_STOP_TIME; /* the time limit of the run before; a signal in between must not be lost */
+        atomic_compare_exchange_strong(&ds_stop_flag, &over, 0);
         if (rc == 0 && overrides != NULL && ds_folder_has_run(path)) {
             rc = ds_run_resume(path, overrides, &summary, &mine);
         } else if (rc == 0) {
@@ -58,19 +61,23 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
             ds_log(DS_LOG_ERROR, NULL, "%s", mine.text);
         }
     }
-    return first;
+    int why = atomic_load(&ds_stop_flag);
+    return first == 0 && why > 0 ? 128 + why : first;
 }
 
 /* Writes run.ini of the whole series. */
-static int write_plan(const ds_settings *settings, const ds_run_options *options, const char *folder, ds_error *e)
+static int write_plan(const ds_settings *settings, const ds_run_options *options, const char *folder,
+                      ds_error *e)
 {
     ds_recipe r = {.options = options, .all_runs = 1};
     ds_params *env = NULL;
     ds_params *opt = NULL;
     int rc = ds_loader_open(options->env, DS_KIND_ENV, &r.env, e);
     rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &r.opt, e);
-    rc = rc != 0 ? rc : ds_params_make(r.env->plugin->desc->params, r.env->id, settings, DS_SECTION_ENV, &env, e);
-    rc = rc != 0 ? rc : ds_params_make(r.opt->plugin->desc->params, r.opt->id, settings, DS_SECTION_OPT, &opt, e);
+    rc = rc != 0 ? rc
+                 : ds_params_make(r.env->plugin->desc->params, r.env->id, settings, DS_SECTION_ENV, &env, e);
+    rc = rc != 0 ? rc
+                 : ds_params_make(r.opt->plugin->desc->params, r.opt->id, settings, DS_SECTION_OPT, &opt, e);
     r.env_params = env;
     r.opt_params = opt;
     rc = rc != 0 ? rc : ds_folder_make(folder, e);
@@ -80,12 +87,14 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
     return rc;
 }
 
-int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder, json_t **summaries,
-                    ds_error *e)
+int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder,
+                    json_t **summaries, ds_error *e)
 {
     if (ds_series_is(folder) || ds_folder_has_run(folder)) {
-        return ds_fail(e, DS_EXIT_IO, "%s holds runs already; go on with them by: dshost resume %s, or choose another "
-                                      "--out", folder, folder);
+        return ds_fail(e, DS_EXIT_IO,
+                       "%s holds runs already; go on with them by: dshost resume %s, or choose another "
+                       "--out",
+                       folder, folder);
     }
     int rc = write_plan(settings, options, folder, e);
     return rc != 0 ? rc : run_all(settings, options, NULL, folder, summaries, e);
@@ -106,7 +115,8 @@ int ds_series_resume(const char *folder, const ds_settings *overrides, json_t **
     char *path = ds_folder_path(folder, "run.ini");
     memset(&settings, 0, sizeof(settings));
     memset(&options, 0, sizeof(options));
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, path, e);
+    int rc =
+        path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, path, e);
     rc = rc != 0 ? rc : ds_run_options_make(&settings, &options, e);
     rc = rc != 0 ? rc : run_all(&settings, &options, overrides, folder, summaries, e);
     ds_run_options_clear(&options);

@@ -8,8 +8,8 @@
 #include "run_options.h"
 
 /* Starts all runs. *summaries gets an array of summaries. Returns the first exit status that is not 0. */
-int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder, json_t **summaries,
-                    ds_error *e);
+int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder,
+                    json_t **summaries, ds_error *e);
 
 /* Is this folder one of several runs? */
 int ds_series_is(const char *folder);

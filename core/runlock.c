@@ -33,8 +33,8 @@ static int attempt(const char *path, int *out, ds_error *e)
         pid[strspn(pid, "0123456789")] = '\0';
         close(fd);
         if (code == EWOULDBLOCK) {
-            return ds_fail(e, DS_EXIT_LOCKED, "%s: process %s is working on this run; wait for it or stop it", path,
-                           pid[0] != '\0' ? pid : "(unknown)");
+            return ds_fail(e, DS_EXIT_LOCKED, "%s: process %s is working on this run; wait for it or stop it",
+                           path, pid[0] != '\0' ? pid : "(unknown)");
         }
         return ds_fail(e, DS_EXIT_IO, "%s: cannot be locked: %s; put the result folder on a local disk", path,
                        strerror(code));

@@ -7,7 +7,8 @@
 
 typedef struct ds_runlock ds_runlock;
 
-/* Takes the lock of a folder. DS_EXIT_LOCKED with the process id of the holder where another process has it. */
+/* Takes the lock of a folder. DS_EXIT_LOCKED with the process id of the holder where another process has it.
+ */
 int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e);
 
 /* Removes the file and gives the lock back (NULL is fine). A killed process gives it back, too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenedata.c - copies and checks what a plugin's scene extension tells, and writes it as a trajectory file. */
+/* scenedata.c - copies and checks what a plugin's scene extension tells. */
 #include "config.h"
 
 #include "scenedata.h"
@@ -7,11 +7,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "npy.h"
 
 void ds_scenedata_free(ds_scenedata *s)
 {
@@ -77,8 +74,7 @@ uint32_t ds_scene_width(uint32_t shape)
     }
 }
 
-/* How many entries of size[] a shape uses. */
-static int size_count(uint32_t shape)
+int ds_scene_size_count(uint32_t shape)
 {
     switch (shape) {
     case DS_BODY_POINTS:
@@ -114,8 +110,8 @@ int ds_scene_check_name(const char *name, const char *what, uint64_t number, ds_
 {
     if (name == NULL || !good_name(name)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "scene: the name of %s %" PRIu64 " is not [a-z][a-z0-9_]* of at most %d characters", what,
-                       number, DS_SCENE_NAME_MAX - 1);
+                       "scene: the name of %s %" PRIu64 " is not [a-z][a-z0-9_]* of at most %d characters",
+                       what, number, DS_SCENE_NAME_MAX - 1);
     }
     return 0;
 }
@@ -129,8 +125,8 @@ int ds_scene_check_unit(const char *unit, uint64_t number, ds_error *e)
     }
     return good ? 0
                 : ds_fail(e, DS_EXIT_PLUGIN,
-                          "scene: the unit of metric %" PRIu64 " is not a printable text of at most %d bytes", number,
-                          DS_SCENE_UNIT_MAX - 1);
+                          "scene: the unit of metric %" PRIu64 " is not a printable text of at most %d bytes",
+                          number, DS_SCENE_UNIT_MAX - 1);
 }
 
 int ds_scene_check_info(const ds_scenedata *s, ds_error *e)
@@ -144,8 +140,8 @@ int ds_scene_check_info(const ds_scenedata *s, ds_error *e)
     }
     if (s->bodies > DS_SCENE_MAX_BODIES || s->metrics > DS_SCENE_MAX_METRICS) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "scene: %" PRIu64 " bodies and %" PRIu64 " metrics (allowed: at most %d and %d)", s->bodies,
-                       s->metrics, DS_SCENE_MAX_BODIES, DS_SCENE_MAX_METRICS);
+                       "scene: %" PRIu64 " bodies and %" PRIu64 " metrics (allowed: at most %d and %d)",
+                       s->bodies, s->metrics, DS_SCENE_MAX_BODIES, DS_SCENE_MAX_METRICS);
     }
     if (!isfinite(s->dt) || s->dt < 0) {
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: dt is %g (allowed: finite, not negative)", s->dt);
@@ -154,7 +150,8 @@ int ds_scene_check_info(const ds_scenedata *s, ds_error *e)
     for (int k = 0; k < 3; k++) {
         double d = s->box[3 + k] - s->box[k];
         if (!isfinite(s->box[k]) || !isfinite(s->box[3 + k]) || !isfinite(d) || d < 0) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "scene: the box runs from %g to %g along %c (allowed: finite, ascending)",
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "scene: the box runs from %g to %g along %c (allowed: finite, ascending)",
                            s->box[k], s->box[3 + k], "xyz"[k]);
         }
         extent = fmax(extent, d);
@@ -163,7 +160,8 @@ int ds_scene_check_info(const ds_scenedata *s, ds_error *e)
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: the box is a point: say what is worth seeing");
     }
     if (isnan(s->ground) || s->ground == (double)INFINITY) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: ground is %g (allowed: finite, or -inf for none)", s->ground);
+        return ds_fail(e, DS_EXIT_PLUGIN, "scene: ground is %g (allowed: finite, or -inf for none)",
+                       s->ground);
     }
     return 0;
 }
@@ -173,37 +171,43 @@ int ds_scene_check_body(const ds_scenedata *s, uint64_t b, ds_error *e)
     ds_scenedata_body *body = &s->body[b];
     for (uint64_t k = 0; k < b; k++) {
         if (strcmp(s->body[k].name, body->name) == 0) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "scene: bodies %" PRIu64 " and %" PRIu64 " are both named '%s'", k, b,
-                           body->name);
+            return ds_fail(e, DS_EXIT_PLUGIN, "scene: bodies %" PRIu64 " and %" PRIu64 " are both named '%s'",
+                           k, b, body->name);
         }
     }
     body->width = ds_scene_width(body->shape);
     if (body->width == 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has the unknown shape %u", body->name, body->shape);
+        return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has the unknown shape %u", body->name,
+                       body->shape);
     }
     if (body->role > DS_ROLE_TARGET) {
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has the unknown role %u", body->name, body->role);
     }
     if (body->count == 0 || body->count > DS_SCENE_MAX_BYTES / sizeof(double) / body->width) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has %" PRIu64 " elements (allowed: 1 to %" PRIu64 ")",
-                       body->name, body->count, DS_SCENE_MAX_BYTES / sizeof(double) / body->width);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "scene: body '%s' has %" PRIu64 " elements (allowed: 1 to %" PRIu64 ")", body->name,
+                       body->count, DS_SCENE_MAX_BYTES / sizeof(double) / body->width);
     }
     for (int k = 0; k < 4; k++) {
-        if (k >= size_count(body->shape)) {
+        if (k >= ds_scene_size_count(body->shape)) {
             body->size[k] = 0;
         } else if (!isfinite(body->size[k]) || body->size[k] < 0) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "scene: size[%d] of body '%s' is %g (allowed: finite, not negative)", k,
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "scene: size[%d] of body '%s' is %g (allowed: finite, not negative)", k,
                            body->name, body->size[k]);
         }
     }
     uint64_t per = body->shape == DS_BODY_MESH ? 3 : body->shape == DS_BODY_LINES ? 2 : 0;
     if (per == 0 ? body->index_count != 0 : body->index_count % per != 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has %" PRIu64 " index numbers (allowed: %s)", body->name,
-                       body->index_count, per == 0 ? "none" : per == 3 ? "3 per triangle" : "2 per segment");
+        return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has %" PRIu64 " index numbers (allowed: %s)",
+                       body->name, body->index_count,
+                       per == 0   ? "none"
+                       : per == 3 ? "3 per triangle"
+                                  : "2 per segment");
     }
     if (body->index_count > DS_SCENE_MAX_BYTES / sizeof(uint32_t)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has too many index numbers (%" PRIu64 ")", body->name,
-                       body->index_count);
+        return ds_fail(e, DS_EXIT_PLUGIN, "scene: body '%s' has too many index numbers (%" PRIu64 ")",
+                       body->name, body->index_count);
     }
     return 0;
 }
@@ -213,8 +217,9 @@ int ds_scene_check_index(const ds_scenedata_body *body, ds_error *e)
     for (uint64_t i = 0; i < body->index_count; i++) {
         if (body->index[i] >= body->count) {
             return ds_fail(e, DS_EXIT_PLUGIN,
-                           "scene: index number %" PRIu64 " of body '%s' is %u but there are %" PRIu64 " vertices", i,
-                           body->name, body->index[i], body->count);
+                           "scene: index number %" PRIu64 " of body '%s' is %u but there are %" PRIu64
+                           " vertices",
+                           i, body->name, body->index[i], body->count);
         }
     }
     return 0;
@@ -224,7 +229,8 @@ int ds_scene_check_metric(const ds_scenedata *s, uint64_t m, ds_error *e)
 {
     for (uint64_t k = 0; k < m; k++) {
         if (strcmp(s->metric[k].name, s->metric[m].name) == 0) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "scene: metrics %" PRIu64 " and %" PRIu64 " are both named '%s'", k, m,
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "scene: metrics %" PRIu64 " and %" PRIu64 " are both named '%s'", k, m,
                            s->metric[m].name);
         }
     }
@@ -255,10 +261,11 @@ int ds_scene_no_memory(ds_error *e)
 static int refused(ds_status st, const char *call, ds_error *e)
 {
     if (st == DS_E_STATE) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the plugin kept no scene although the evaluation asked for one");
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "scene: the plugin kept no scene although the evaluation asked for one");
     }
-    return ds_fail(e, ds_status_exit(st), "scene: %s() of the plugin failed: %s (%s)", call, ds_status_text(st),
-                   ds_status_name(st));
+    return ds_fail(e, ds_status_exit(st), "scene: %s() of the plugin failed: %s (%s)", call,
+                   ds_status_text(st), ds_status_name(st));
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -296,7 +303,8 @@ static int choose_frames(ds_scenedata *s, const uint64_t *keep, uint64_t keep_co
     return 0;
 }
 
-static int collect_body(ds_scenedata *s, const ds_scene *ext, void *self, uint64_t b, uint64_t *bytes, ds_error *e)
+static int collect_body(ds_scenedata *s, const ds_scene *ext, void *self, uint64_t b, uint64_t *bytes,
+                        ds_error *e)
 {
     ds_scenedata_body *body = &s->body[b];
     ds_scene_body said = {.struct_size = sizeof said};
@@ -324,8 +332,9 @@ static int collect_body(ds_scenedata *s, const ds_scene *ext, void *self, uint64
     *bytes += numbers * s->kept * sizeof(double) + body->index_count * sizeof(uint32_t);
     if (*bytes > DS_SCENE_MAX_BYTES) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "scene: %" PRIu64 " frames up to body '%s' take over %" PRIu64 " GiB: keep fewer frames", s->kept,
-                       body->name, DS_SCENE_MAX_BYTES >> 30);
+                       "scene: %" PRIu64 " frames up to body '%s' take over %" PRIu64
+                       " GiB: keep fewer frames",
+                       s->kept, body->name, DS_SCENE_MAX_BYTES >> 30);
     }
     if (body->index_count > 0) {
         if (said.index == NULL) {
@@ -361,7 +370,8 @@ static int collect_body(ds_scenedata *s, const ds_scene *ext, void *self, uint64
     return 0;
 }
 
-static int collect_metric(ds_scenedata *s, const ds_scene *ext, void *self, uint64_t m, uint64_t *bytes, ds_error *e)
+static int collect_metric(ds_scenedata *s, const ds_scene *ext, void *self, uint64_t m, uint64_t *bytes,
+                          ds_error *e)
 {
     ds_scenedata_metric *metric = &s->metric[m];
     const char *name = NULL;
@@ -397,8 +407,8 @@ static int collect_metric(ds_scenedata *s, const ds_scene *ext, void *self, uint
     return 0;
 }
 
-static int collect_all(ds_scenedata *s, const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count,
-                       ds_error *e)
+static int collect_all(ds_scenedata *s, const ds_scene *ext, void *self, const uint64_t *keep,
+                       uint64_t keep_count, ds_error *e)
 {
     if (!DS_HAS(ds_scene, ext, metric) || ext->info == NULL || ext->body == NULL || ext->frame == NULL ||
         ext->metric == NULL) {
@@ -454,76 +464,4 @@ int ds_scenedata_collect(const ds_scene *ext, void *self, const uint64_t *keep, 
     ds_scene_count_nonfinite(s);
     *out = s;
     return 0;
-}
-
-/* ---- trajectory file ---- */
-
-static int add_body(ds_npz *z, const ds_scenedata *s, const ds_scenedata_body *body, ds_error *e)
-{
-    char name[DS_SCENE_NAME_MAX + 16];
-    uint64_t shape[3] = {s->kept, body->count, body->width};
-    snprintf(name, sizeof name, "%s_%s", body->name, body->width == 7 ? "poses" : "positions");
-    int status = ds_npz_add(z, name, DS_NPY_F8, 3, shape, body->data, e);
-    uint64_t n = (uint64_t)size_count(body->shape);
-    if (status == 0 && n > 0) {
-        snprintf(name, sizeof name, "%s_size", body->name);
-        status = ds_npz_add(z, name, DS_NPY_F8, 1, &n, body->size, e);
-    }
-    uint64_t per = body->shape == DS_BODY_MESH ? 3 : 2;
-    if (status == 0 && (body->shape == DS_BODY_MESH || body->shape == DS_BODY_LINES)) {
-        uint64_t rows[2] = {body->index_count / per, per};
-        snprintf(name, sizeof name, "%s_index", body->name);
-        status = ds_npz_add(z, name, DS_NPY_U4, 2, rows, body->index, e);
-    }
-    return status;
-}
-
-static int add_arrays(ds_npz *z, const ds_scenedata *s, ds_error *e)
-{
-    double *time = malloc((size_t)s->frames * sizeof *time);
-    if (time == NULL) {
-        return ds_scene_no_memory(e);
-    }
-    for (uint64_t k = 0; k < s->frames; k++) {
-        time[k] = (double)k * s->dt;
-    }
-    int status = ds_npz_add(z, "time", DS_NPY_F8, 1, &s->frames, time, e);
-    free(time);
-    uint64_t six = 6;
-    if (status == 0) {
-        status = ds_npz_add(z, "frame", DS_NPY_U8, 1, &s->kept, s->frame, e);
-    }
-    if (status == 0) {
-        status = ds_npz_add(z, "dt", DS_NPY_F8, 0, NULL, &s->dt, e);
-    }
-    if (status == 0) {
-        status = ds_npz_add(z, "box", DS_NPY_F8, 1, &six, s->box, e);
-    }
-    if (status == 0) {
-        status = ds_npz_add(z, "ground", DS_NPY_F8, 0, NULL, &s->ground, e);
-    }
-    for (uint64_t b = 0; b < s->bodies && status == 0; b++) {
-        status = add_body(z, s, &s->body[b], e);
-    }
-    for (uint64_t m = 0; m < s->metrics && status == 0; m++) {
-        char name[DS_SCENE_NAME_MAX + 16];
-        snprintf(name, sizeof name, "metrics/%s", s->metric[m].name);
-        status = ds_npz_add(z, name, DS_NPY_F8, 1, &s->frames, s->metric[m].values, e);
-    }
-    return status;
-}
-
-int ds_trajectory_write(const char *path, const ds_scenedata *s, ds_error *e)
-{
-    ds_npz *z;
-    int status = ds_npz_open(&z, path, e);
-    if (status != 0) {
-        return status;
-    }
-    status = add_arrays(z, s, e);
-    if (status != 0) {
-        ds_npz_abort(z);
-        return status;
-    }
-    return ds_npz_close(z, e);
 }

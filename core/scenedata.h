@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenedata.h - a checked copy of what the scene extension tells about one episode; it also travels between processes
- * as one block of bytes. */
+/* scenedata.h - a checked copy of what the scene extension tells about one episode; it also travels between
+ * processes as one block of bytes. */
 #ifndef DS_CORE_SCENEDATA_H
 #define DS_CORE_SCENEDATA_H
 
@@ -27,15 +27,15 @@ enum {
 
 typedef struct ds_scenedata_body {
     char name[DS_SCENE_NAME_MAX];
-    uint32_t shape;   /* DS_BODY_* */
-    uint32_t role;    /* DS_ROLE_* */
+    uint32_t shape; /* DS_BODY_* */
+    uint32_t role;  /* DS_ROLE_* */
     uint32_t variety;
-    uint32_t width;   /* numbers per element: 3 or 7 */
-    uint64_t count;   /* elements, at least 1 */
-    double size[4];   /* see DS_BODY_*; what the shape does not use is 0 */
+    uint32_t width; /* numbers per element: 3 or 7 */
+    uint64_t count; /* elements, at least 1 */
+    double size[4]; /* see DS_BODY_*; what the shape does not use is 0 */
     uint64_t index_count;
-    uint32_t *index;  /* every number is below count; NULL where index_count is 0 */
-    double *data;     /* kept x count x width; non-finite numbers are possible */
+    uint32_t *index;    /* every number is below count; NULL where index_count is 0 */
+    double *data;       /* kept x count x width; non-finite numbers are possible */
     uint64_t nonfinite; /* how many numbers of data are not finite */
 } ds_scenedata_body;
 
@@ -51,8 +51,8 @@ typedef struct ds_scenedata {
     uint64_t kept;   /* frames of which positions are here */
     uint64_t *frame; /* their numbers, ascending */
     double dt;
-    double box[6];   /* finite, lower <= upper, not a point */
-    double ground;   /* finite or -INFINITY */
+    double box[6]; /* finite, lower <= upper, not a point */
+    double ground; /* finite or -INFINITY */
     uint64_t bodies;
     ds_scenedata_body *body;
     uint64_t metrics;
@@ -60,11 +60,12 @@ typedef struct ds_scenedata {
     uint64_t nonfinite; /* sum over the bodies */
 } ds_scenedata;
 
-/* Copies the scene of the last evaluation out of plugin instance `self`. keep == NULL keeps all frames; otherwise the
- * positions of the `keep_count` frames listed, in any order and where they exist, duplicates once (DS_SCENE_LAST and
- * DS_SCENE_MIDDLE allowed; keep_count 0 = metrics only). Nothing the plugin says is trusted: counts, sizes, names, index numbers
- * and the box are checked, and a violation is one line with DS_EXIT_PLUGIN. Non-finite positions are counted, not
- * refused. Call it where the instance may be called [instance]. *out is NULL on failure. */
+/* Copies the scene of the last evaluation out of plugin instance `self`. keep == NULL keeps all frames;
+ * otherwise the positions of the `keep_count` frames listed, in any order and where they exist, duplicates
+ * once (DS_SCENE_LAST and DS_SCENE_MIDDLE allowed; keep_count 0 = metrics only). Nothing the plugin says is
+ * trusted: counts, sizes, names, index numbers and the box are checked, and a violation is one line with
+ * DS_EXIT_PLUGIN. Non-finite positions are counted, not refused. Call it where the instance may be called
+ * [instance]. *out is NULL on failure. */
 int ds_scenedata_collect(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count,
                          ds_scenedata **out, ds_error *e);
 
@@ -73,8 +74,9 @@ void ds_scenedata_free(ds_scenedata *s);
 /* Writes the block to a descriptor from its present offset (DS_EXIT_IO on failure). */
 int ds_scenedata_write(const ds_scenedata *s, int fd, ds_error *e);
 
-/* Reads a block of exactly `len` bytes; a pure function that accepts only what ds_scenedata_write() of a valid scene can
- * have produced (DS_EXIT_PLUGIN otherwise: the block comes from a process that ran a plugin). */
+/* Reads a block of exactly `len` bytes; a pure function that accepts only what ds_scenedata_write() of a
+ * valid scene can have produced (DS_EXIT_PLUGIN otherwise: the block comes from a process that ran a plugin).
+ */
 int ds_scenedata_read(const void *p, size_t len, ds_scenedata **out, ds_error *e);
 
 /* The same from a descriptor that can be seeked (a memfd), from its start to its end. */
@@ -87,9 +89,9 @@ const double *ds_scenedata_at(const ds_scenedata *s, uint64_t k, uint64_t b);
 const ds_scenedata_body *ds_scenedata_body_named(const ds_scenedata *s, const char *name);
 const ds_scenedata_metric *ds_scenedata_metric_named(const ds_scenedata *s, const char *name);
 
-/* Writes an .npz archive (npy.h): time (frames of the episode), frame (numbers of the kept frames), dt, box, ground; per body
- * NAME_positions (kept, count, 3) or NAME_poses (kept, count, 7), NAME_size, NAME_index (triangles, 3) or (segments, 2); per
- * metric metrics/NAME (frames). */
+/* Writes an .npz archive (npy.h): time (frames of the episode), frame (numbers of the kept frames), dt, box,
+ * ground; per body NAME_positions (kept, count, 3) or NAME_poses (kept, count, 7), NAME_size, NAME_index
+ * (triangles, 3) or (segments, 2); per metric metrics/NAME (frames). */
 int ds_trajectory_write(const char *path, const ds_scenedata *s, ds_error *e);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scenedata_block.c - a scene as one block of bytes, written by a worker process and read by the host.
  *
- * Both processes run the same program on the same machine, so numbers are in native order. The worker ran a plugin and
- * may have been damaged by it: the reader believes nothing, and allocates no more than the block itself holds.
+ * Both processes run the same program on the same machine, so numbers are in native order. The worker ran a
+ * plugin and may have been damaged by it: the reader believes nothing, and allocates no more than the block
+ * itself holds.
  */
 #include "config.h"
 
@@ -323,7 +324,8 @@ int ds_scenedata_read_fd(int fd, ds_scenedata **out, ds_error *e)
     }
     /* Positions, index and metrics share DS_SCENE_MAX_BYTES; the rest is small. */
     if (st.st_size <= 0 || (uint64_t)st.st_size > DS_SCENE_MAX_BYTES + ((uint64_t)64 << 20)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the block from the worker has %lld bytes", (long long)st.st_size);
+        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the block from the worker has %lld bytes",
+                       (long long)st.st_size);
     }
     /* Copied, not mapped: the worker could still cut it short. */
     size_t len = (size_t)st.st_size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenedata_check.h - the rules of a valid scene, shared by the two ways one is filled: from a plugin and from a block.
- * All return 0 or DS_EXIT_PLUGIN with one line. */
+/* scenedata_check.h - the rules of a valid scene, shared by the two ways one is filled: from a plugin and
+ * from a block. All return 0 or DS_EXIT_PLUGIN with one line. */
 #ifndef DS_CORE_SCENEDATA_CHECK_H
 #define DS_CORE_SCENEDATA_CHECK_H
 
@@ -9,6 +9,9 @@
 /* Numbers per element: 3, 7, or 0 for an unknown shape. */
 uint32_t ds_scene_width(uint32_t shape);
 
+/* How many entries of size[] a shape uses. */
+int ds_scene_size_count(uint32_t shape);
+
 /* `what` is "body" or "metric", `number` its place in the list. Reads at most DS_SCENE_NAME_MAX bytes. */
 int ds_scene_check_name(const char *name, const char *what, uint64_t number, ds_error *e);
 int ds_scene_check_unit(const char *unit, uint64_t number, ds_error *e);
@@ -16,7 +19,8 @@ int ds_scene_check_unit(const char *unit, uint64_t number, ds_error *e);
 /* frames, flat, counts, dt, box, ground. */
 int ds_scene_check_info(const ds_scenedata *s, ds_error *e);
 
-/* Body b against the bodies before it; sets its width and clears unused sizes. Index numbers are checked separately. */
+/* Body b against the bodies before it; sets its width and clears unused sizes. Index numbers are checked
+ * separately. */
 int ds_scene_check_body(const ds_scenedata *s, uint64_t b, ds_error *e);
 int ds_scene_check_index(const ds_scenedata_body *body, ds_error *e);
 

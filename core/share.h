@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share.h - the memory that the host and its workers share: a ring of slots, one per evaluation, and how they wait.
+/* share.h - the memory that the host and its workers share: a ring of slots, one per evaluation, and how they
+ * wait.
  *
- * The host posts rows in the order of their tickets 0, 1, 2, ...; ticket t lies in slot t % capacity. Workers take
- * tickets, a few at a time when evaluations are cheap, and work them off. A slot goes
+ * The host posts rows in the order of their tickets 0, 1, 2, ...; ticket t lies in slot t % capacity. Workers
+ * take tickets, a few at a time when evaluations are cheap, and work them off. A slot goes
  *
  *     FREE -(host)-> POSTED -(worker w)-> RUNNING|w -(worker w)-> DONE -(host)-> FREE
  *                                            `-(host, time limit)-> KILLED|w -(host, after its death)-> DONE
  *
- * Each step is one compare-and-swap, so that no evaluation is lost or done twice wherever a worker dies: its successor
- * looks again at all tickets that were taken, and skips what others hold. Plugins get no pointer into this memory.
+ * Each step is one compare-and-swap, so that no evaluation is lost or done twice wherever a worker dies: its
+ * successor looks again at all tickets that were taken, and skips what others hold. Plugins get no pointer
+ * into this memory.
  */
 #ifndef DS_CORE_SHARE_H
 #define DS_CORE_SHARE_H
@@ -33,13 +35,14 @@ typedef struct ds_slot {
     alignas(64) atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
     uint32_t want;                 /* DS_WANT_* */
     uint64_t noise_key;
-    uint32_t keep;                 /* DS_KEEP_*, where the scene is wanted */
+    uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
     uint32_t reserved;
     ds_answer answer;
     /* followed by x[n], grad[n] */
 } ds_slot;
 
-/* What one worker has in hand: tickets next..end-1. Outlives the process, so that its successor finishes them. */
+/* What one worker has in hand: tickets next..end-1. Outlives the process, so that its successor finishes
+ * them. */
 typedef struct ds_share_worker {
     alignas(64) atomic_ullong next;
     atomic_ullong end;
@@ -54,8 +57,8 @@ typedef struct ds_share {
     uint64_t stride;   /* bytes per slot */
     uint64_t first;    /* offset of slot 0 */
     uint32_t workers;
-    uint32_t spin_ns;  /* how long a worker looks for work before it sleeps, at most */
-    uint32_t watched;  /* there is a time limit: publish when evaluations start */
+    uint32_t spin_ns; /* how long a worker looks for work before it sleeps, at most */
+    uint32_t watched; /* there is a time limit: publish when evaluations start */
     uint32_t reserved;
     alignas(64) atomic_ullong posted; /* tickets below this one are posted */
     atomic_uint work;                 /* futex: changes with every post */

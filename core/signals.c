@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.c - handlers of the host: stop requests, and crashes of an optimizer, which runs in this process. */
+/* signals.c - handlers of the host: stop requests, and crashes of an optimizer, which runs in this process.
+ */
 #include "config.h"
 
 #include "signals.h"

@@ -29,7 +29,8 @@ int ds_memory_file(const char *name)
     return high;
 }
 
-/* Moves a descriptor above those that the worker is to have, so that dup2() overwrites none that is still needed. */
+/* Moves a descriptor above those that the worker is to have, so that dup2() overwrites none that is still
+ * needed. */
 static int move_up(int *fd)
 {
     int high = fcntl(*fd, F_DUPFD_CLOEXEC, DS_WORKER_FDS + 3);
@@ -85,7 +86,8 @@ int ds_spawn_worker(const char *program, const ds_worker_start *head, const char
     int start = ds_memory_file("diffsim-start");
     int rc = 0;
     if (null < 0 || start < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 ||
-        pipe2(pipes, O_CLOEXEC) != 0 || move_up(&null) != 0 || move_up(&pair[1]) != 0 || move_up(&pipes[1]) != 0) {
+        pipe2(pipes, O_CLOEXEC) != 0 || move_up(&null) != 0 || move_up(&pair[1]) != 0 ||
+        move_up(&pipes[1]) != 0) {
         rc = ds_fail(e, DS_EXIT_IO, "cannot make the channels of a worker process: %s", strerror(errno));
     }
     rc = rc != 0 ? rc : write_start(start, head, texts, e);
@@ -93,7 +95,8 @@ int ds_spawn_worker(const char *program, const ds_worker_start *head, const char
         const int source[DS_WORKER_FDS] = {null, pipes[1], pipes[1], pair[1], start, share, scene};
         int code = launch(program, source, &out->pid);
         if (code != 0) {
-            rc = ds_fail(e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO, "cannot start a worker process (%s): %s",
+            rc = ds_fail(e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO,
+                         "cannot start a worker process (%s): %s",
                          program != NULL ? program : "/proc/self/exe", strerror(code));
         }
     }

@@ -14,7 +14,8 @@ typedef struct ds_child {
     int start;  /* the start file */
 } ds_child;
 
-/* Starts `program` (NULL = this one) as a worker; `share` and `scene` are memory files. Start file: `head` and `texts`. */
+/* Starts `program` (NULL = this one) as a worker; `share` and `scene` are memory files. Start file: `head`
+ * and `texts`. */
 int ds_spawn_worker(const char *program, const ds_worker_start *head, const char *texts, int share, int scene,
                     ds_child *out, ds_error *e);
 

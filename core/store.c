@@ -27,12 +27,14 @@ struct ds_cursor {
     double *x, *grad;  /* aligned copies: a blob may lie at any address */
 };
 
-static const char schema[] =
-    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY(section, key)) WITHOUT ROWID;"
-    "CREATE TABLE eval(id INTEGER PRIMARY KEY, x BLOB NOT NULL, loss REAL, grad BLOB, grad_kind INTEGER NOT NULL,"
-    " outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER NOT NULL, bad_step INTEGER NOT NULL,"
-    " message TEXT, wall REAL NOT NULL, at REAL NOT NULL);";
+static const char schema[] = "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+                             "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY "
+                             "KEY(section, key)) WITHOUT ROWID;"
+                             "CREATE TABLE eval(id INTEGER PRIMARY KEY, x BLOB NOT NULL, loss REAL, grad "
+                             "BLOB, grad_kind INTEGER NOT NULL,"
+                             " outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER "
+                             "NOT NULL, bad_step INTEGER NOT NULL,"
+                             " message TEXT, wall REAL NOT NULL, at REAL NOT NULL);";
 
 /* Turns the last failure of SQLite into one line: what was done to which file, and why it failed. */
 static int fail(const ds_store *s, ds_error *e, const char *doing)
@@ -46,10 +48,12 @@ static int fail(const ds_store *s, ds_error *e, const char *doing)
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while %s", s->path, doing);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return ds_fail(e, DS_EXIT_IO, "%s: damaged, or not the store of a run (%s, while %s); restore it from a copy",
+        return ds_fail(e, DS_EXIT_IO,
+                       "%s: damaged, or not the store of a run (%s, while %s); restore it from a copy",
                        s->path, sqlite3_errmsg(s->db), doing);
     case SQLITE_FULL:
-        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s; make room on the disk", s->path, doing, strerror(ENOSPC));
+        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s; make room on the disk", s->path, doing,
+                       strerror(ENOSPC));
     case SQLITE_IOERR:
         return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s", s->path, doing,
                        system != 0 ? strerror(system) : sqlite3_errmsg(s->db));
@@ -151,7 +155,8 @@ static void journal(ds_store *s, const char *mode, int *ok)
     }
 }
 
-/* Write-ahead log where the file system can do it; without shared memory (network file systems) in exclusive mode. */
+/* Write-ahead log where the file system can do it; without shared memory (network file systems) in exclusive
+ * mode. */
 static int prepare_writing(ds_store *s, ds_error *e)
 {
     int ok;
@@ -169,13 +174,15 @@ static int prepare_writing(ds_store *s, ds_error *e)
             return fail(s, e, "locking (put the result folder on a local disk)");
         }
     }
-    /* With a write-ahead log NORMAL survives a killed process; after a power cut the last groups may be missing. */
+    /* With a write-ahead log NORMAL survives a killed process; after a power cut the last groups may be
+     * missing. */
     int rc = execute(s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=2000", "preparing", e);
     if (rc != 0) {
         return rc;
     }
-    static const char insert[] = "INSERT INTO eval(id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step,"
-                                 " message, wall, at) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)";
+    static const char insert[] =
+        "INSERT INTO eval(id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step,"
+        " message, wall, at) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)";
     if (sqlite3_prepare_v3(s->db, insert, -1, SQLITE_PREPARE_PERSISTENT, &s->insert, NULL) != SQLITE_OK) {
         return fail(s, e, "preparing");
     }
@@ -225,11 +232,13 @@ static int accept_file(ds_store *s, ds_error *e)
         return rc;
     }
     if (application != DS_STORE_APPLICATION) {
-        return ds_fail(e, DS_EXIT_IO, "%s: an SQLite file, but not the store of a run (application id %lld, expected %d)",
+        return ds_fail(e, DS_EXIT_IO,
+                       "%s: an SQLite file, but not the store of a run (application id %lld, expected %d)",
                        s->path, (long long)application, DS_STORE_APPLICATION);
     }
     if (format != DS_STORE_FORMAT) {
-        return ds_fail(e, DS_EXIT_IO, "%s: store format %lld, this dshost knows format %d; use a newer dshost", s->path,
+        return ds_fail(e, DS_EXIT_IO,
+                       "%s: store format %lld, this dshost knows format %d; use a newer dshost", s->path,
                        (long long)format, DS_STORE_FORMAT);
     }
     char *text = NULL;
@@ -255,7 +264,8 @@ int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
         return ds_fail(e, DS_EXIT_IO, "%s: not a regular file", path);
     }
     ds_store *s = NULL;
-    int rc = connect_file(path, NULL, mode == DS_STORE_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, &s, e);
+    int rc = connect_file(path, NULL, mode == DS_STORE_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY,
+                          &s, e);
     if (rc != 0) {
         return rc;
     }
@@ -321,11 +331,26 @@ int ds_store_count(ds_store *s, uint64_t *count, ds_error *e)
         return rc;
     }
     if (rows != last || first != 1) {
-        return ds_fail(e, DS_EXIT_IO, "%s: damaged: %lld evaluations, numbered %lld to %lld", s->path, (long long)rows,
-                       (long long)first, (long long)last);
+        return ds_fail(e, DS_EXIT_IO, "%s: damaged: %lld evaluations, numbered %lld to %lld", s->path,
+                       (long long)rows, (long long)first, (long long)last);
     }
     *count = (uint64_t)rows;
     return 0;
+}
+
+int ds_store_best(ds_store *s, double *best, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = 0;
+    *best = (double)INFINITY;
+    if (sqlite3_prepare_v2(s->db, "SELECT min(loss) FROM eval", -1, &q, NULL) != SQLITE_OK ||
+        sqlite3_step(q) != SQLITE_ROW) {
+        rc = fail(s, e, "reading");
+    } else if (sqlite3_column_type(q, 0) != SQLITE_NULL) {
+        *best = sqlite3_column_double(q, 0);
+    }
+    sqlite3_finalize(q);
+    return rc;
 }
 
 int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e)
@@ -397,7 +422,8 @@ int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e)
             section++;
         }
         if (name == NULL || key == NULL || value == NULL || section == DS_SECTIONS) {
-            rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: a setting of section '%s'", s->path, name != NULL ? name : "");
+            rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: a setting of section '%s'", s->path,
+                         name != NULL ? name : "");
             break;
         }
         rc = ds_settings_add(out, section, key, value, s->path, NULL, DS_EXIT_CONFIG, 0, e);
@@ -488,8 +514,9 @@ int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
     }
     c->store = s;
     c->expected = first;
-    static const char sql[] = "SELECT id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
-                              " at FROM eval WHERE id>=?1 ORDER BY id";
+    static const char sql[] =
+        "SELECT id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
+        " at FROM eval WHERE id>=?1 ORDER BY id";
     if (sqlite3_prepare_v2(s->db, sql, -1, &c->stmt, NULL) != SQLITE_OK) {
         int rc = fail(s, e, "reading");
         ds_cursor_close(c);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h - the record of a run: one SQLite file with a row per evaluation, the settings, and what the run is.
+/* store.h - the record of a run: one SQLite file with a row per evaluation, the settings, and what the run
+ * is.
  *
  *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
  *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
  *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
  *
- * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every column but
- * `wall` and `at` is the same for any number of jobs and threads and after any interruption.
- * A ds_store is used by one thread at a time.
+ * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
+ * column but `wall` and `at` is the same for any number of jobs and threads and after any interruption. A
+ * ds_store is used by one thread at a time.
  */
 #ifndef DS_CORE_STORE_H
 #define DS_CORE_STORE_H
@@ -25,7 +26,7 @@ enum {
 /* One evaluation. Pointers belong to the caller, or to the cursor until its next step. */
 typedef struct ds_row {
     uint64_t id;
-    uint64_t n;         /* values in x, and in grad */
+    uint64_t n; /* values in x, and in grad */
     const double *x;
     const double *grad; /* NULL where none was asked for */
     double loss;        /* +INFINITY where there is none */
@@ -34,8 +35,8 @@ typedef struct ds_row {
     uint64_t group;
     uint64_t cost_steps;
     int64_t bad_step;
-    double wall;        /* seconds */
-    double at;          /* seconds since 1970 */
+    double wall; /* seconds */
+    double at;   /* seconds since 1970 */
     char tag[16];
     char message[200];
 } ds_row;
@@ -51,7 +52,8 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
 /* Opens an existing store, and refuses foreign, damaged and newer ones with one line (DS_EXIT_IO). */
 int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e);
 
-/* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is freed in any case. */
+/* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is freed in any case.
+ */
 int ds_store_close(ds_store *s, ds_error *e);
 
 uint64_t ds_store_n(const ds_store *s);
@@ -59,6 +61,9 @@ const char *ds_store_path(const ds_store *s);
 
 /* Number of evaluations, after a test that the ids are 1, 2, ..., count. */
 int ds_store_count(ds_store *s, uint64_t *count, ds_error *e);
+
+/* The lowest loss recorded, +INFINITY where there is none. */
+int ds_store_best(ds_store *s, double *best, ds_error *e);
 
 /* meta: a value as text, NULL (out) where there is none; the caller frees it. */
 int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e);

@@ -10,8 +10,8 @@
 
 const char *ds_end_name(int end)
 {
-    static const char *const names[] = {"running", "budget", "target",   "time",
-                                        "signal",  "optimizer_finished", "too_many_failures", "error"};
+    static const char *const names[] = {
+        "running", "budget", "target", "time", "signal", "optimizer_finished", "too_many_failures", "error"};
     return end >= 0 && end <= DS_END_ERROR ? names[end] : "?";
 }
 
@@ -39,8 +39,9 @@ json_t *ds_run_summary(const ds_run *run)
     /* A seed above 2^63 does not fit into a JSON integer of jansson. */
     char seed[32];
     snprintf(seed, sizeof(seed), "%llu", (unsigned long long)run->options.seed);
-    json_object_set_new(o, "seed", run->options.seed <= INT64_MAX ? json_integer((json_int_t)run->options.seed)
-                                                                  : json_string(seed));
+    json_object_set_new(o, "seed",
+                        run->options.seed <= INT64_MAX ? json_integer((json_int_t)run->options.seed)
+                                                       : json_string(seed));
     json_object_set_new(o, "n", json_integer((json_int_t)run->problem.n));
     json_object_set_new(o, "budget", json_integer((json_int_t)run->budget));
     json_object_set_new(o, "planned_budget", json_integer((json_int_t)run->plan));
@@ -58,7 +59,8 @@ json_t *ds_run_summary(const ds_run *run)
     json_object_set_new(o, "outcomes", outcomes);
     json_object_set_new(o, "cost_steps", json_integer((json_int_t)l->cost_steps));
     json_object_set_new(o, "evaluation_s", ds_json_real(l->wall));
-    json_object_set_new(o, "wall_s", ds_json_real(run->wall_before + 1e-9 * (double)(ds_clock_ns() - run->start_ns)));
+    json_object_set_new(o, "wall_s",
+                        ds_json_real(run->wall_before + 1e-9 * (double)(ds_clock_ns() - run->start_ns)));
     json_object_set_new(o, "ended", json_string(ds_end_name(run->end)));
     json_object_set_new(o, "error", run->error.text[0] != '\0' ? json_string(run->error.text) : json_null());
     json_object_set_new(o, "versions", versions(run));

@@ -76,10 +76,12 @@ int ds_parse_seed(const char *text, uint64_t *out)
 
 /* ---- words ---- */
 
-/* Levenshtein distance of words of at most 63 characters. */
+/* Edits (insert, delete, change, swap of neighbours) between words of at most 63 characters: the restricted distance of
+ * Damerau and Levenshtein. */
 static size_t distance(const char *a, const char *b)
 {
-    size_t n = strlen(b), row[64];
+    size_t n = strlen(b), rows[3][64];
+    size_t *before = rows[0], *last = rows[1], *row = rows[2];
     if (n > 63 || strlen(a) > 63) {
         return SIZE_MAX;
     }
@@ -87,13 +89,18 @@ static size_t distance(const char *a, const char *b)
         row[j] = j;
     }
     for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
+        size_t *spare = before;
+        before = last;
+        last = row;
+        row = spare;
         row[0] = i;
         for (size_t j = 1; j <= n; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            size_t gap = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            size_t change = last[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t gap = 1 + (row[j - 1] < last[j] ? row[j - 1] : last[j]);
             row[j] = change < gap ? change : gap;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j]) {
+                row[j] = before[j - 2] + 1;
+            }
         }
     }
     return row[n];

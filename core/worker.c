@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c - the worker process (hidden command --worker): makes one environment instance and evaluates for its host. */
+/* worker.c - the worker process (hidden command --worker): makes one environment instance and evaluates for
+ * its host. */
 #include "config.h"
 
 #include "worker.h"
@@ -25,9 +26,9 @@
 #include "share.h"
 
 enum {
-    CHUNK_MAX = 16,        /* tickets taken at once, when evaluations are cheap */
-    CHEAP_NS = 20000,      /* work that is worth taking at once */
-    SLEEP_NS = 1000000000  /* a sleeping worker looks up now and then */
+    CHUNK_MAX = 16,       /* tickets taken at once, when evaluations are cheap */
+    CHEAP_NS = 20000,     /* work that is worth taking at once */
+    SLEEP_NS = 1000000000 /* a sleeping worker looks up now and then */
 };
 
 typedef struct worker {
@@ -36,8 +37,8 @@ typedef struct worker {
     ds_env *env;
     ds_share *share;
     ds_share_worker *mine;
-    ds_guard x, grad;      /* what the plugin gets to see */
-    double typical_ns;     /* running mean of the time of one evaluation */
+    ds_guard x, grad;  /* what the plugin gets to see */
+    double typical_ns; /* running mean of the time of one evaluation */
     ds_spin spin;
 } worker;
 
@@ -198,7 +199,8 @@ static void refuse(ds_answer *a, const char *text)
     snprintf(a->message, sizeof(a->message), "%s", text);
 }
 
-/* The frames and metrics of the evaluation just made go to the scene file; an empty file means that there are none. */
+/* The frames and metrics of the evaluation just made go to the scene file; an empty file means that there are
+ * none. */
 static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
 {
     static const uint64_t few[] = {0, DS_SCENE_MIDDLE, DS_SCENE_LAST};
@@ -274,8 +276,8 @@ static int take(worker *w)
         }
         /* Several at once while they are cheap, but never more than a fair share of what is there. */
         unsigned long long fair = (posted - taken) / (2u * s->workers);
-        unsigned long long cheap = w->typical_ns > CHEAP_NS / CHUNK_MAX ? (unsigned long long)(CHEAP_NS / w->typical_ns)
-                                                                         : CHUNK_MAX;
+        unsigned long long cheap =
+            w->typical_ns > CHEAP_NS / CHUNK_MAX ? (unsigned long long)(CHEAP_NS / w->typical_ns) : CHUNK_MAX;
         unsigned long long count = fair < cheap ? fair : cheap;
         count = count > 0 ? count : 1;
         if (atomic_compare_exchange_weak(&s->taken, &taken, taken + count)) {
@@ -289,7 +291,8 @@ static int take(worker *w)
 static int something_to_do(const void *ctx)
 {
     const ds_share *s = ctx;
-    return atomic_load_explicit(&s->taken, memory_order_relaxed) < atomic_load_explicit(&s->posted, memory_order_acquire) ||
+    return atomic_load_explicit(&s->taken, memory_order_relaxed) <
+               atomic_load_explicit(&s->posted, memory_order_acquire) ||
            atomic_load_explicit(&s->quit, memory_order_relaxed) != 0;
 }
 

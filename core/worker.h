@@ -6,7 +6,13 @@
 #include "instance.h"
 
 /* Descriptors of a worker: one byte messages, the start file, the shared memory, the scene. */
-enum { DS_WORKER_SOCKET = 3, DS_WORKER_START = 4, DS_WORKER_SHARE = 5, DS_WORKER_SCENE = 6, DS_WORKER_FDS = 7 };
+enum {
+    DS_WORKER_SOCKET = 3,
+    DS_WORKER_START = 4,
+    DS_WORKER_SHARE = 5,
+    DS_WORKER_SCENE = 6,
+    DS_WORKER_FDS = 7
+};
 
 /* Messages on the socket. */
 enum {
@@ -14,18 +20,18 @@ enum {
     DS_WORKER_GO = 'g'     /* host: the shared memory is ready */
 };
 
-/* The start file, written by the host: this head, then NUL-terminated texts: path of the plugin, and key and value of
- * each setting of [env] that was given. */
+/* The start file, written by the host: this head, then NUL-terminated texts: path of the plugin, and key and
+ * value of each setting of [env] that was given. */
 typedef struct ds_worker_start {
     uint64_t magic;
     uint64_t seed;
-    int64_t memory;    /* bytes beyond the start; 0 = no limit */
+    int64_t memory; /* bytes beyond the start; 0 = no limit */
     uint32_t threads;
     uint32_t index;    /* number of the worker */
     uint32_t settings; /* pairs */
     uint32_t reserved;
-    uint64_t texts;    /* bytes of the texts */
-    int64_t parent;    /* process id of the host */
+    uint64_t texts; /* bytes of the texts */
+    int64_t parent; /* process id of the host */
 } ds_worker_start;
 
 #define DS_WORKER_MAGIC 0x3131524b524f5744u

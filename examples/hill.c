@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hill - an environment of one page: a ball is pushed over hilly ground h(q) = cos(3 q) and should be at `target` at
- * the end. x = start position [m] and start velocity [m/s]; the gradient is carried along (forward mode). */
+/* hill - an environment of one page: a ball is pushed over hilly ground h(q) = cos(3 q) and should be at
+ * `target` at the end. x = start position [m] and start velocity [m/s]; the gradient is carried along
+ * (forward mode). */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 
@@ -8,7 +9,8 @@ enum { STEPS = 200 };
 static const double DT = 0.01; /* seconds */
 
 static const ds_param *const params[] = {DS_REAL("friction", "0.5", 0, 10, "1/s", "Damping of the velocity."),
-                                         DS_REAL("target", "1", -5, 5, "m", "Where the ball should end."), NULL};
+                                         DS_REAL("target", "1", -5, 5, "m", "Where the ball should end."),
+                                         NULL};
 
 typedef struct hill {
     double friction, target;
@@ -53,9 +55,9 @@ static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, do
 static ds_status evaluate(void *self, ds_eval *io)
 {
     const hill *h = self;
-    double q = io->x[0], v = io->x[1];               /* state */
-    double dq[2] = {1, 0}, dv[2] = {0, 1};           /* its derivative with respect to x */
-    for (int k = 0; k < STEPS; k++) {                /* symplectic Euler */
+    double q = io->x[0], v = io->x[1];     /* state */
+    double dq[2] = {1, 0}, dv[2] = {0, 1}; /* its derivative with respect to x */
+    for (int k = 0; k < STEPS; k++) {      /* symplectic Euler */
         double slope = -3 * sin(3 * q), curvature = -9 * cos(3 * q);
         for (int i = 0; i < 2; i++) {
             dv[i] += DT * (-9.81 * curvature * dq[i] - h->friction * dv[i]);
@@ -77,6 +79,14 @@ static ds_status evaluate(void *self, ds_eval *io)
 }
 
 static const ds_env_vtable vtable = {sizeof vtable, 0, create, free, info, bounds, evaluate, NULL};
-static const ds_desc desc = {sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, "hill", "1", "Apache-2.0",
-                             "A ball pushed over hilly ground.", "", "", params, NULL};
+static const ds_desc desc = {.struct_size = sizeof desc,
+                             .kind = DS_KIND_ENV,
+                             .flags = DS_ENV_GRADIENT,
+                             .id = "hill",
+                             .version = "1",
+                             .license = "Apache-2.0",
+                             .summary = "A ball pushed over hilly ground.",
+                             .description = "",
+                             .citation = "",
+                             .params = params};
 DS_DEFINE_ENV(desc, vtable)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk - an optimizer of one page: the (1+1) evolution strategy with the one-fifth success rule (Rechenberg 1973, in
- * the form of Kern et al. 2004). One normal step from the best point so far; a success widens the steps, else they
- * shrink. */
+/* walk - an optimizer of one page: the (1+1) evolution strategy with the one-fifth success rule (Rechenberg
+ * 1973, in the form of Kern et al. 2004). One normal step from the best point so far; a success widens the
+ * steps, else they shrink. */
 #include <diffsim/diffsim.h>
 #include <diffsim/random.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const ds_param *const params[] = {
-    DS_REAL("sigma", "0.3", 1e-9, 1, "", "Standard deviation of the first step, as a share of the box."), NULL};
+    DS_REAL("sigma", "0.3", 1e-9, 1, "", "Standard deviation of the first step, as a share of the box."),
+    NULL};
 
 typedef struct walk {
     const ds_problem *problem;
@@ -40,24 +41,33 @@ static ds_status run(void *self, const ds_objective *objective)
     ds_status status = DS_OK;
 
     for (int start = 1; status == DS_OK; start = 0) {
-        for (uint64_t i = 0; i < p->n; i++) { /* the start point first, then a step from the best, kept in the box */
+        /* The start point first; then one normal step from the best point, kept inside the box. */
+        for (uint64_t i = 0; i < p->n; i++) {
             double step = w->sigma * (p->upper[i] - p->lower[i]) * ds_random_normal(&w->random);
             x[i] = start ? p->x0[i] : fmin(fmax(best[i] + step, p->lower[i]), p->upper[i]);
         }
         status = objective->evaluate(objective, &batch); /* says when the run is over */
-        int success = start || f <= f_best;
+        int success = f <= f_best;
         if (status == DS_OK && success) {
             memcpy(best, x, p->n * sizeof *x);
             f_best = f;
         }
-        w->sigma = fmin(fmax(w->sigma * exp(success ? 0.8 : -0.2), 1e-15), 1);
+        if (!start) {
+            w->sigma = fmin(fmax(w->sigma * exp(success ? 0.8 : -0.2), 1e-15), 1);
+        }
     }
     return status;
 }
 
 static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
-static const ds_desc desc = {sizeof desc, DS_KIND_OPTIMIZER, 0, "walk", "1", "Apache-2.0",
-                             "(1+1) evolution strategy with the one-fifth success rule.", "",
-                             "S. Kern et al., Learning probability distributions in continuous evolutionary algorithms "
-                             "- a comparative review, Natural Computing 3, 2004.", params, NULL};
+static const ds_desc desc = {.struct_size = sizeof desc,
+                             .kind = DS_KIND_OPTIMIZER,
+                             .id = "walk",
+                             .version = "1",
+                             .license = "Apache-2.0",
+                             .summary = "(1+1) evolution strategy with the one-fifth success rule.",
+                             .description = "",
+                             .citation = "S. Kern et al., Learning probability distributions in continuous "
+                                         "evolutionary algorithms - a comparative review, Natural Computing 3, 2004.",
+                             .params = params};
 DS_DEFINE_OPTIMIZER(desc, vtable)

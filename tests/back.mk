@@ -16,3 +16,10 @@ test_plugin_link = $(plugin_link) -rpath /nowhere
 check_LTLIBRARIES += tests/plugins/faulty.la
 tests_plugins_faulty_la_SOURCES = tests/plugins/faulty.c
 tests_plugins_faulty_la_LDFLAGS = $(test_plugin_link)
+check_LTLIBRARIES += tests/plugins/badopt.la
+tests_plugins_badopt_la_SOURCES = tests/plugins/badopt.c
+tests_plugins_badopt_la_LDFLAGS = $(test_plugin_link)
+
+dist_check_SCRIPTS += tests/cli/run.sh tests/cli/kill.sh tests/cli/faults.sh tests/cli/inputs.sh
+slow_scripts += tests/cli/kill_slow.sh
+EXTRA_DIST += tests/cli/lib.sh tests/lsan.supp

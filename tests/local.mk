@@ -37,6 +37,8 @@ check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 include tests/cma.mk
 include tests/back.mk
 include tests/plugins.mk
+include tests/rigid.mk
 include tests/front.mk
 include tests/bayes.mk
 include tests/mpm.mk
+include tests/opts.mk

@@ -8,3 +8,24 @@ check_PROGRAMS += tests/unit/test_mpm_golden
 tests_unit_test_mpm_golden_SOURCES = tests/unit/test_mpm_golden.c $(mpm_test_support)
 tests_unit_test_mpm_golden_CPPFLAGS = $(mpm_test_cppflags)
 tests_unit_test_mpm_golden_LDADD = $(mpm_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_mpm_torus
+tests_unit_test_mpm_torus_SOURCES = tests/unit/test_mpm_torus.c tests/unit/fake_host.c tests/unit/fake_host.h
+tests_unit_test_mpm_torus_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_mpm_torus_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_mpm_parts
+tests_unit_test_mpm_parts_SOURCES = tests/unit/test_mpm_parts.c $(mpm_test_support)
+tests_unit_test_mpm_parts_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_parts_LDADD = $(mpm_test_ldadd)
+
+# Everything that was recorded, and the gradient protocol: minutes.
+SLOW_TESTS += tests/unit/test_mpm_golden_slow
+tests_unit_test_mpm_golden_slow_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
+tests_unit_test_mpm_golden_slow_CPPFLAGS = $(mpm_test_cppflags) -DSLOW
+tests_unit_test_mpm_golden_slow_LDADD = $(mpm_test_ldadd)
+
+SLOW_TESTS += tests/unit/test_mpm_slow
+tests_unit_test_mpm_slow_SOURCES = tests/unit/test_mpm_slow.c $(mpm_test_support)
+tests_unit_test_mpm_slow_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_slow_LDADD = $(mpm_test_ldadd)

@@ -42,14 +42,14 @@ if FUZZERS
 # The code under test is compiled again here, with the instrumentation that guides the fuzzer.
 fuzz_flags = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 noinst_PROGRAMS += tests/fuzz/fuzz_npy tests/fuzz/fuzz_text_array tests/fuzz/fuzz_scenedata
-tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c core/npy_read.c core/file.c core/error.c
+tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c core/npy_read.c core/file.c core/error.c core/text.c
 tests_fuzz_fuzz_npy_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_npy_LDFLAGS = $(fuzz_flags)
-tests_fuzz_fuzz_text_array_SOURCES = tests/fuzz/fuzz_text_array.c core/npy_read.c core/file.c core/error.c
+tests_fuzz_fuzz_text_array_SOURCES = tests/fuzz/fuzz_text_array.c core/npy_read.c core/file.c core/error.c core/text.c
 tests_fuzz_fuzz_text_array_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_text_array_LDFLAGS = $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_SOURCES = tests/fuzz/fuzz_scenedata.c core/scenedata.c core/scenedata_block.c \
-	core/render_geometry.c core/render_shapes.c core/npy_write.c core/file.c core/error.c
+	core/render_geometry.c core/render_shapes.c core/npy_write.c core/file.c core/error.c core/text.c
 tests_fuzz_fuzz_scenedata_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_LDFLAGS = $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_LDADD = $(ZLIB_LIBS)

@@ -190,6 +190,11 @@ static ds_status evaluate(void *self, ds_eval *io)
     if (want_grad) {
         adjoint(p, io->x, io->grad);
     }
+    if (!isfinite(io->loss)) { /* only where x is not finite, or so large that squares overflow */
+        io->loss = INFINITY;
+        io->outcome = DS_EVAL_DIVERGED;
+        io->grad_kind = DS_GRAD_NONE;
+    }
     if (io->want & DS_WANT_SCENE) {
         keep_scene(p, io->x);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bo.c - Bayesian optimization that chooses where gradient descents start; with j = 1 it is Bayesian optimization
- * alone. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable simulation from a global
- * perspective" (CoRL 2022, arXiv:2207.00167). */
+/* bo.c - Bayesian optimization that chooses where gradient descents start; with j = 1 it is Bayesian
+ * optimization alone. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable
+ * simulation from a global perspective" (CoRL 2022, arXiv:2207.00167). */
 #include <diffsim/plugin.h>
 
 #include "methods/blas.h"
@@ -16,14 +16,14 @@
 typedef struct bo {
     const ds_host *host;
     const ds_problem *problem;
-    int64_t J;       /* evaluations of a descent */
-    int64_t n_init;  /* points of the initial design; 0 = none */
+    int64_t J;      /* evaluations of a descent */
+    int64_t n_init; /* points of the initial design; 0 = none */
     sim sim;
     surrogate *model;
     descent descent;
-    double *x_n;     /* start of the present descent */
+    double *x_n; /* start of the present descent */
     uint64_t trial;
-    int at_start;    /* the next evaluation is the start */
+    int at_start; /* the next evaluation is the start */
 } bo;
 
 /* Sim(s): evaluates a point of the present descent and adds it to the data of the model. */
@@ -33,7 +33,8 @@ static ds_status simulate(void *self_, const double *s, double *loss, double *gr
     size_t done;
     int random_start = surrogate_recorded(self->model) == 0;
     sim_label label = {self->at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
-    ds_status status = sim_evaluate(&self->sim, label, 1, s, loss, self->J > 1 ? gradient : NULL, outcome, &done);
+    ds_status status =
+        sim_evaluate(&self->sim, label, 1, s, loss, self->J > 1 ? gradient : NULL, outcome, &done);
     if (done > 0 && !surrogate_add(self->model, 1, s, loss, self->at_start)) {
         return DS_E_NOMEM;
     }
@@ -65,7 +66,8 @@ static ds_status bo_run(void *self_, const ds_objective *objective)
     self->sim.objective = objective;
     ds_status status = self->n_init > 1 ? evaluate_design(self) : DS_OK;
     for (self->trial = 1; status == DS_OK; self->trial++) {
-        status = surrogate_propose(self->model, self->trial, self->x_n); /* argmin of the acquisition function */
+        /* x_n = argmin of the acquisition function */
+        status = surrogate_propose(self->model, self->trial, self->x_n);
         if (status == DS_OK) {
             self->at_start = 1;
             status = descent_run(&self->descent, self->x_n, self->J, simulate, self);
@@ -99,19 +101,25 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
     }
     self->host = host;
     self->problem = problem;
-    self->J = param_int(host, "j");
+    param_reader in = {host, DS_OK};
+    self->J = param_int(&in, "j");
     if (self->J > 1 && !problem->has_gradient) {
-        host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 1, no descents from the proposed points");
+        host->log(host, DS_LOG_INFO,
+                  "the environment has no gradient: j = 1, no descents from the proposed points");
         self->J = 1;
     }
-    self->n_init = param_int(host, "n_init");
-    if (self->n_init == 0 && self->J == 1) { /* Bayesian optimization alone: 2 n + 2, at most a tenth of the budget */
+    self->n_init = param_int(&in, "n_init");
+    if (self->n_init == 0 && self->J == 1) { /* without descents: 2 n + 2, at most a tenth of the budget */
         uint64_t count = 2 * problem->n + 2;
         count = problem->budget > 0 && count > problem->budget / 10 ? problem->budget / 10 : count;
         self->n_init = (int64_t)count;
     }
-    surrogate_options model = surrogate_read_options(host);
-    descent_options steps = descent_read_options(host);
+    surrogate_options model = surrogate_read_options(&in);
+    descent_options steps = descent_read_options(&in);
+    if (in.status != DS_OK) {
+        free(self);
+        return in.status;
+    }
     self->model = surrogate_create(host, problem, &model);
     self->x_n = malloc((size_t)problem->n * sizeof(double));
     size_t rows = self->n_init > 1 ? (size_t)self->n_init : 1;
@@ -128,11 +136,9 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
 static const ds_param *const params[] = {
     DS_INT("j", "50", 1, 1e9, "", "Evaluations of each descent, its start included; 1 = no descents."),
     DS_INT("n_init", "0", 0, 1e6, "",
-           "Points of a Sobol design evaluated first. 0: none with descents (the first one starts at a uniform random "
-           "point), else 2 n + 2, at most a tenth of the budget."),
-    DESCENT_PARAMS,
-    SURROGATE_PARAMS,
-    NULL};
+           "Points of a Sobol design evaluated first. 0: none with descents (the first one starts at a uniform "
+           "random point), else 2 n + 2, at most a tenth of the budget."),
+    DESCENT_PARAMS, SURROGATE_PARAMS, NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
@@ -142,10 +148,12 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "Bayesian optimization that chooses the starts of gradient descents",
-    .description = "Repeats: fit a Gaussian process to all simulations so far, start a gradient descent where the "
-                   "acquisition function is least, add every point of the descent to the data.",
-    .citation = "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-                "simulation from a global perspective. CoRL 2022, arXiv:2207.00167 (the baseline BO)",
+    .description =
+        "Repeats: fit a Gaussian process to all simulations so far, start a gradient descent where the "
+        "acquisition function is least, add every point of the descent to the data.",
+    .citation =
+        "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+        "simulation from a global perspective. CoRL 2022, arXiv:2207.00167 (the baseline BO)",
     .params = params,
 };
 

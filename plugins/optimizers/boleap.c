@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* boleap.c - BO-Leap: Bayesian optimization proposes where to search, covariance matrix adaptation and gradient descent
- * search there. Algorithm 1 of R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg, "Rethinking optimization with
- * differentiable simulation from a global perspective" (CoRL 2022, arXiv:2207.00167); names follow it.
+/* boleap.c - BO-Leap: Bayesian optimization proposes where to search, covariance matrix adaptation and
+ * gradient descent search there. Algorithm 1 of R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg, "Rethinking
+ * optimization with differentiable simulation from a global perspective" (CoRL 2022, arXiv:2207.00167); names
+ * follow it.
  *
- * What the paper leaves open is decided as follows. A leap ends after leap_steps simulations, samples and descent steps
- * together; a generation begins only if its samples and one descent step fit. Everything happens in [-1, 1]^n. The
- * mean of the next generation is the best point of the descent, while the paths of the adaptation see the mean of the
- * best samples: their length then still tells selection from chance.
+ * What the paper leaves open is decided as follows. A leap ends after leap_steps simulations, samples and
+ * descent steps together; a generation begins only if its samples and one descent step fit. Everything
+ * happens in [-1, 1]^n. The mean of the next generation is the best point of the descent, while the paths of
+ * the adaptation see the mean of the best samples: their length then still tells selection from chance.
  */
 #include <diffsim/plugin.h>
 
@@ -23,10 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RETRIES 5          /* generations without a single success before a leap is given up */
-#define MAX_REDRAWS 100        /* draws of a sample outside the box with bounds = resample */
-#define RESUME_GAIN 0.01       /* relative improvement per leap_steps that makes resume go on */
-#define RESUME_LONGEST 40      /* longest descent that resume makes */
+#define MAX_RETRIES 5     /* generations without a single success before a leap is given up */
+#define MAX_REDRAWS 100   /* draws of a sample outside the box with bounds = resample */
+#define RESUME_GAIN 0.01  /* relative improvement per leap_steps that makes resume go on */
+#define RESUME_LONGEST 40 /* longest descent that resume makes */
 
 enum { PATH_SAMPLES, PATH_MOVED };
 enum { MEAN_BEST, MEAN_LAST };
@@ -40,30 +41,33 @@ typedef struct boleap {
     int64_t leap_steps; /* evaluations of a leap */
     int64_t n_init;
     double sigma_1;
-    int path, mean, bounds, resume, has_gradient;
+    size_t mu; /* best samples whose mean starts the descent */
+    int path, mean, bounds, weights, update, resume, has_gradient;
 
     sim sim;
-    surrogate *model;   /* GP posterior over S, all points simulated so far */
+    surrogate *model; /* GP posterior over S, all points simulated so far */
     descent descent;
     descent_options descent_options;
+    surrogate_options model_options;
     cma2001 cma;
     double *x;          /* K x n samples x_k, then ranked; n_init x n design */
     double *ranked, *l; /* K x n, K losses l_k */
     size_t *order;
     double *x_n, *s_1, *shift;
 
-    uint64_t leap;      /* n of the paper */
-    int64_t left;       /* evaluations left in the present leap */
+    uint64_t leap; /* n of the paper */
+    int64_t left;  /* evaluations left in the present leap */
     double leap_best, run_best;
-    int at_start;       /* the next evaluation is a point that the GP proposed */
+    int at_start; /* the next evaluation is a point that the GP proposed */
 } boleap;
 
 /* Simulates `count` points and adds them to S. */
-static ds_status simulate(boleap *self, const char *tag, size_t count, const double *v, double *loss, double *gradient,
-                          uint32_t *outcome)
+static ds_status simulate(boleap *self, const char *tag, size_t count, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
 {
     size_t done;
-    ds_status status = sim_evaluate(&self->sim, (sim_label){tag, self->leap}, count, v, loss, gradient, outcome, &done);
+    ds_status status =
+        sim_evaluate(&self->sim, (sim_label){tag, self->leap}, count, v, loss, gradient, outcome, &done);
     if (!surrogate_add(self->model, done, v, loss, self->at_start)) {
         return DS_E_NOMEM;
     }
@@ -75,7 +79,8 @@ static ds_status simulate(boleap *self, const char *tag, size_t count, const dou
     return status;
 }
 
-static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient, uint32_t *outcome)
+static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient,
+                               uint32_t *outcome)
 {
     boleap *self = self_;
     return simulate(self, "descent", 1, s, loss, self->has_gradient ? gradient : NULL, outcome);
@@ -97,7 +102,8 @@ static void draw_sample(boleap *self, ds_random *rng, double *x)
     }
 }
 
-/* Copies the samples with a finite loss to `ranked`, best first (equal ones in the order drawn). Returns how many. */
+/* Copies the samples with a finite loss to `ranked`, best first (equal ones in the order drawn). Returns how
+ * many. */
 static size_t rank_samples(boleap *self)
 {
     size_t finite = 0;
@@ -118,8 +124,8 @@ static size_t rank_samples(boleap *self)
     return finite;
 }
 
-/* Samples until at least one simulation of a generation succeeds, with half the width after each failure. *finite = 0:
- * the leap is given up. */
+/* Samples until at least one simulation of a generation succeeds, with half the width after each failure.
+ * *finite = 0: the leap is given up. */
 static ds_status sample_generation(boleap *self, ds_random *rng, size_t *finite)
 {
     *finite = 0;
@@ -189,7 +195,8 @@ static ds_status leap_round(boleap *self, ds_random *rng, int64_t *J)
     return DS_OK;
 }
 
-/* A leap; with resume, it goes on for another leap_steps while it holds the best point of the run and improves it. */
+/* A leap; with resume, it goes on for another leap_steps while it holds the best point of the run and
+ * improves it. */
 static ds_status take_leap(boleap *self)
 {
     ds_random rng = ds_random_open(self->host->seed, "sample", self->leap);
@@ -210,7 +217,8 @@ static ds_status take_leap(boleap *self)
     return DS_OK;
 }
 
-/* Without samples there is no distribution to adapt: a leap is one descent from x_n, which is the method "BO". */
+/* Without samples there is no distribution to adapt: a leap is one descent from x_n, which is the method
+ * "BO". */
 static ds_status take_descent(boleap *self)
 {
     self->at_start = 1;
@@ -253,12 +261,12 @@ static void boleap_destroy(void *self_)
 }
 
 /* Relations between parameters that the schema cannot express. */
-static ds_status check_parameters(const boleap *self, int64_t mu)
+static ds_status check_parameters(const boleap *self)
 {
     char line[256] = "";
-    if (self->K > 0 && mu > (int64_t)self->K) {
-        snprintf(line, sizeof(line), "mu = %lld is more than k = %zu: choose at most k of the k samples", (long long)mu,
-                 self->K);
+    if (self->K > 0 && self->mu > self->K) {
+        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples",
+                 self->mu, self->K);
     } else if (self->K == 0 && self->J == 0) {
         snprintf(line, sizeof(line), "k = 0 and j = 0 leave nothing to do: raise one of them");
     } else if (self->leap_steps < (int64_t)self->K + (self->J > 0)) {
@@ -272,42 +280,46 @@ static ds_status check_parameters(const boleap *self, int64_t mu)
     return DS_E_PARAM;
 }
 
-static void read_parameters(boleap *self, const ds_host *host, const ds_problem *problem)
+static void read_parameters(boleap *self, param_reader *in, const ds_problem *problem)
 {
+    const ds_host *host = in->host;
     self->host = host;
     self->n = (size_t)problem->n;
-    self->K = (size_t)param_int(host, "k");
-    self->J = param_int(host, "j");
+    self->K = (size_t)param_int(in, "k");
+    self->J = param_int(in, "j");
     self->has_gradient = problem->has_gradient != 0;
     if (!self->has_gradient && self->K > 0 && self->J > 0) {
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, leaps without descents");
         self->J = 0;
     } else if (!self->has_gradient && self->K == 0 && self->J > 1) {
-        host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 1, no descents from the proposed points");
+        host->log(host, DS_LOG_INFO,
+                  "the environment has no gradient: j = 1, no descents from the proposed points");
         self->J = 1;
     }
-    self->leap_steps = param_int(host, "leap_steps");
-    self->n_init = param_int(host, "n_init");
-    self->sigma_1 = param_real(host, "sigma1");
+    self->leap_steps = param_int(in, "leap_steps");
+    self->n_init = param_int(in, "n_init");
+    self->sigma_1 = param_real(in, "sigma1");
     if (self->sigma_1 == 0.0) {
-        self->sigma_1 = param_int(host, "profile") == 1 ? 1.0 : 0.3;
+        self->sigma_1 = param_int(in, "profile") == 1 ? 1.0 : 0.3;
     }
-    self->path = (int)param_int(host, "path");
-    self->mean = (int)param_int(host, "mean");
-    self->bounds = (int)param_int(host, "bounds");
-    self->resume = param_int(host, "resume") != 0;
+    self->path = (int)param_int(in, "path");
+    self->mean = (int)param_int(in, "mean");
+    self->bounds = (int)param_int(in, "bounds");
+    self->resume = param_int(in, "resume") != 0;
+    self->mu = (size_t)param_int(in, "mu");
+    self->weights = (int)param_int(in, "weights");
+    self->update = (int)param_int(in, "update");
+    self->model_options = surrogate_read_options(in);
+    self->descent_options = descent_read_options(in);
     self->run_best = INFINITY;
 }
 
-static int allocate(boleap *self, const ds_problem *problem, size_t mu)
+static int allocate(boleap *self, const ds_problem *problem)
 {
-    const ds_host *host = self->host;
     size_t rows = (size_t)self->n_init > self->K ? (size_t)self->n_init : self->K;
     size_t K = self->K > 0 ? self->K : 1;
     rows = rows > 0 ? rows : 1;
-    surrogate_options model = surrogate_read_options(host);
-    self->descent_options = descent_read_options(host);
-    self->model = surrogate_create(host, problem, &model);
+    self->model = surrogate_create(self->host, problem, &self->model_options);
     self->x = calloc((rows + K + 3) * self->n + rows, sizeof(double));
     self->order = calloc(K, sizeof(*self->order));
     if (!self->model || !self->x || !self->order) {
@@ -318,9 +330,9 @@ static int allocate(boleap *self, const ds_problem *problem, size_t mu)
     self->s_1 = self->x_n + self->n;
     self->shift = self->s_1 + self->n;
     self->l = self->shift + self->n;
-    return descent_init(&self->descent, self->n, &self->descent_options) && sim_init(&self->sim, problem, rows) &&
-           cma2001_init(&self->cma, self->n, K, self->K > 0 ? mu : 1, (int)param_int(host, "weights"),
-                        (int)param_int(host, "update"));
+    return descent_init(&self->descent, self->n, &self->descent_options) &&
+           sim_init(&self->sim, problem, rows) &&
+           cma2001_init(&self->cma, self->n, K, self->K > 0 ? self->mu : 1, self->weights, self->update);
 }
 
 static ds_status boleap_create(const ds_host *host, const ds_problem *problem, void **out)
@@ -331,10 +343,10 @@ static ds_status boleap_create(const ds_host *host, const ds_problem *problem, v
         host->error(host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
     }
-    read_parameters(self, host, problem);
-    int64_t mu = param_int(host, "mu");
-    ds_status status = check_parameters(self, mu);
-    if (status == DS_OK && !allocate(self, problem, (size_t)mu)) {
+    param_reader in = {host, DS_OK};
+    read_parameters(self, &in, problem);
+    ds_status status = in.status != DS_OK ? in.status : check_parameters(self);
+    if (status == DS_OK && !allocate(self, problem)) {
         status = DS_E_NOMEM;
         host->error(host, status, "out of memory");
     }
@@ -354,25 +366,30 @@ static const char *const means[] = {"best", "last", NULL};
 static const char *const bounds[] = {"clip", "resample", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM("profile", "default", profiles, "Width of the first generation of a leap: 0.3, or 1.0 as in the paper."),
+    DS_ENUM("profile", "default", profiles,
+            "Width of the first generation of a leap: 0.3, or 1.0 as in the paper."),
     DS_INT("k", "10", 0, 1e5, "", "Samples of a generation. 0: none, a leap is one descent (the method bo)."),
     DS_INT("mu", "5", 1, 1e5, "", "Best samples whose mean starts the descent."),
     DS_ENUM("weights", "equal", weights, "Weights of the best samples in their mean."),
     DS_INT("j", "10", 0, 1e6, "", "Most evaluations of a descent; 0 = no descents."),
     DS_INT("leap_steps", "100", 1, 1e9, "", "Evaluations of a leap, samples and descents together."),
     DS_REAL("sigma1", "0", 0, 1e3, "",
-            "Standard deviation of the first samples of a leap, where the box is [-1, 1]; 0 = as the profile says."),
+            "Standard deviation of the first samples of a leap, where the box is [-1, 1]; 0 = as the profile "
+            "says."),
     DS_INT("n_init", "1", 1, 1e6, "",
-           "1: the first leap starts at a uniform random point. More: a Sobol design of so many points is evaluated "
-           "before the first leap."),
+           "1: the first leap starts at a uniform random point. More: a Sobol design of so many points is "
+           "evaluated before the first leap."),
     DS_ENUM("update", "2001", updates,
-            "Adaptation of the covariance: rank one (Hansen, Ostermeier 2001), or rank mu with negative weights."),
+            "Adaptation of the covariance: rank one (Hansen, Ostermeier 2001), or rank mu with negative "
+            "weights."),
     DS_ENUM("path", "samples", paths,
-            "What the evolution paths follow: the mean of the best samples, or the mean as moved by the descent."),
+            "What the evolution paths follow: the mean of the best samples, or the mean as moved by the "
+            "descent."),
     DS_ENUM("mean", "best", means, "Point of the descent that becomes the next mean."),
     DS_ENUM("bounds", "clip", bounds, "Samples outside the box: clipped, or drawn again up to 100 times."),
-    DS_BOOL("resume", "false",
-            "Continue the best leap while it improves by more than 1 % per leap_steps, and adapt the descents."),
+    DS_BOOL(
+        "resume", "false",
+        "Continue the best leap while it improves by more than 1 % per leap_steps, and adapt the descents."),
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
     NULL};
@@ -385,11 +402,13 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",
-    .description = "Repeats: fit a Gaussian process to all simulations so far; start a leap where the acquisition "
-                   "function is least; in the leap, generations of samples, each followed by a gradient descent from "
-                   "the mean of the best ones, which moves the mean of the next generation.",
-    .citation = "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-                "simulation from a global perspective. CoRL 2022, arXiv:2207.00167",
+    .description =
+        "Repeats: fit a Gaussian process to all simulations so far; start a leap where the acquisition "
+        "function is least; in the leap, generations of samples, each followed by a gradient descent from "
+        "the mean of the best ones, which moves the mean of the next generation.",
+    .citation =
+        "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+        "simulation from a global perspective. CoRL 2022, arXiv:2207.00167",
     .params = params,
 };
 

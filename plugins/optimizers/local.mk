@@ -33,8 +33,10 @@ plugins_optimizers_methods_libbayes_la_SOURCES = \
 	plugins/optimizers/methods/descent.c plugins/optimizers/methods/descent.h \
 	plugins/optimizers/methods/gp.c plugins/optimizers/methods/gp.h \
 	plugins/optimizers/methods/gp_fit.c plugins/optimizers/methods/gp_internal.h \
+	plugins/optimizers/methods/gp_sample.c \
 	plugins/optimizers/methods/lbfgsb.c plugins/optimizers/methods/lbfgsb.h \
 	plugins/optimizers/methods/linesearch.c plugins/optimizers/methods/linesearch.h \
+	plugins/optimizers/methods/multistart.c plugins/optimizers/methods/multistart.h \
 	plugins/optimizers/methods/params.h \
 	plugins/optimizers/methods/sim.c plugins/optimizers/methods/sim.h \
 	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h \
@@ -49,3 +51,32 @@ plugins_optimizers_boleap_la_SOURCES = plugins/optimizers/boleap.c
 plugins_optimizers_boleap_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 plugins_optimizers_boleap_la_LDFLAGS = $(plugin_link)
 plugins_optimizers_boleap_la_LIBADD = plugins/optimizers/methods/libbayes.la
+
+# Gradient searches from random starts.
+optplugin_LTLIBRARIES += plugins/optimizers/randdescents.la
+plugins_optimizers_randdescents_la_SOURCES = plugins/optimizers/randdescents.c
+plugins_optimizers_randdescents_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_randdescents_la_LIBADD = plugins/optimizers/methods/libbayes.la
+optplugin_LTLIBRARIES += plugins/optimizers/adam.la
+plugins_optimizers_adam_la_SOURCES = plugins/optimizers/adam.c
+plugins_optimizers_adam_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_adam_la_LIBADD = plugins/optimizers/methods/libbayes.la
+optplugin_LTLIBRARIES += plugins/optimizers/lbfgsb.la
+plugins_optimizers_lbfgsb_la_SOURCES = plugins/optimizers/lbfgsb.c
+plugins_optimizers_lbfgsb_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_lbfgsb_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_lbfgsb_la_LIBADD = plugins/optimizers/methods/libbayes.la
+
+optplugin_LTLIBRARIES += plugins/optimizers/turbo.la
+plugins_optimizers_turbo_la_SOURCES = plugins/optimizers/turbo.c
+plugins_optimizers_turbo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_turbo_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_turbo_la_LIBADD = plugins/optimizers/methods/libbayes.la
+
+if HAVE_NLOPT
+optplugin_LTLIBRARIES += plugins/optimizers/nlopt.la
+plugins_optimizers_nlopt_la_SOURCES = plugins/optimizers/nlopt.c plugins/optimizers/methods/sim.c
+plugins_optimizers_nlopt_la_CPPFLAGS = $(AM_CPPFLAGS) $(NLOPT_CFLAGS)
+plugins_optimizers_nlopt_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_nlopt_la_LIBADD = $(NLOPT_LIBS)
+endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin_v0_1 - a plugin of the first ABI version, kept as it was written: a paraboloid with a parameter. Hosts of later
- * versions must load it (from 1.0 on) or refuse it with both versions (while the major version is 0). It includes its
- * own frozen declarations, never the headers of today. */
+/* plugin_v0_1 - a plugin of the first ABI version, kept as it was written: a paraboloid with a parameter.
+ * Hosts of later versions must load it (from 1.0 on) or refuse it with both versions (while the major version
+ * is 0). It includes its own frozen declarations, never the headers of today. */
 #include "plugin_v0_1.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -12,15 +13,17 @@ typedef struct bowl {
     double centre;
 } bowl;
 
-static const v01_param n_param = {sizeof(v01_param), 2, 4, 0, 1, 100, "n", "3", "", "Number of variables.", NULL};
-static const v01_param centre_param = {sizeof(v01_param), 3, 0, 0, -1, 1, "centre", "0.25", "", "Where the minimum is.",
-                                       NULL};
+static const v01_param n_param = {sizeof(v01_param),      2,   4, 0, 1, 100, "n", "3", "",
+                                  "Number of variables.", NULL};
+static const v01_param centre_param = {sizeof(v01_param),       3,   0, 0, -1, 1, "centre", "0.25", "",
+                                       "Where the minimum is.", NULL};
 static const v01_param *const params[] = {&n_param, &centre_param, NULL};
 
 static v01_status create(const v01_host *host, void **out)
 {
     bowl *b = malloc(sizeof *b);
-    if (b == NULL || host->get_int(host, "n", &b->n) != 0 || host->get_real(host, "centre", &b->centre) != 0) {
+    if (b == NULL || host->get_int(host, "n", &b->n) != 0 ||
+        host->get_real(host, "centre", &b->centre) != 0) {
         host->error(host, -6, "no memory, or no parameters n and centre");
         free(b);
         return -6;
@@ -62,7 +65,8 @@ static v01_status evaluate(void *self, v01_eval *io)
             io->grad[i] = 2 * d;
         }
     }
-    io->outcome = 0;
+    io->outcome = isfinite(io->loss) ? 0 : 3;
+    io->loss = isfinite(io->loss) ? io->loss : INFINITY;
     io->grad_kind = (io->want & 1) != 0;
     io->bad_step = -1;
     io->cost_steps = 1;
@@ -70,9 +74,10 @@ static v01_status evaluate(void *self, v01_eval *io)
 }
 
 static const v01_env_vtable vtable = {sizeof(v01_env_vtable), 0, create, free, info, bounds, evaluate, NULL};
-static const v01_desc desc = {sizeof(v01_desc), 1, 1, "plugin_v0_1", "1", "Apache-2.0", "Paraboloid of ABI 0.1.", "", "",
-                              params, NULL};
-static const v01_plugin plugin = {0x31505344, sizeof(v01_plugin), 0, 1, 0x01080804, 0, "", &desc, &vtable, NULL};
+static const v01_desc desc = {sizeof(v01_desc),         1,  1,  "plugin_v0_1", "1", "Apache-2.0",
+                              "Paraboloid of ABI 0.1.", "", "", params,        NULL};
+static const v01_plugin plugin = {0x31505344, sizeof(v01_plugin), 0, 1, 0x01080804, 0, "", &desc, &vtable,
+                                  NULL};
 
 __attribute__((visibility("default"))) const v01_plugin *ds_plugin_query(void);
 const v01_plugin *ds_plugin_query(void)

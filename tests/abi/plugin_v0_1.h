@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin_v0_1.h - frozen copy of the declarations of plugin ABI 0.1 that an environment needs. It is never edited: it
- * stands for the headers on the machine of somebody who compiled a plugin when that version was new. */
+/* plugin_v0_1.h - frozen copy of the declarations of plugin ABI 0.1 that an environment needs. It is never
+ * edited: it stands for the headers on the machine of somebody who compiled a plugin when that version was
+ * new. */
 #ifndef PLUGIN_V0_1_H
 #define PLUGIN_V0_1_H
 
@@ -46,7 +47,7 @@ typedef struct v01_eval {
     uint64_t noise_key;
     double *grad;
     double loss;
-    uint32_t outcome;   /* 0 = ok */
+    uint32_t outcome;   /* 0 = ok, 3 = infeasible */
     uint32_t grad_kind; /* 1 = adjoint */
     int64_t bad_step;
     uint64_t cost_steps;
@@ -78,7 +79,7 @@ typedef struct v01_param {
 
 typedef struct v01_desc {
     uint32_t struct_size;
-    uint32_t kind; /* 1 = environment */
+    uint32_t kind;  /* 1 = environment */
     uint64_t flags; /* 1 = has a gradient */
     const char *id;
     const char *version;

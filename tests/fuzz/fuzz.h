@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.h - what fuzz targets share: the entry point that libFuzzer and replay.c call, and an assertion that stays on. */
+/* fuzz.h - what fuzz targets share: the entry point that libFuzzer and replay.c call, and an assertion that
+ * stays on. */
 #ifndef DS_TESTS_FUZZ_H
 #define DS_TESTS_FUZZ_H
 
@@ -10,12 +11,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_REQUIRE(condition)                                                                          \
-    do {                                                                                                 \
-        if (!(condition)) {                                                                              \
-            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                                     \
-        }                                                                                                \
+#define FUZZ_REQUIRE(condition)                                                           \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                      \
+        }                                                                                 \
     } while (0)
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_npy.c - any bytes given to the reader of .npy files: an array that is consistent, or one line that says why not. */
+/* fuzz_npy.c - any bytes given to the reader of .npy files: an array that is consistent, or one line that
+ * says why not. */
 #include "config.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_text_array.c - any bytes given to the reader of text tables: a table of finite numbers, or one line that says why
- * not. */
+/* fuzz_text_array.c - any bytes given to the reader of text tables: a table of finite numbers, or one line
+ * that says why not. */
 #include "config.h"
 
 #include <math.h>

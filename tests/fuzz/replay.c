@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - runs a fuzz target without a fuzzer: every file of its corpus, and pseudo-random mutations of each.
+/* replay.c - runs a fuzz target without a fuzzer: every file of its corpus, and pseudo-random mutations of
+ * each.
  *
- * usage: replay_NAME [FOLDER [MUTATIONS]]; the default folder is tests/fuzz/corpus/NAME of the source tree. Prints TAP.
- * A failing input is left in the file replay-NAME.failed: run the target on a folder that holds just this file.
+ * usage: replay_NAME [FOLDER [MUTATIONS]]; the default folder is tests/fuzz/corpus/NAME of the source tree.
+ * Prints TAP. A failing input is left in the file replay-NAME.failed: run the target on a folder that holds
+ * just this file.
  */
 #include "config.h"
 
@@ -50,8 +52,20 @@ static void run_one(const uint8_t *data, size_t size)
 /* Changes the current input in place: bits, bytes, numbers, cuts, repeated and removed pieces. */
 static void mutate(uint64_t *state)
 {
-    static const uint64_t numbers[] = {0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, UINT64_MAX,
-                                       UINT64_MAX / 2, 0x7ff8000000000000, 0x7ff0000000000000, 8, 1u << 20};
+    static const uint64_t numbers[] = {0,
+                                       1,
+                                       0x7f,
+                                       0xff,
+                                       0x7fff,
+                                       0xffff,
+                                       0x7fffffff,
+                                       0xffffffff,
+                                       UINT64_MAX,
+                                       UINT64_MAX / 2,
+                                       0x7ff8000000000000,
+                                       0x7ff0000000000000,
+                                       8,
+                                       1u << 20};
     size_t n = current_size;
     size_t at = n > 0 ? next(state) % n : 0;
     size_t len = 1 + next(state) % 16;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a sphere function
- * with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
+/* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a
+ * sphere function with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -11,12 +11,29 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const faults[] = {"none",  "segv",    "abort",   "exit",     "loop",  "sleep", "alloc",
-                                     "nan",   "nangrad", "nograd",  "overflow", "under", "writex", "error",
-                                     "diverge", "infeasible", "stopped", "print", "stack", NULL};
+static const char *const faults[] = {
+    "none",     "segv",  "abort",  "exit",  "loop",    "sleep",      "alloc",   "nan",   "nangrad", "nograd",
+    "overflow", "under", "writex", "error", "diverge", "infeasible", "stopped", "print", "stack",   NULL};
 enum {
-    F_NONE, F_SEGV, F_ABORT, F_EXIT, F_LOOP, F_SLEEP, F_ALLOC, F_NAN, F_NANGRAD, F_NOGRAD, F_OVERFLOW, F_UNDER, F_WRITEX,
-    F_ERROR, F_DIVERGE, F_INFEASIBLE, F_STOPPED, F_PRINT, F_STACK
+    F_NONE,
+    F_SEGV,
+    F_ABORT,
+    F_EXIT,
+    F_LOOP,
+    F_SLEEP,
+    F_ALLOC,
+    F_NAN,
+    F_NANGRAD,
+    F_NOGRAD,
+    F_OVERFLOW,
+    F_UNDER,
+    F_WRITEX,
+    F_ERROR,
+    F_DIVERGE,
+    F_INFEASIBLE,
+    F_STOPPED,
+    F_PRINT,
+    F_STACK
 };
 static const char *const stages[] = {"evaluate", "create", "never", NULL};
 
@@ -36,8 +53,9 @@ typedef struct env {
     double share, above, work, noise;
 } env;
 
-static volatile double *volatile nowhere = NULL;
+static volatile double *volatile nowhere = (volatile double *)64; /* no page is mapped there */
 static volatile int forever = 1;
+static void *volatile kept;
 
 /* A number in [0, 1) that is the same for the same x. */
 static double hash_of(const double *x, uint64_t n)
@@ -86,6 +104,7 @@ static void misbehave(int64_t fault)
                 abort();
             }
             memset(p, 1, size);
+            kept = p; /* or a compiler leaves all this out */
         }
     case F_STACK:
         descend(NULL, 0);
@@ -189,8 +208,8 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->loss += io->x[i] * io->x[i];
     }
     io->loss += e->noise * (double)(io->noise_key >> 12) * 0x1p-52;
-    if ((io->want & DS_WANT_GRAD) != 0 && fault != F_NOGRAD) {
-        for (uint64_t i = 0; i < io->n; i++) {
+    if ((io->want & DS_WANT_GRAD) != 0) {
+        for (uint64_t i = 0; i < io->n && fault != F_NOGRAD; i++) {
             io->grad[i] = 2.0 * io->x[i];
         }
         io->grad_kind = DS_GRAD_ADJOINT;

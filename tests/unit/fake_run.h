@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/fake_run.h - runs an optimizer plugin on an analytic function without the host: a ds_host with the
- * plugin's parameters, and a ds_objective that counts, checks and records every evaluation and can make some fail. */
+/* tests/unit/fake_run.h - runs an optimizer plugin on an analytic function without the host: a ds_host with
+ * the plugin's parameters, and a ds_objective that counts, checks and records every evaluation and can make
+ * some fail. */
 #ifndef DS_TESTS_FAKE_RUN_H
 #define DS_TESTS_FAKE_RUN_H
 
@@ -15,12 +16,13 @@ typedef struct fake_problem {
     fake_function f;
     void *ctx;
     int no_gradient;
-    uint64_t budget;       /* evaluations after which the objective answers DS_STOPPED; at least 1 */
-    double target;         /* ends the run at the first loss <= target; give -INFINITY for none */
+    uint64_t budget; /* evaluations after which the objective answers DS_STOPPED; at least 1 */
+    double target;   /* ends the run at the first loss <= target; give -INFINITY for none */
     double loss_floor;
-    double failure_rate;   /* share of evaluations that answer +INFINITY (which ones depends on their number alone) */
+    double failure_rate; /* share of evaluations that answer +INFINITY (which ones depends on their number
+                            alone) */
     double bad_gradient_rate;
-    uint64_t stop_after;   /* host->should_stop() is set after so many polls; 0 = never */
+    uint64_t stop_after; /* host->should_stop() is set after so many polls; 0 = never */
 } fake_problem;
 
 /* One evaluation. */
@@ -38,14 +40,14 @@ typedef struct fake_result {
     double best;         /* least finite loss */
     double *x;           /* evaluations x n */
     fake_row *rows;
-    char error[512];     /* last message of host->error */
-    char log[1024];      /* last message of host->log */
-    uint64_t polls;      /* of should_stop */
+    char error[512]; /* last message of host->error */
+    char log[1024];  /* last message of host->log */
+    uint64_t polls;  /* of should_stop */
 } fake_result;
 
 /* Loads plugins/optimizers/ID.so of the build tree (or a path with a slash) and runs it with parameters
- * "name=value name=value"; others have their defaults. Aborts the test where the plugin cannot be loaded or a parameter
- * is unknown. Release the result with fake_free(). */
+ * "name=value name=value"; others have their defaults. Aborts the test where the plugin cannot be loaded or a
+ * parameter is unknown. Release the result with fake_free(). */
 fake_result fake_run(const char *plugin, const char *parameters, const fake_problem *problem, uint64_t seed);
 void fake_free(fake_result *result);
 

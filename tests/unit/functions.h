@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/functions.h - analytic test functions with exact gradients, in the form of fake_run.h. `ctx` is unused
- * unless a comment says so; the gradient may be NULL. */
+/* tests/unit/functions.h - analytic test functions with exact gradients, in the form of fake_run.h. `ctx` is
+ * unused unless a comment says so; the gradient may be NULL. */
 #ifndef DS_TESTS_FUNCTIONS_H
 #define DS_TESTS_FUNCTIONS_H
 
@@ -87,8 +87,8 @@ static inline double hartmann6(void *ctx, size_t n, const double *x, double *g)
     return f;
 }
 
-/* A rotated bowl with ripples on [-1, 1]^n (any n up to 64), optimum 0: y = v - o with o_i = 0.6 sin i, reflected by
- * the vector w_i = i, z = 1.5 times that, |z|^2 + 1/4 sum (1 - cos 4 pi z_i). */
+/* A rotated bowl with ripples on [-1, 1]^n (any n up to 64), optimum 0: y = v - o with o_i = 0.6 sin i,
+ * reflected by the vector w_i = i, z = 1.5 times that, |z|^2 + 1/4 sum (1 - cos 4 pi z_i). */
 static inline double ripples(void *ctx, size_t n, const double *v, double *g)
 {
     (void)ctx;

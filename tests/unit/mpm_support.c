@@ -21,17 +21,20 @@ const char *const mpm_task_names[MPM_TASKS] = {"Assembly", "Chopsticks", "Move",
 
 #define FREE_RANGE .lower = {0, 0, 0}, .upper = {1, 1, 1}
 #define UPRIGHT .rotation = {1, 0, 0, 0}
-#define BALL(radius_, scale_, x_, y_, z_)                                                                      \
-    {                                                                                                          \
-        .shape = MPM_SPHERE, .size = {radius_}, .friction = 0.9, FREE_RANGE, .action_dim = 3,                  \
-        .scale = {scale_, scale_, scale_}, .start = {.position = {x_, y_, z_}, UPRIGHT}                        \
+#define BALL(radius_, scale_, x_, y_, z_)                                                     \
+    {                                                                                         \
+        .shape = MPM_SPHERE, .size = {radius_}, .friction = 0.9, FREE_RANGE, .action_dim = 3, \
+        .scale = {scale_, scale_, scale_}, .start = {                                         \
+            .position = {x_, y_, z_},                                                         \
+            UPRIGHT                                                                           \
+        }                                                                                     \
     }
-#define CUBOID(n_, x_, y_, z_, a_, b_, c_)                                                                     \
-    {                                                                                                          \
-        .shape = MPM_BODY_BOX, .count = n_, .center = {x_, y_, z_}, .size = {a_, b_, c_}                       \
+#define CUBOID(n_, x_, y_, z_, a_, b_, c_)                                                 \
+    {                                                                                      \
+        .shape = MPM_BODY_BOX, .count = n_, .center = {x_, y_, z_}, .size = { a_, b_, c_ } \
     }
-#define MATERIAL(yield_, ground_)                                                                              \
-    .youngs_modulus = 5000, .poisson_ratio = 0.2, .yield_stress = yield_, .gravity = {0, -1, 0},               \
+#define MATERIAL(yield_, ground_)                                                                \
+    .youngs_modulus = 5000, .poisson_ratio = 0.2, .yield_stress = yield_, .gravity = {0, -1, 0}, \
     .ground_friction = ground_
 
 static const mpm_scene scenes[MPM_TASKS] = {
@@ -88,12 +91,15 @@ static const mpm_scene scenes[MPM_TASKS] = {
     {.n_bodies = 1,
      .bodies = {CUBOID(10000, 0.5, 0.03, 0.73, 0.6, 0.06, 0.06)},
      .n_tools = 3,
-     .tools = {BALL(0.03, 0.01, 0.22, 0.015, 0.82), BALL(0.03, 0.01, 0.78, 0.015, 0.82),
+     .tools = {BALL(0.03, 0.01, 0.22, 0.015, 0.82),
+               BALL(0.03, 0.01, 0.78, 0.015, 0.82),
                {.shape = MPM_CYLINDER, .size = {0.1, 0.2}, .friction = 0.9, FREE_RANGE, .start = {UPRIGHT}}},
      MATERIAL(50, 0.3)},
     {.n_bodies = 5,
-     .bodies = {CUBOID(2000, 0.425, 0.1, 0.425, 0.04, 0.1, 0.04), CUBOID(2000, 0.425, 0.1, 0.575, 0.04, 0.1, 0.04),
-                CUBOID(2000, 0.575, 0.1, 0.425, 0.04, 0.1, 0.04), CUBOID(2000, 0.575, 0.1, 0.575, 0.04, 0.1, 0.04),
+     .bodies = {CUBOID(2000, 0.425, 0.1, 0.425, 0.04, 0.1, 0.04),
+                CUBOID(2000, 0.425, 0.1, 0.575, 0.04, 0.1, 0.04),
+                CUBOID(2000, 0.575, 0.1, 0.425, 0.04, 0.1, 0.04),
+                CUBOID(2000, 0.575, 0.1, 0.575, 0.04, 0.1, 0.04),
                 CUBOID(2000, 0.5, 0.18, 0.5, 0.2, 0.05, 0.2)},
      .n_tools = 1,
      .tools = {{.shape = MPM_SPHERE,
@@ -113,8 +119,9 @@ static const mpm_scene scenes[MPM_TASKS] = {
      .bodies = {CUBOID(3333, 0.3, 0.05, 0.5, 0.1, 0.1, 0.1), CUBOID(3333, 0.5, 0.05, 0.5, 0.1, 0.1, 0.1),
                 CUBOID(3333, 0.7, 0.05, 0.5, 0.1, 0.1, 0.1)},
      .n_tools = 6,
-     .tools = {BALL(0.03, 0.01, 0.23, 0.05, 0.5), BALL(0.03, 0.01, 0.37, 0.05, 0.5), BALL(0.03, 0.01, 0.43, 0.05, 0.5),
-               BALL(0.03, 0.01, 0.57, 0.05, 0.5), BALL(0.03, 0.01, 0.63, 0.05, 0.5), BALL(0.03, 0.01, 0.77, 0.05, 0.5)},
+     .tools = {BALL(0.03, 0.01, 0.23, 0.05, 0.5), BALL(0.03, 0.01, 0.37, 0.05, 0.5),
+               BALL(0.03, 0.01, 0.43, 0.05, 0.5), BALL(0.03, 0.01, 0.57, 0.05, 0.5),
+               BALL(0.03, 0.01, 0.63, 0.05, 0.5), BALL(0.03, 0.01, 0.77, 0.05, 0.5)},
      MATERIAL(200, 1.5)},
     {.n_bodies = 1,
      .bodies = {CUBOID(10000, 0.5, 0.05, 0.5, 0.3, 0.1, 0.3)},
@@ -202,8 +209,8 @@ double *mpm_shipped_target(int t, int variant)
     enum { CELLS = 64 * 64 * 64 };
     char path[4096];
     unsigned char head[10];
-    snprintf(path, sizeof path, "%s/data/plasticinelab-targets/%s3D-v%d.npy.gz", shared_folder() ? shared_folder() : "",
-             mpm_task_names[t], variant);
+    snprintf(path, sizeof path, "%s/data/plasticinelab-targets/%s3D-v%d.npy.gz",
+             shared_folder() ? shared_folder() : "", mpm_task_names[t], variant);
     gzFile file = gzopen(path, "rb");
     if (!file) {
         print_message("%s is not available (DS_SHARED)\n", path);
@@ -228,7 +235,8 @@ size_t mpm_numbers(const json_t *array, double *out, size_t capacity)
 {
     size_t count = 0, i;
     json_t *item;
-    json_array_foreach (array, i, item) {
+    json_array_foreach(array, i, item)
+    {
         if (json_is_array(item)) {
             count += mpm_numbers(item, out + count, capacity - count);
         } else {

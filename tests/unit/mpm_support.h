@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the tests of the plasticine engine: scenes of the ten PlasticineLab tasks, recorded values of the original
- * simulator (folder golden/plasticine of $DS_SHARED) and comparisons. */
+/* For the tests of the plasticine engine: scenes of the ten PlasticineLab tasks, recorded values of the
+ * original simulator (folder golden/plasticine of $DS_SHARED) and comparisons. */
 #ifndef TEST_MPM_SUPPORT_H
 #define TEST_MPM_SUPPORT_H
 
@@ -9,7 +9,8 @@
 #include <jansson.h>
 
 enum { MPM_TASKS = 10 };
-extern const char *const mpm_task_names[MPM_TASKS]; /* as in the file names of the recorded values; torus is TASK_TORUS */
+extern const char
+    *const mpm_task_names[MPM_TASKS]; /* as in the file names of the recorded values; torus is TASK_TORUS */
 enum { TASK_TORUS = 7 };
 
 /* The scene of task `t` for variant 1..5. */
@@ -34,8 +35,8 @@ double mpm_number(const json_t *object, const char *key);
 /* Poses from the recorded lists (x y z, w x y z, gap). */
 void mpm_poses(const json_t *list, const mpm_scene *scene, mpm_pose *out);
 
-/* Actions (50 x action_dim, malloc) of the recorded sequence `name` (a0 a1 a2 p0 p1 c0) from its seed; `formula` is the
- * recorded text. */
+/* Actions (50 x action_dim, malloc) of the recorded sequence `name` (a0 a1 a2 p0 p1 c0) from its seed;
+ * `formula` is the recorded text. */
 double *mpm_actions(const char *name, const char *formula, uint32_t action_dim);
 
 /* Largest |a - b| divided by the largest |b| (1 where all b are 0). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* synthetic_scene.h - a scene extension without a simulation: a slab of particles that a torus presses into, with its
- * target beside it. Every field can be spoiled by a test through `body` and `info`. */
+/* synthetic_scene.h - a scene extension without a simulation: a slab of particles that a torus presses into,
+ * with its target beside it. Every field can be spoiled by a test through `body` and `info`. */
 #ifndef DS_TESTS_SYNTHETIC_SCENE_H
 #define DS_TESTS_SYNTHETIC_SCENE_H
 
@@ -41,7 +41,8 @@ static inline void synthetic_slab(double press, double *out)
         double z = 0.35 + 0.3 * u[2];
         double r = sqrt((x - 0.5) * (x - 0.5) + (z - 0.5) * (z - 0.5)) - 0.05;
         double groove = fabs(r) < 0.03 ? sqrt(0.0009 - r * r) : 0;
-        double top = 0.1 - press * 1.6 * groove + press * 0.012 * exp(-(fabs(r) - 0.035) * (fabs(r) - 0.035) * 4000);
+        double top =
+            0.1 - press * 1.6 * groove + press * 0.012 * exp(-(fabs(r) - 0.035) * (fabs(r) - 0.035) * 4000);
         out[3 * i] = x;
         out[3 * i + 1] = u[1] * top;
         out[3 * i + 2] = z;
@@ -83,7 +84,8 @@ static inline ds_status synthetic_frame(void *self, uint64_t k, uint64_t b, uint
     return s->fail_frame;
 }
 
-static inline ds_status synthetic_metric(void *self, uint64_t m, const char **name, const char **unit, const double **values)
+static inline ds_status synthetic_metric(void *self, uint64_t m, const char **name, const char **unit,
+                                         const double **values)
 {
     synthetic *s = self;
     *name = s->metric_name[m];
@@ -108,9 +110,17 @@ static inline void synthetic_init(synthetic *s)
                                        .box = {0.22, 0, 0.22, 0.78, 0.26, 0.78},
                                        .ground = 0};
     static const ds_scene_body bodies[SYN_BODIES] = {
-        {.shape = DS_BODY_POINTS, .role = DS_ROLE_MATERIAL, .count = SYN_POINTS, .size = {0.006}, .name = "slab"},
+        {.shape = DS_BODY_POINTS,
+         .role = DS_ROLE_MATERIAL,
+         .count = SYN_POINTS,
+         .size = {0.006},
+         .name = "slab"},
         {.shape = DS_BODY_TORUS, .role = DS_ROLE_TOOL, .count = 1, .size = {0.05, 0.03}, .name = "torus"},
-        {.shape = DS_BODY_POINTS, .role = DS_ROLE_TARGET, .count = SYN_POINTS, .size = {0.006}, .name = "goal"},
+        {.shape = DS_BODY_POINTS,
+         .role = DS_ROLE_TARGET,
+         .count = SYN_POINTS,
+         .size = {0.006},
+         .name = "goal"},
         {.shape = DS_BODY_MESH, .role = DS_ROLE_MATERIAL, .variety = 1, .count = 4, .name = "cloth"},
         {.shape = DS_BODY_LINES, .role = DS_ROLE_FIXED, .count = 4, .size = {0.012}, .name = "rope"},
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_abi - sizes, offsets and numbers of the binary interface, as the first version froze them (LP64 machines).
- * A line that has to change here means that plugins have to be compiled again: raise DS_ABI_MINOR with it. */
+/* test_abi - sizes, offsets and numbers of the binary interface, as the first version froze them (LP64
+ * machines). A line that has to change here means that plugins have to be compiled again: raise DS_ABI_MINOR
+ * with it. */
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/scene.h>
 
@@ -15,15 +16,24 @@ typedef struct row {
     size_t is, should;
 } row;
 
-#define SIZE(type, n) {"sizeof(" #type ")", sizeof(type), n}
-#define AT(type, field, n) {"offsetof(" #type ", " #field ")", offsetof(type, field), n}
-#define IS(name, n) {#name, (size_t)(name), (size_t)(n)}
+#define SIZE(type, n)                                                                                        \
+    {                                                                                                        \
+        "sizeof(" #type ")", sizeof(type), n                                                                 \
+    }
+#define AT(type, field, n)                                                                                   \
+    {                                                                                                        \
+        "offsetof(" #type ", " #field ")", offsetof(type, field), n                                          \
+    }
+#define IS(name, n)                                                                                          \
+    {                                                                                                        \
+#name, (size_t)(name), (size_t)(n)                                                                   \
+    }
 
 static const row sizes[] = {
-    SIZE(ds_host, 112),        SIZE(ds_env_info, 40),  SIZE(ds_eval, 72),        SIZE(ds_env_vtable, 56),
-    SIZE(ds_problem, 64),      SIZE(ds_batch, 72),     SIZE(ds_objective, 32),   SIZE(ds_optimizer_vtable, 40),
-    SIZE(ds_param, 72),        SIZE(ds_desc, 80),      SIZE(ds_plugin, 56),      SIZE(ds_scene_body, 80),
-    SIZE(ds_scene_info, 96),  SIZE(ds_scene, 40),     SIZE(ds_status, 4),
+    SIZE(ds_host, 112),      SIZE(ds_env_info, 40), SIZE(ds_eval, 72),      SIZE(ds_env_vtable, 56),
+    SIZE(ds_problem, 64),    SIZE(ds_batch, 72),    SIZE(ds_objective, 32), SIZE(ds_optimizer_vtable, 40),
+    SIZE(ds_param, 72),      SIZE(ds_desc, 80),     SIZE(ds_plugin, 56),    SIZE(ds_scene_body, 80),
+    SIZE(ds_scene_info, 96), SIZE(ds_scene, 40),    SIZE(ds_status, 4),
 };
 
 static const row offsets[] = {
@@ -138,20 +148,61 @@ static const row offsets[] = {
 
 /* Numbers are as much a part of the interface as offsets. */
 static const row numbers[] = {
-    IS(DS_ABI_MAJOR, 0),      IS(DS_ABI_MINOR, 1),      IS(DS_MAGIC, 0x31505344), IS(DS_LAYOUT, 0x01080804),
-    IS(DS_OK, 0),             IS(DS_STOPPED, 1),        IS(DS_E_GENERIC, -1),     IS(DS_E_ARG, -2),
-    IS(DS_E_NOMEM, -3),       IS(DS_E_STATE, -4),       IS(DS_E_UNSUPPORTED, -5), IS(DS_E_PARAM, -6),
-    IS(DS_E_IO, -7),          IS(DS_E_DATA, -8),        IS(DS_E_NUMERIC, -9),     IS(DS_EVAL_OK, 0),
-    IS(DS_EVAL_BAD_GRAD, 1),  IS(DS_EVAL_DIVERGED, 2),  IS(DS_EVAL_INFEASIBLE, 3), IS(DS_EVAL_STOPPED, 4),
-    IS(DS_EVAL_INVALID, 5),   IS(DS_EVAL_CRASHED, 6),   IS(DS_EVAL_TIMEOUT, 7),   IS(DS_EVAL_ERROR, 8),
-    IS(DS_WANT_GRAD, 1),      IS(DS_WANT_SCENE, 2),     IS(DS_GRAD_NONE, 0),      IS(DS_GRAD_ADJOINT, 1),
-    IS(DS_GRAD_FORWARD, 2),   IS(DS_GRAD_FD, 3),        IS(DS_GRAD_SMOOTHED, 4),  IS(DS_LOG_DEBUG, 0),
-    IS(DS_LOG_ERROR, 3),      IS(DS_PARAM_BOOL, 1),     IS(DS_PARAM_INT, 2),      IS(DS_PARAM_REAL, 3),
-    IS(DS_PARAM_ENUM, 4),     IS(DS_PARAM_TEXT, 5),     IS(DS_PARAM_PATH, 6),     IS(DS_PARAM_LIST, 7),
-    IS(DS_PARAM_ARRAY, 8),    IS(DS_PARAM_REQUIRED, 1), IS(DS_PARAM_ADVANCED, 2), IS(DS_PARAM_SHAPE, 4),
-    IS(DS_KIND_ENV, 1),       IS(DS_KIND_OPTIMIZER, 2), IS(DS_ENV_GRADIENT, 1),   IS(DS_ENV_STOCHASTIC, 2),
-    IS(DS_OPT_USES_GRADIENT, 1), IS(DS_OPT_NEEDS_GRADIENT, 2), IS(DS_OPT_USES_BUDGET, 4), IS(DS_BODY_POINTS, 1),
-    IS(DS_BODY_LINES, 8),     IS(DS_ROLE_MATERIAL, 0),  IS(DS_ROLE_TARGET, 3),
+    IS(DS_ABI_MAJOR, 0),
+    IS(DS_ABI_MINOR, 1),
+    IS(DS_MAGIC, 0x31505344),
+    IS(DS_LAYOUT, 0x01080804),
+    IS(DS_OK, 0),
+    IS(DS_STOPPED, 1),
+    IS(DS_E_GENERIC, -1),
+    IS(DS_E_ARG, -2),
+    IS(DS_E_NOMEM, -3),
+    IS(DS_E_STATE, -4),
+    IS(DS_E_UNSUPPORTED, -5),
+    IS(DS_E_PARAM, -6),
+    IS(DS_E_IO, -7),
+    IS(DS_E_DATA, -8),
+    IS(DS_E_NUMERIC, -9),
+    IS(DS_EVAL_OK, 0),
+    IS(DS_EVAL_BAD_GRAD, 1),
+    IS(DS_EVAL_DIVERGED, 2),
+    IS(DS_EVAL_INFEASIBLE, 3),
+    IS(DS_EVAL_STOPPED, 4),
+    IS(DS_EVAL_INVALID, 5),
+    IS(DS_EVAL_CRASHED, 6),
+    IS(DS_EVAL_TIMEOUT, 7),
+    IS(DS_EVAL_ERROR, 8),
+    IS(DS_WANT_GRAD, 1),
+    IS(DS_WANT_SCENE, 2),
+    IS(DS_GRAD_NONE, 0),
+    IS(DS_GRAD_ADJOINT, 1),
+    IS(DS_GRAD_FORWARD, 2),
+    IS(DS_GRAD_FD, 3),
+    IS(DS_GRAD_SMOOTHED, 4),
+    IS(DS_LOG_DEBUG, 0),
+    IS(DS_LOG_ERROR, 3),
+    IS(DS_PARAM_BOOL, 1),
+    IS(DS_PARAM_INT, 2),
+    IS(DS_PARAM_REAL, 3),
+    IS(DS_PARAM_ENUM, 4),
+    IS(DS_PARAM_TEXT, 5),
+    IS(DS_PARAM_PATH, 6),
+    IS(DS_PARAM_LIST, 7),
+    IS(DS_PARAM_ARRAY, 8),
+    IS(DS_PARAM_REQUIRED, 1),
+    IS(DS_PARAM_ADVANCED, 2),
+    IS(DS_PARAM_SHAPE, 4),
+    IS(DS_KIND_ENV, 1),
+    IS(DS_KIND_OPTIMIZER, 2),
+    IS(DS_ENV_GRADIENT, 1),
+    IS(DS_ENV_STOCHASTIC, 2),
+    IS(DS_OPT_USES_GRADIENT, 1),
+    IS(DS_OPT_NEEDS_GRADIENT, 2),
+    IS(DS_OPT_USES_BUDGET, 4),
+    IS(DS_BODY_POINTS, 1),
+    IS(DS_BODY_LINES, 8),
+    IS(DS_ROLE_MATERIAL, 0),
+    IS(DS_ROLE_TARGET, 3),
 };
 
 static void compare(const row *rows, size_t count)
@@ -226,8 +277,8 @@ static void test_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_offsets), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_has),     cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_sizes), cmocka_unit_test(test_offsets), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_has),   cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests_name("abi", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_acquisition.c - acquisition functions, their search, and the Sobol points it starts from. */
+/* tests/unit/test_acquisition.c - acquisition functions, their search, and the Sobol points it starts from.
+ */
 #include "../../plugins/optimizers/methods/acquisition.h"
 #include "../../plugins/optimizers/methods/sobol.h"
 
@@ -17,14 +18,16 @@ static void test_log_h(void **state)
 {
     (void)state;
     static const double z[] = {3, 1, 0, -0.5, -1, -2, -5, -10, -40, -1000};
-    static const double expected[] = {1.0987396653,  0.0800262188,   -0.9189385332,  -1.6205162643,  -2.4851210257,
-                                      -4.7687835239, -16.7443011627, -55.5531220361, -808.298568357, -500014.734452};
+    static const double expected[] = {1.0987396653,   0.0800262188,  -0.9189385332,  -1.6205162643,
+                                      -2.4851210257,  -4.7687835239, -16.7443011627, -55.5531220361,
+                                      -808.298568357, -500014.734452};
     for (size_t i = 0; i < 10; i++) {
         double slope;
         double value = acquisition_log_h(z[i], &slope);
         assert_true(fabs(value - expected[i]) < 1e-10 * fmax(1.0, fabs(expected[i])));
         double h = 1e-6 * fmax(1.0, fabs(z[i])), unused;
-        double numeric = (acquisition_log_h(z[i] + h, &unused) - acquisition_log_h(z[i] - h, &unused)) / (2.0 * h);
+        double numeric =
+            (acquisition_log_h(z[i] + h, &unused) - acquisition_log_h(z[i] - h, &unused)) / (2.0 * h);
         assert_true(fabs(numeric - slope) < 1e-6 * fmax(1.0, fabs(slope)));
     }
     double a, b, unused; /* continuous where the formulas meet */
@@ -46,11 +49,14 @@ static void test_derivatives(void **state)
     for (int kind = ACQUISITION_LCB; kind <= ACQUISITION_LOGEI; kind++) {
         for (int i = 0; i < 200; i++) {
             acquisition a = {kind, 1.5, ds_random_normal(&rng)};
-            double mean = 2.0 * ds_random_normal(&rng), sd = exp(ds_random_normal(&rng)), dm, ds, u1, u2, h = 1e-6;
+            double mean = 2.0 * ds_random_normal(&rng), sd = exp(ds_random_normal(&rng)), dm, ds, u1, u2,
+                   h = 1e-6;
             double value = acquisition_value(&a, mean, sd, &dm, &ds);
             assert_true(kind != ACQUISITION_EI || value <= 0.0);
-            double nm = (acquisition_value(&a, mean + h, sd, &u1, &u2) - acquisition_value(&a, mean - h, sd, &u1, &u2));
-            double ns = (acquisition_value(&a, mean, sd + h, &u1, &u2) - acquisition_value(&a, mean, sd - h, &u1, &u2));
+            double nm = (acquisition_value(&a, mean + h, sd, &u1, &u2) -
+                         acquisition_value(&a, mean - h, sd, &u1, &u2));
+            double ns = (acquisition_value(&a, mean, sd + h, &u1, &u2) -
+                         acquisition_value(&a, mean, sd - h, &u1, &u2));
             assert_true(fabs(nm / (2.0 * h) - dm) < 1e-6 * fmax(1.0, fabs(dm)));
             assert_true(fabs(ns / (2.0 * h) - ds) < 1e-6 * fmax(1.0, fabs(ds)));
         }
@@ -83,7 +89,8 @@ static void test_minimise(void **state)
     gp *g = bowl(u, y, 40);
     for (int kind = ACQUISITION_LCB; kind <= ACQUISITION_LOGEI; kind++) {
         acquisition a = {kind, kind == ACQUISITION_LCB ? 0.0 : 1.0, -0.9};
-        acquisition_search search = {.raw = 128, .starts = 5, .max_iterations = 200, .told = u, .told_count = 40};
+        acquisition_search search = {
+            .raw = 128, .starts = 5, .max_iterations = 200, .told = u, .told_count = 40};
         ds_random rng = ds_random_open(1, "search", 0);
         assert_int_equal(acquisition_minimise(g, &a, &search, &rng, NULL, NULL, best), DS_OK);
         if (kind == ACQUISITION_LCB) {
@@ -102,7 +109,8 @@ static void test_minimise(void **state)
     gp_destroy(g);
 }
 
-/* The minimiser itself is among the told points: something else must come back. Equal seeds give equal answers. */
+/* The minimiser itself is among the told points: something else must come back. Equal seeds give equal
+ * answers. */
 static void test_told_points(void **state)
 {
     (void)state;
@@ -158,8 +166,9 @@ static void test_sobol(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_log_h),       cmocka_unit_test(test_derivatives), cmocka_unit_test(test_minimise),
-        cmocka_unit_test(test_told_points), cmocka_unit_test(test_sobol),
+        cmocka_unit_test(test_log_h),    cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_minimise), cmocka_unit_test(test_told_points),
+        cmocka_unit_test(test_sobol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps, failures,
- * determinism, and what they reach on analytic functions. */
+/* tests/unit/test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps,
+ * failures, determinism, and what they reach on analytic functions. */
 #include "fake_run.h"
 #include "functions.h"
+
+#include "../../plugins/optimizers/methods/cma2001.h"
 
 #include <diffsim/random.h>
 #include <setjmp.h>
@@ -29,7 +31,8 @@ static void assert_sound(const fake_result *r, uint64_t budget)
     assert_int_equal(r->evaluations, budget);
 }
 
-/* Walks through the record of a run of boleap with K samples and J descent steps at most and leaps of `steps`. */
+/* Walks through the record of a run of boleap with K samples and J descent steps at most and leaps of
+ * `steps`. */
 static void check_leaps(const fake_result *r, uint64_t K, uint64_t J, uint64_t steps)
 {
     uint64_t i = 0;
@@ -43,7 +46,8 @@ static void check_leaps(const fake_result *r, uint64_t K, uint64_t J, uint64_t s
                 samples++;
             }
             assert_true(samples == K || i == r->evaluations);
-            for (; i < r->evaluations && strcmp(r->rows[i].tag, "descent") == 0 && r->rows[i].group == leap; i++) {
+            for (; i < r->evaluations && strcmp(r->rows[i].tag, "descent") == 0 && r->rows[i].group == leap;
+                 i++) {
                 assert_int_equal(r->rows[i].want, DS_WANT_GRAD);
                 descent++;
             }
@@ -66,8 +70,11 @@ static void test_budget_and_leaps(void **state)
     assert_true(fake_count(&r, "sample") + fake_count(&r, "descent") == 1000);
     fake_free(&r);
     p.budget = 237;
-    r = fake_run("boleap", "k=7 mu=3 j=4 leap_steps=50 update=tutorial weights=log path=moved mean=last bounds=resample "
-                 "raw=64 starts=2", &p, 2);
+    r = fake_run(
+        "boleap",
+        "k=7 mu=3 j=4 leap_steps=50 update=tutorial weights=log path=moved mean=last bounds=resample "
+        "raw=64 starts=2",
+        &p, 2);
     assert_sound(&r, 237);
     check_leaps(&r, 7, 4, 50);
     fake_free(&r);
@@ -160,6 +167,48 @@ static void test_bo_structure(void **state)
     fake_free(&r);
 }
 
+/* Without descents a leap is the (5/5, 10)-CMA-ES of 2001, sample by sample. */
+static void test_without_descents_it_is_cma(void **state)
+{
+    (void)state;
+    enum { N = 6, K = 10, GENERATIONS = 10 };
+    fake_problem p = box(N, -1, 1, ripples, K * GENERATIONS);
+    fake_result r = fake_run("boleap", "j=0 leap_steps=100", &p, 21);
+    assert_sound(&r, K * GENERATIONS);
+    ds_random start = ds_random_open(21, "start", 1), rng = ds_random_open(21, "sample", 1);
+    double mean[N], x[K][N], l[K], ranked[K][N], shift[N];
+    for (int k = 0; k < N; k++) {
+        mean[k] = 2.0 * ds_random_uniform(&start) - 1.0;
+    }
+    cma2001 c;
+    assert_true(cma2001_init(&c, N, K, 5, CMA2001_EQUAL_WEIGHTS, CMA2001_RANK_ONE));
+    cma2001_start(&c, mean, 0.3);
+    for (int g = 0; g < GENERATIONS; g++) {
+        for (int k = 0; k < K; k++) {
+            cma2001_sample(&c, &rng, x[k]);
+            for (int i = 0; i < N; i++) {
+                x[k][i] = fmax(-1.0, fmin(1.0, x[k][i]));
+                assert_true(fabs(x[k][i] - r.x[(size_t)(g * K + k) * N + (size_t)i]) < 1e-14);
+            }
+            l[k] = ripples(NULL, N, x[k], NULL);
+        }
+        for (int k = 0; k < K; k++) {
+            int rank = 0;
+            for (int i = 0; i < K; i++) {
+                rank += l[i] < l[k];
+            }
+            memcpy(ranked[rank], x[k], sizeof(x[k]));
+        }
+        cma2001_recombine(&c, ranked[0], K, mean);
+        for (int i = 0; i < N; i++) {
+            shift[i] = mean[i] - c.mean[i];
+        }
+        cma2001_update(&c, shift, ranked[0], K, mean);
+    }
+    cma2001_free(&c);
+    fake_free(&r);
+}
+
 static void test_determinism(void **state)
 {
     (void)state;
@@ -183,7 +232,8 @@ static void test_prefix(void **state)
 {
     (void)state;
     fake_problem p = box(3, -1, 1, ripples, 250), q = box(3, -1, 1, ripples, 120);
-    fake_result a = fake_run("boleap", "raw=64 starts=2", &p, 9), b = fake_run("boleap", "raw=64 starts=2", &q, 9);
+    fake_result a = fake_run("boleap", "raw=64 starts=2", &p, 9),
+                b = fake_run("boleap", "raw=64 starts=2", &q, 9);
     assert_memory_equal(a.x, b.x, 120 * 3 * sizeof(double));
     fake_free(&a);
     fake_free(&b);
@@ -253,10 +303,11 @@ static void test_nasty_losses(void **state)
 {
     (void)state;
     fake_problem p = box(3, -1e-3, 1e-3, nasty, 150);
-    static const char *const runs[][2] = {{"boleap", "raw=64 starts=2"},
-                                          {"bo", "raw=64 starts=2 j=10 step=gd"},
-                                          {"bo", "raw=64 starts=2 j=10 step=nsgd acquisition=ei"},
-                                          {"bo", "raw=64 starts=2 j=10 step=momentum gp=2022 acquisition=logei"}};
+    static const char *const runs[][2] = {
+        {"boleap", "raw=64 starts=2"},
+        {"bo", "raw=64 starts=2 j=10 step=gd"},
+        {"bo", "raw=64 starts=2 j=10 step=nsgd acquisition=ei"},
+        {"bo", "raw=64 starts=2 j=10 step=momentum gp=2022 acquisition=logei"}};
     for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
         fake_result r = fake_run(runs[i][0], runs[i][1], &p, 4);
         assert_sound(&r, 150);
@@ -315,10 +366,10 @@ static void test_bad_parameters(void **state)
 static void test_options(void **state)
 {
     (void)state;
-    static const char *const options[] = {"gp=2022",          "kernel=matern52",        "noise=fixed",
-                                          "acquisition=ei",   "acquisition=logei",      "warp=log",
-                                          "around_best=false", "n_max=40 fit_max=20",    "n_init=8",
-                                          "profile=paper",    "resume=true",            "update=tutorial"};
+    static const char *const options[] = {"gp=2022",           "kernel=matern52",     "noise=fixed",
+                                          "acquisition=ei",    "acquisition=logei",   "warp=log",
+                                          "around_best=false", "n_max=40 fit_max=20", "n_init=8",
+                                          "profile=paper",     "resume=true",         "update=tutorial"};
     fake_problem p = box(2, 0, 1, branin, 200);
     p.loss_floor = 0.0;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -339,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_without_samples_it_is_bo),
         cmocka_unit_test(test_without_gradient_leaps_have_no_descents),
         cmocka_unit_test(test_bo_structure),
+        cmocka_unit_test(test_without_descents_it_is_cma),
         cmocka_unit_test(test_determinism),
         cmocka_unit_test(test_prefix),
         cmocka_unit_test(test_failures),

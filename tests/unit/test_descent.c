@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_descent.c - the gradient descent of the optimizers: when it stops, that it stays in the box, its step
- * rules; and the covariance matrix adaptation of 2001. */
+/* tests/unit/test_descent.c - the gradient descent of the optimizers: when it stops, that it stays in the
+ * box, its step rules; and the covariance matrix adaptation of 2001. */
 #include "functions.h"
 
 #include "../../plugins/optimizers/methods/cma2001.h"
@@ -32,8 +32,8 @@ static ds_status play(void *ctx, const double *s, double *loss, double *gradient
     return p->end;
 }
 
-static script run_script(const double *loss, double g0, double g1, const descent_options *options, int64_t limit,
-                         descent *d)
+static script run_script(const double *loss, double g0, double g1, const descent_options *options,
+                         int64_t limit, descent *d)
 {
     script p = {.loss = loss, .gradient = {g0, g1}, .inside = 1};
     static const double start[2] = {0.5, -0.2};
@@ -96,7 +96,8 @@ static void test_other_ends(void **state)
 static void test_box(void **state)
 {
     (void)state;
-    static const double falling[] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12};
+    static const double falling[] = {9,  8,  7,  6,  5,  4,  3,  2,  1,   0,   -1,
+                                     -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12};
     for (int step = DESCENT_ADAM; step <= DESCENT_MOMENTUM; step++) {
         descent_options o = {step, 0.7, 3, 1e-9};
         descent d;
@@ -125,10 +126,11 @@ static void test_steps(void **state)
 {
     (void)state;
     static const double start[2] = {0.8, -0.6}, zero[2] = {0, 0};
-    static const double second[4][2] = {{0.7, -0.5}, /* Adam: lr in every coordinate */
-                                        {0.8 - 0.1 * 14 * 0.8, -0.6 + 0.1 * 14 * 0.6},
-                                        {0.8 - 0.1 * 1.4142135623730951 * 0.8, -0.6 + 0.1 * 1.4142135623730951 * 0.6},
-                                        {0.8 - 0.1 * 0.1 * 14 * 0.8, -0.6 + 0.1 * 0.1 * 14 * 0.6}};
+    static const double second[4][2] = {
+        {0.7, -0.5}, /* Adam: lr in every coordinate */
+        {0.8 - 0.1 * 14 * 0.8, -0.6 + 0.1 * 14 * 0.6},
+        {0.8 - 0.1 * 1.4142135623730951 * 0.8, -0.6 + 0.1 * 1.4142135623730951 * 0.6},
+        {0.8 - 0.1 * 0.1 * 14 * 0.8, -0.6 + 0.1 * 0.1 * 14 * 0.6}};
     for (int step = DESCENT_ADAM; step <= DESCENT_MOMENTUM; step++) {
         descent_options o = {step, 0.1, 3, 1e-9};
         descent d;
@@ -247,8 +249,9 @@ static void test_cma_converges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_rules), cmocka_unit_test(test_other_ends),    cmocka_unit_test(test_box),
-        cmocka_unit_test(test_steps),      cmocka_unit_test(test_cma_constants), cmocka_unit_test(test_cma_update),
+        cmocka_unit_test(test_stop_rules),    cmocka_unit_test(test_other_ends),
+        cmocka_unit_test(test_box),           cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_cma_constants), cmocka_unit_test(test_cma_update),
         cmocka_unit_test(test_cma_converges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_gp.c - the Gaussian process against recorded values of BoTorch and against identities that exact
- * inference fulfils. */
+/* tests/unit/test_gp.c - the Gaussian process against recorded values of BoTorch and against identities that
+ * exact inference fulfils. */
 #include "golden.h"
 
 #include "../../plugins/optimizers/methods/acquisition.h"
@@ -70,7 +70,8 @@ static void assert_near(double a, double b, double tolerance)
     }
 }
 
-/* ---- recorded values ------------------------------------------------------------------------------------------- */
+/* ---- recorded values
+ * ------------------------------------------------------------------------------------------- */
 
 static const gp_model *model_named(const char *name)
 {
@@ -132,10 +133,12 @@ static void compare_predictions(const json_t *item, gp *g, const dataset *s, dou
             assert_near(-acquisition_value(&ei, mean[i], sd[i], &dm, &ds), recorded, tolerance);
         }
         recorded = golden_number(t, "log_ei");
-        assert_near(-acquisition_value(&log_ei, mean[i], sd[i], &dm, &ds), recorded, fmax(1e-9, 10.0 * tolerance));
+        assert_near(-acquisition_value(&log_ei, mean[i], sd[i], &dm, &ds), recorded,
+                    fmax(1e-9, 10.0 * tolerance));
         golden_array(t, "log_ei_grad", expected);
         for (size_t k = 0; k < d; k++) {
-            assert_near(-(dm * dmean[i * d + k] + ds * dsd[i * d + k]), expected[k], fmax(1e-8, 100.0 * tolerance));
+            assert_near(-(dm * dmean[i * d + k] + ds * dsd[i * d + k]), expected[k],
+                        fmax(1e-8, 100.0 * tolerance));
         }
     }
 }
@@ -194,7 +197,8 @@ static void test_recorded_fits(void **state)
         gp *g = gp_create(s.d, model_named(golden_text(item, "model")));
         double theta[MAX_D + 3], gradient[MAX_D + 3];
         gp_get_theta(g, theta);
-        assert_near(gp_objective(g, s.n, s.u, s.y, theta, gradient), golden_number(item, "F_sheet_at_start"), 1e-10);
+        assert_near(gp_objective(g, s.n, s.u, s.y, theta, gradient), golden_number(item, "F_sheet_at_start"),
+                    1e-10);
         ds_random rng = ds_random_open(1, "fit", i);
         gp_default_hyper(g);
         assert_int_equal(gp_fit(g, s.n, s.u, s.y, 200, &rng, NULL, NULL), DS_OK);
@@ -209,7 +213,8 @@ static void test_recorded_fits(void **state)
     json_decref(root);
 }
 
-/* ---- identities ------------------------------------------------------------------------------------------------ */
+/* ---- identities
+ * ------------------------------------------------------------------------------------------------ */
 
 static void test_objective_gradient(void **state)
 {
@@ -323,8 +328,8 @@ static void test_one_datum(void **state)
     gp_destroy(g);
 }
 
-/* A factor that grew by 100 points equals the one made at once; the likelihood is the product of the densities of each
- * target given those before it. */
+/* A factor that grew by 100 points equals the one made at once; the likelihood is the product of the
+ * densities of each target given those before it. */
 static void test_append(void **state)
 {
     (void)state;
@@ -350,7 +355,8 @@ static void test_append(void **state)
         gp_set_targets(batch, s.y);
         for (size_t j = 0; j < s.n; j++) {
             for (size_t i = 0; i <= j; i++) {
-                assert_near(grown->factor[i + j * grown->capacity], batch->factor[i + j * batch->capacity], 1e-9);
+                assert_near(grown->factor[i + j * grown->capacity], batch->factor[i + j * batch->capacity],
+                            1e-9);
             }
         }
         assert_near(total, gp_log_likelihood(batch), 1e-8);
@@ -359,7 +365,8 @@ static void test_append(void **state)
     }
 }
 
-/* Leave-one-out: mean_{-i} = y_i - a_i / (K^{-1})_ii, var_{-i} = 1 / (K^{-1})_ii (Rasmussen, Williams, eq. 5.12). */
+/* Leave-one-out: mean_{-i} = y_i - a_i / (K^{-1})_ii, var_{-i} = 1 / (K^{-1})_ii (Rasmussen, Williams,
+ * eq. 5.12). */
 static void test_leave_one_out(void **state)
 {
     (void)state;

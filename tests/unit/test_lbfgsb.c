@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_lbfgsb.c - L-BFGS-B on bounded problems: against recorded runs of SciPy, evaluation counts, optimality
- * conditions, and losses that are not finite. */
+/* tests/unit/test_lbfgsb.c - L-BFGS-B on bounded problems: against recorded runs of SciPy, evaluation counts,
+ * optimality conditions, and losses that are not finite. */
 #include "functions.h"
 #include "golden.h"
 
@@ -122,10 +122,14 @@ static double dixon_price(void *ctx, size_t n, const double *x, double *g)
 static const struct {
     const char *name;
     function f;
-} problems[] = {{"rosenbrock2_free_box", rosenbrock}, {"rosenbrock2_active", rosenbrock},
-                {"rosenbrock25_bounds", rosenbrock},  {"quadratic100", quadratic},
-                {"beale_active", beale},              {"trid10_box", trid},
-                {"coupled30", coupled},               {"dixon_price12", dixon_price}};
+} problems[] = {{"rosenbrock2_free_box", rosenbrock},
+                {"rosenbrock2_active", rosenbrock},
+                {"rosenbrock25_bounds", rosenbrock},
+                {"quadratic100", quadratic},
+                {"beale_active", beale},
+                {"trid10_box", trid},
+                {"coupled30", coupled},
+                {"dixon_price12", dixon_price}};
 
 static void compare_problem(const json_t *p, function f)
 {
@@ -265,8 +269,9 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_rosenbrock), cmocka_unit_test(test_quadratic),
-        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_recorded_runs), cmocka_unit_test(test_rosenbrock),
+        cmocka_unit_test(test_quadratic),     cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plasticine engine against recorded values of PlasticineLab: single substeps of all ten tasks; Torus with its losses,
- * trajectories and gradients. With argument `full`: everything that is recorded (minutes). */
+/* The plasticine engine against recorded values of PlasticineLab: single substeps of all ten tasks; Torus
+ * with its losses, trajectories and gradients. Compiled with SLOW: everything that is recorded for Torus, and
+ * all substeps (minutes). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool full;
+#ifdef SLOW
+static const bool full = true;
+#else
+static const bool full = false;
+#endif
 
 /* ---- single substeps ---- */
 
@@ -41,7 +46,8 @@ static void advance(unit_run *r, const double *action)
     memcpy(r->poses, r->next, sizeof r->poses);
 }
 
-static void compare(const json_t *from, const char *key, const double *values, size_t n, double tol, const char *where)
+static void compare(const json_t *from, const char *key, const double *values, size_t n, double tol,
+                    const char *where)
 {
     double recorded[64];
     assert_int_equal(mpm_numbers(json_object_get(from, key), recorded, 64), n);
@@ -52,13 +58,14 @@ static void compare(const json_t *from, const char *key, const double *values, s
     }
 }
 
-/* Velocities and what is made of them inherit the rounding of the recorded singular vectors (5e-15) times the stiffness:
- * 4 dt 2 mu / dx = 100 in speed, averaged over some ten particles. So values much smaller than this speed are judged on its
- * scale, C on that times 4 / dx, momenta times the mass; and it adds up from substep to substep. */
+/* Velocities and what is made of them inherit the rounding of the recorded singular vectors (5e-15) times the
+ * stiffness: 4 dt 2 mu / dx = 100 in speed, averaged over some ten particles. So values much smaller than
+ * this speed are judged on its scale, C on that times 4 / dx, momenta times the mass; and it adds up from
+ * substep to substep. */
 static const double noise_speed = 0.1;
 
-static void compare_small(const json_t *from, const char *key, const double *values, size_t n, double floor_scale,
-                          const char *where)
+static void compare_small(const json_t *from, const char *key, const double *values, size_t n,
+                          double floor_scale, const char *where)
 {
     double recorded[16];
     assert_int_equal(mpm_numbers(json_object_get(from, key), recorded, 16), n);
@@ -76,7 +83,8 @@ static void compare_particles(const json_t *state, const unit_run *r, int64_t su
     double noise = noise_speed * (double)substep;
     size_t i;
     json_t *item;
-    json_array_foreach (json_object_get(state, "particles"), i, item) {
+    json_array_foreach(json_object_get(state, "particles"), i, item)
+    {
         const mpm_particle *p = &r->particles[json_integer_value(json_object_get(item, "index"))];
         compare(item, "x", p->x, 3, 1e-12, where);
         compare_small(item, "v", p->v, 3, noise, where);
@@ -136,7 +144,8 @@ static void compare_grid(const json_t *state, const unit_run *r, int64_t substep
     }
     size_t k;
     json_t *item;
-    json_array_foreach (json_object_get(grid, "nodes"), k, item) {
+    json_array_foreach(json_object_get(grid, "nodes"), k, item)
+    {
         double at[3];
         mpm_numbers(json_object_get(item, "i"), at, 3);
         for (size_t i = 0; i < record->count; i++) {
@@ -174,7 +183,8 @@ static void unit_states(int t, int64_t last)
     int64_t done = 0;
     size_t i;
     json_t *state;
-    json_array_foreach (json_object_get(root, "states"), i, state) {
+    json_array_foreach(json_object_get(root, "states"), i, state)
+    {
         const char *name = json_string_value(json_object_get(state, "case"));
         int64_t substep = json_integer_value(json_object_get(state, "substep"));
         double action[64];
@@ -282,8 +292,8 @@ static void test_frame0(void **state)
     }
 }
 
-/* Compares what is recorded after an output step. The tolerances are those that the recorder of the values derived from
- * measured sensitivities to perturbations of the start. */
+/* Compares what is recorded after an output step. The tolerances are those that the recorder of the values
+ * derived from measured sensitivities to perturbations of the start. */
 typedef struct trajectory {
     const json_t *sequence;
     const mpm_scene *scene;
@@ -300,16 +310,18 @@ static void check_record(trajectory *t, const json_t *record, uint32_t step, con
     double tol = step <= 10 ? 1e-10 : 1e-9, near = step <= 10 ? 1e-9 : 1e-8;
     const char *label = t->label;
     double com[3], x[3];
-    mpm_expect(m->density, mpm_number(record, "density"), tol * m->density, "%s step %u density", label, step);
+    mpm_expect(m->density, mpm_number(record, "density"), tol * m->density, "%s step %u density", label,
+               step);
     mpm_expect(m->sdf, mpm_number(record, "sdf"), tol * m->sdf, "%s step %u sdf", label, step);
-    mpm_expect(m->contact_soft, mpm_number(record, "contact_soft"), 1e-6 * m->contact_soft, "%s step %u soft", label,
+    mpm_expect(m->contact_soft, mpm_number(record, "contact_soft"), 1e-6 * m->contact_soft, "%s step %u soft",
+               label, step);
+    mpm_expect(m->contact_hard, mpm_number(record, "contact_hard"), 1e-6 * m->contact_hard, "%s step %u hard",
+               label, step);
+    mpm_expect(m->sum_sq, mpm_number(record, "sum_sq_x"), tol * m->sum_sq, "%s step %u sum of squares", label,
                step);
-    mpm_expect(m->contact_hard, mpm_number(record, "contact_hard"), 1e-6 * m->contact_hard, "%s step %u hard", label,
-               step);
-    mpm_expect(m->sum_sq, mpm_number(record, "sum_sq_x"), tol * m->sum_sq, "%s step %u sum of squares", label, step);
     mpm_expect(m->det_f_mean, mpm_number(record, "mean_detF"), tol, "%s step %u det F", label, step);
-    mpm_expect(t->sum_loss, mpm_number(record, "sum_step_loss"), 10 * tol * t->sum_loss, "%s step %u sum of losses", label,
-               step);
+    mpm_expect(t->sum_loss, mpm_number(record, "sum_step_loss"), 10 * tol * t->sum_loss,
+               "%s step %u sum of losses", label, step);
     mpm_numbers(json_object_get(record, "com"), com, 3);
     for (int d = 0; d < 3; d++) {
         mpm_expect(m->com[d], com[d], tol, "%s step %u com", label, step);
@@ -341,10 +353,12 @@ static void check_step(void *context, uint32_t step, const mpm_particle *particl
     }
     double loss = mpm_loss(t->objective, m);
     t->sum_loss += loss;
-    mpm_expect(loss, t->step_losses[step - 1], (step <= 10 ? 1e-10 : 1e-9) * loss, "%s step %u loss", t->label, step);
+    mpm_expect(loss, t->step_losses[step - 1], (step <= 10 ? 1e-10 : 1e-9) * loss, "%s step %u loss",
+               t->label, step);
     size_t i;
     json_t *record;
-    json_array_foreach (json_object_get(t->sequence, "records"), i, record) {
+    json_array_foreach(json_object_get(t->sequence, "records"), i, record)
+    {
         if (json_integer_value(json_object_get(record, "env_step")) == (json_int_t)step) {
             check_record(t, record, step, particles, poses, m);
         }
@@ -357,7 +371,8 @@ static void follow(int task, const char *name, uint32_t steps)
     double *target = mpm_shipped_target(task, 1);
     mpm_scene scene = mpm_test_scene(task, 1);
     const json_t *sequence = json_object_get(json_object_get(root, "sequences"), name);
-    double *actions = mpm_actions(name, json_string_value(json_object_get(sequence, "formula")), mpm_action_dim(&scene));
+    double *actions =
+        mpm_actions(name, json_string_value(json_object_get(sequence, "formula")), mpm_action_dim(&scene));
     double losses[50];
     char label[64];
     mpm_episode e;
@@ -399,7 +414,8 @@ static void gradients(int task, uint32_t longest, double tolerance)
     uint32_t dim = mpm_action_dim(&scene);
     size_t i;
     json_t *item;
-    json_array_foreach (json_object_get(root, "gradients"), i, item) {
+    json_array_foreach(json_object_get(root, "gradients"), i, item)
+    {
         const char *name = json_string_value(json_object_get(item, "sequence"));
         uint32_t steps = (uint32_t)json_integer_value(json_object_get(item, "horizon"));
         double weight = mpm_number(item, "contact_weight");
@@ -409,20 +425,23 @@ static void gradients(int task, uint32_t longest, double tolerance)
         const json_t *sequence = json_object_get(json_object_get(forward, "sequences"), name);
         double *actions = mpm_actions(name, json_string_value(json_object_get(sequence, "formula")), dim);
         const json_t *exact = json_object_get(item, "grad_exact");
-        double *recorded = calloc((size_t)steps * dim, sizeof(double)), *grad = calloc((size_t)steps * dim, sizeof(double));
+        double *recorded = calloc((size_t)steps * dim, sizeof(double)),
+               *grad = calloc((size_t)steps * dim, sizeof(double));
         mpm_numbers(exact ? exact : json_object_get(item, "grad_peer"), recorded, (size_t)steps * dim);
         mpm_episode e;
         mpm_outcome out;
         open_episode(&e, &scene, sequence, steps, weight, target);
         assert_int_equal(mpm_episode_run(&e, actions, grad, NULL, NULL, &out), MPM_OK);
         double loss = mpm_number(item, "loss"), error = mpm_relative(grad, recorded, (size_t)steps * dim);
-        mpm_expect(out.loss, loss, (steps <= 10 ? 1e-10 : 1e-9) * loss, "%s %s H=%u loss", mpm_task_names[task], name, steps);
+        mpm_expect(out.loss, loss, (steps <= 10 ? 1e-10 : 1e-9) * loss, "%s %s H=%u loss",
+                   mpm_task_names[task], name, steps);
         if (full) {
             print_message("%s %s H=%u contact %g: gradient differs by %.2e of its largest component%s\n",
-                          mpm_task_names[task], name, steps, weight, error, exact ? "" : " (reference adjoint)");
+                          mpm_task_names[task], name, steps, weight, error,
+                          exact ? "" : " (reference adjoint)");
         }
-        mpm_expect(error, 0.0, exact ? tolerance : 1e-4, "%s %s H=%u contact %g: gradient", mpm_task_names[task], name,
-                   steps, weight);
+        mpm_expect(error, 0.0, exact ? tolerance : 1e-4, "%s %s H=%u contact %g: gradient",
+                   mpm_task_names[task], name, steps, weight);
         mpm_episode_free(&e);
         free(actions);
         free(recorded);
@@ -439,18 +458,32 @@ static void test_torus_gradients(void **state)
     gradients(TASK_TORUS, full ? 50 : 2, 1e-6);
 }
 
-int main(int argc, char **argv)
+/* The scenes of the other tasks use tools and floors that Torus does not. */
+static void test_other_tasks(void **state)
 {
-    full = argc > 1 && strcmp(argv[1], "full") == 0;
+    (void)state;
+    for (int t = 0; t < MPM_TASKS; t++) {
+        if (t != TASK_TORUS) {
+            follow(t, "c0", 50);
+            gradients(t, 10, 1e-6);
+        }
+    }
+}
+
+int main(void)
+{
     const struct CMUnitTest quick[] = {
-        cmocka_unit_test(test_unit_states_torus), cmocka_unit_test(test_unit_states_all),
-        cmocka_unit_test(test_frame0),            cmocka_unit_test(test_torus_trajectory),
+        cmocka_unit_test(test_unit_states_torus),
+        cmocka_unit_test(test_unit_states_all),
+        cmocka_unit_test(test_frame0),
+        cmocka_unit_test(test_torus_trajectory),
         cmocka_unit_test(test_torus_gradients),
     };
     const struct CMUnitTest slow[] = {
         cmocka_unit_test(test_unit_states_all),
         cmocka_unit_test(test_all_trajectories),
         cmocka_unit_test(test_torus_gradients),
+        cmocka_unit_test(test_other_tasks),
     };
     if (mpm_sanitized()) {
         printf("1..0 # SKIP full-size simulations take too long with sanitizers\n");

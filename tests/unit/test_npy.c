@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_npy.c - array files and the checked file writer: round trips, every refusal, damaged files, full disks. */
+/* test_npy.c - array files and the checked file writer: round trips, every refusal, damaged files, full
+ * disks. */
 #include "config.h"
 
 #include <float.h>
@@ -64,12 +65,16 @@ static void test_npy_types(void **state)
         const void *data;
         size_t size;
         double last;
-    } cases[] = {{"<f8", f8, 32, 0.1}, {"<f4", f4, 16, 0.25}, {"<i8", i8, 32, 1099511627776.0}, {"<i4", i4, 16, INT32_MIN}};
+    } cases[] = {{"<f8", f8, 32, 0.1},
+                 {"<f4", f4, 16, 0.25},
+                 {"<i8", i8, 32, 1099511627776.0},
+                 {"<i4", i4, 16, INT32_MIN}};
     for (size_t c = 0; c < 4; c++) {
         for (int version = 1; version <= 2; version++) {
             unsigned char b[512];
             char h[200];
-            snprintf(h, sizeof h, "{\"shape\": ( 2 ,2), 'descr':'%s', 'fortran_order': False}  \n", cases[c].descr);
+            snprintf(h, sizeof h, "{\"shape\": ( 2 ,2), 'descr':'%s', 'fortran_order': False}  \n",
+                     cases[c].descr);
             size_t n = make_npy(b, version, h, cases[c].data, cases[c].size);
             ds_array a;
             ds_error e = {0};
@@ -102,7 +107,8 @@ static void test_npy_refused(void **state)
         {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}", two, 16, "'<c16' are not supported"},
         {"{'descr': '<U8', 'fortran_order': False, 'shape': (2,)}", two, 16, "'<U8' are not supported"},
         {"{'descr': '|b1', 'fortran_order': False, 'shape': (16,)}", two, 16, "'|b1' are not supported"},
-        {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,)}", two, 16, "records are not supported"},
+        {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,)}", two, 16,
+         "records are not supported"},
         {"{'descr': '<f8', 'fortran_order': True, 'shape': (1, 2)}", two, 16, "Fortran order"},
         {"{'descr': '<f8', 'fortran_order': 0, 'shape': (2,)}", two, 16, "neither True nor False"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", two, 16, "promises 3 numbers"},
@@ -110,12 +116,14 @@ static void test_npy_refused(void **state)
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2)}", two, 0, "is empty (dimension 0 is 0)"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (101,)}", two, 16, "at most 100 numbers"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (50, 3)}", two, 16, "at most 100 numbers"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (18446744073709551615, 2)}", two, 16, "out of range"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (18446744073709551615, 2)}", two, 16,
+         "out of range"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", two, 16, "other than whole numbers"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': 2}", two, 16, "not a tuple"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,2)}", two, 16, "more than 8"},
         {"{'descr': '<f8', 'fortran_order': False}", two, 16, "is missing"},
-        {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", two, 16, "'descr' is there twice"},
+        {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", two, 16,
+         "'descr' is there twice"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'x': 1}", two, 16, "'x' is unknown"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} 1", two, 16, "behind the dictionary"},
         {"('descr', '<f8')", two, 16, "not a dictionary"},
@@ -440,9 +448,11 @@ static void test_write_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_npy_types), cmocka_unit_test(test_npy_refused), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_locale), cmocka_unit_test(test_damage), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_npz), cmocka_unit_test(test_atomic), cmocka_unit_test(test_write_errors),
+        cmocka_unit_test(test_npy_types),    cmocka_unit_test(test_npy_refused),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_text_locale),
+        cmocka_unit_test(test_damage),       cmocka_unit_test(test_files),
+        cmocka_unit_test(test_npz),          cmocka_unit_test(test_atomic),
+        cmocka_unit_test(test_write_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pool.c - evaluation by workers: answers in order and equal for any number of jobs; each fault costs one. */
+/* test_pool.c - evaluation by workers: answers in order and equal for any number of jobs; each fault costs
+ * one. */
 #include "config.h"
 
 #include <dirent.h>
@@ -63,8 +64,16 @@ static ds_pool *open_pool(const char *settings, uint32_t jobs, int isolation, do
         snprintf(assignment, sizeof(assignment), "env.%s", t);
         assert_int_equal(ds_settings_set(&s, assignment, &e), 0);
     }
-    ds_pool_config c = {.module = module, .settings = &s, .seed = 7, .threads = 1, .jobs = jobs, .isolation = isolation,
-                        .timeout = timeout, .memory = memory, .program = program, .stop = &stop};
+    ds_pool_config c = {.module = module,
+                        .settings = &s,
+                        .seed = 7,
+                        .threads = 1,
+                        .jobs = jobs,
+                        .isolation = isolation,
+                        .timeout = timeout,
+                        .memory = memory,
+                        .program = program,
+                        .stop = &stop};
     if (ds_pool_open(&c, &p, &e) != 0) {
         print_message("%s\n", e.text);
         p = NULL;
@@ -86,8 +95,14 @@ static double *points(uint64_t count, uint64_t n)
 
 static seen make_seen(uint64_t count, uint64_t n)
 {
-    seen s = {0, UINT64_MAX, n, calloc(count, sizeof(double)), calloc(count * n, sizeof(double)),
-              calloc(count, sizeof(uint32_t)), "", 0};
+    seen s = {0,
+              UINT64_MAX,
+              n,
+              calloc(count, sizeof(double)),
+              calloc(count * n, sizeof(double)),
+              calloc(count, sizeof(uint32_t)),
+              "",
+              0};
     return s;
 }
 
@@ -122,7 +137,8 @@ static void test_same_for_all_jobs(void **state)
             part.loss += done;
             part.grad += done * N;
             part.outcome += done;
-            assert_int_equal(ds_pool_evaluate(p, count, x + done * N, DS_WANT_GRAD, done + 1, note, &part, &e), 0);
+            assert_int_equal(
+                ds_pool_evaluate(p, count, x + done * N, DS_WANT_GRAD, done + 1, note, &part, &e), 0);
             assert_int_equal(part.rows, count);
             s.failures = part.failures;
             done += count;
@@ -227,7 +243,8 @@ static void test_start_failures(void **state)
     memset(&s, 0, sizeof(s));
     ds_settings_set(&s, "env.fault=error", &e);
     ds_settings_set(&s, "env.stage=create", &e);
-    ds_pool_config c = {.module = module, .settings = &s, .seed = 7, .threads = 1, .jobs = 2, .program = program};
+    ds_pool_config c = {
+        .module = module, .settings = &s, .seed = 7, .threads = 1, .jobs = 2, .program = program};
     assert_int_equal(ds_pool_open(&c, &p, &e), DS_EXIT_CONFIG);
     assert_non_null(strstr(e.text, "refused as asked"));
     ds_settings_clear(&s);
@@ -280,7 +297,8 @@ static void test_stop(void **state)
         static const char *const settings[] = {"work=0.05", "work=0.05", "fault=loop above=0.9"};
         seen s = make_seen(500, 2);
         ds_error e = {0, ""};
-        ds_pool *p = open_pool(settings[variant], 2, variant == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS, 0.0, 0);
+        ds_pool *p =
+            open_pool(settings[variant], 2, variant == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS, 0.0, 0);
         assert_non_null(p);
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, stop_soon, NULL), 0);
@@ -360,10 +378,14 @@ static int find_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_for_all_jobs), cmocka_unit_test(test_crashes),
-        cmocka_unit_test(test_broken_contracts),  cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_start_failures),    cmocka_unit_test(test_sink_ends_batch),
-        cmocka_unit_test(test_stop),              cmocka_unit_test(test_killed_from_outside),
+        cmocka_unit_test(test_same_for_all_jobs),
+        cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_broken_contracts),
+        cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_start_failures),
+        cmocka_unit_test(test_sink_ends_batch),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_killed_from_outside),
     };
     return cmocka_run_group_tests(tests, find_files, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_scenedata.c - the checked copy of a scene: what is taken over, what is refused, damaged blocks, trajectory files. */
+/* test_scenedata.c - the checked copy of a scene: what is taken over, what is refused, damaged blocks,
+ * trajectory files. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -140,7 +141,12 @@ static void test_refused_info(void **state)
 static void test_refused_bodies(void **state)
 {
     (void)state;
-    static const char *const names[] = {"", "Torus", "1torus", "to rus", "../x", NULL,
+    static const char *const names[] = {"",
+                                        "Torus",
+                                        "1torus",
+                                        "to rus",
+                                        "../x",
+                                        NULL,
                                         "a123456789012345678901234567890123456789012345678901234567890123"};
     synthetic s;
     synthetic_init(&s);
@@ -317,10 +323,10 @@ static void test_trajectory(void **state)
     size_t len;
     unsigned char *p = temporary_read(path, &len);
     assert_memory_equal(p, "PK\3\4", 4);
-    static const char *const names[] = {"time.npy",         "frame.npy",       "slab_positions.npy", "slab_size.npy",
-                                        "torus_poses.npy",  "torus_size.npy",  "goal_positions.npy", "cloth_positions.npy",
-                                        "cloth_index.npy",  "rope_index.npy",  "rope_size.npy",      "metrics/iou.npy",
-                                        "metrics/com_y.npy"};
+    static const char *const names[] = {
+        "time.npy",       "frame.npy",          "slab_positions.npy",  "slab_size.npy",   "torus_poses.npy",
+        "torus_size.npy", "goal_positions.npy", "cloth_positions.npy", "cloth_index.npy", "rope_index.npy",
+        "rope_size.npy",  "metrics/iou.npy",    "metrics/com_y.npy"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         assert_non_null(memmem(p, len, names[i], strlen(names[i])));
     }
@@ -350,8 +356,9 @@ static void test_trajectory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collect),   cmocka_unit_test(test_keep),  cmocka_unit_test(test_refused_info),
-        cmocka_unit_test(test_refused_bodies), cmocka_unit_test(test_nonfinite), cmocka_unit_test(test_block),
+        cmocka_unit_test(test_collect),       cmocka_unit_test(test_keep),
+        cmocka_unit_test(test_refused_info),  cmocka_unit_test(test_refused_bodies),
+        cmocka_unit_test(test_nonfinite),     cmocka_unit_test(test_block),
         cmocka_unit_test(test_damaged_block), cmocka_unit_test(test_trajectory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store.c - rows come back as they went in, groups are whole or absent, foreign and damaged files are refused. */
+/* test_store.c - rows come back as they went in, groups are whole or absent, foreign and damaged files are
+ * refused. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -167,12 +168,15 @@ static void test_killed(void **state)
     (void)state;
     for (int round = 0; round < 8; round++) {
         unlink(path);
+        int made[2]; /* the child tells when the store exists: how long that takes is not what is tested */
+        assert_int_equal(pipe(made), 0);
         pid_t pid = fork();
         if (pid == 0) {
             ds_store *s = NULL;
             ds_recorder *r = NULL;
             double x[3], grad[3];
-            if (ds_store_create(path, NULL, 3, &s, NULL) != 0 || ds_recorder_open(s, &r, NULL) != 0) {
+            if (ds_store_create(path, NULL, 3, &s, NULL) != 0 || ds_recorder_open(s, &r, NULL) != 0 ||
+                write(made[1], "", 1) != 1) {
                 _exit(1);
             }
             for (uint64_t id = 1;; id++) {
@@ -182,7 +186,11 @@ static void test_killed(void **state)
                 }
             }
         }
-        usleep((useconds_t)(60000 + 17000 * round));
+        char byte;
+        close(made[1]);
+        assert_int_equal(read(made[0], &byte, 1), 1);
+        close(made[0]);
+        usleep((useconds_t)(20000 + 17000 * round));
         kill(pid, SIGKILL);
         int status = 0;
         waitpid(pid, &status, 0);
@@ -227,7 +235,9 @@ static void test_full_disk(void **state)
             if (rc != 0) {
                 int again = ds_recorder_close(r, &e);
                 ds_store_close(s, NULL);
-                _exit(rc == DS_EXIT_IO && again == DS_EXIT_IO && strstr(e.text, "File too large") != NULL ? 7 : 2);
+                _exit(rc == DS_EXIT_IO && again == DS_EXIT_IO && strstr(e.text, "File too large") != NULL
+                          ? 7
+                          : 2);
             }
         }
         _exit(3);
@@ -269,7 +279,8 @@ static void test_refused(void **state)
     (void)state;
     assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), DS_EXIT_IO); /* absent */
     assert_int_equal(ds_store_open(folder, DS_STORE_READ, &s, &e), DS_EXIT_IO);
-    write_text("This is a text that is no data base, and long enough to be sure of that at the first look at its head.");
+    write_text("This is a text that is no data base, and long enough to be sure of that at the first look at "
+               "its head.");
     assert_int_equal(ds_store_open(path, DS_STORE_WRITE, &s, &e), DS_EXIT_IO);
     assert_non_null(strstr(e.text, "not the store of a run"));
     unlink(path);
@@ -337,7 +348,8 @@ static void test_lock(void **state)
         ds_runlock *second = NULL;
         char expected[64];
         snprintf(expected, sizeof(expected), "process %ld ", (long)getppid());
-        _exit(ds_runlock_take(folder, &second, &e) == DS_EXIT_LOCKED && strstr(e.text, expected) != NULL ? 0 : 1);
+        _exit(ds_runlock_take(folder, &second, &e) == DS_EXIT_LOCKED && strstr(e.text, expected) != NULL ? 0
+                                                                                                         : 1);
     }
     int status = 0;
     waitpid(pid, &status, 0);

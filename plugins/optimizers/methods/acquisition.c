@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/acquisition.c - LCB, EI and logEI with derivatives, and a multi-start L-BFGS-B search for their minimum,
- * see acquisition.h. The searches advance in step, so that each posterior evaluation is one matrix product for all. */
+/* methods/acquisition.c - LCB, EI and logEI with derivatives, and a multi-start L-BFGS-B search for their
+ * minimum, see acquisition.h. The searches advance in step, so that each posterior evaluation is one matrix
+ * product for all. */
 #include "acquisition.h"
 
 #include "box.h"
@@ -87,7 +88,8 @@ static void free_raw(raw_points *raw)
     free(raw->value);
 }
 
-/* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2), at least one. */
+/* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2), at least
+ * one. */
 static void draw_near(size_t d, const double *good, int few, ds_random *rng, double *u)
 {
     double share = fmin(1.0, 20.0 / (double)d);
@@ -103,8 +105,8 @@ static void draw_near(size_t d, const double *good, int few, ds_random *rng, dou
     }
 }
 
-/* Evaluates the raw points: Sobol points over the cube and points around the good ones (the heuristics of BoTorch's
- * "sample around best": small steps in all coordinates, larger ones in a subset). */
+/* Evaluates the raw points: Sobol points over the cube and points around the good ones (the heuristics of
+ * BoTorch's "sample around best": small steps in all coordinates, larger ones in a subset). */
 static ds_status make_raw(gp *g, const acquisition *a, const acquisition_search *search, ds_random *rng,
                           raw_points *raw)
 {
@@ -142,8 +144,8 @@ static size_t best_raw(const raw_points *raw, const unsigned char *skip)
     return best;
 }
 
-/* Draws `count` indices without replacement with probability proportional to exp(-standardised value); the best raw
- * point is always among them. Uses raw->mean for the weights. */
+/* Draws `count` indices without replacement with probability proportional to exp(-standardised value); the
+ * best raw point is always among them. Uses raw->mean for the weights. */
 static void draw_starts(const raw_points *raw, size_t count, ds_random *rng, size_t *index)
 {
     double mean = 0.0, square = 0.0, total = 0.0, *weight = raw->mean;
@@ -280,9 +282,10 @@ static int was_told(const acquisition_search *search, size_t d, const double *u)
     return 0;
 }
 
-/* The end point of the searches with the least value; where that was told already, the best raw point that was not. */
-static ds_status pick_best(size_t d, const acquisition_search *search, const search_group *group, const raw_points *raw,
-                           double *best_point)
+/* The end point of the searches with the least value; where that was told already, the best raw point that
+ * was not. */
+static ds_status pick_best(size_t d, const acquisition_search *search, const search_group *group,
+                           const raw_points *raw, double *best_point)
 {
     double least = INFINITY;
     const double *best = raw->u + best_raw(raw, NULL) * d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/acquisition.h - acquisition functions of Bayesian optimization and their optimisation over the unit cube.
+/* methods/acquisition.h - acquisition functions of Bayesian optimization and their optimisation over the unit
+ * cube.
  *
  * All are written to be minimised, for a loss that is to be minimised, in standardised units:
  *   LCB    mean - alpha sd                       (N. Srinivas et al. 2010)
@@ -22,14 +23,16 @@ typedef struct acquisition {
 /* ln(phi(z) + z Phi(z)) and its derivative, for every z. */
 double acquisition_log_h(double z, double *derivative);
 
-/* Value at a point with the given posterior mean and standard deviation, and derivatives with respect to both. */
+/* Value at a point with the given posterior mean and standard deviation, and derivatives with respect to
+ * both. */
 double acquisition_value(const acquisition *a, double mean, double sd, double *d_mean, double *d_sd);
 
 typedef struct acquisition_search {
     size_t raw;         /* Sobol points to choose starts from */
     size_t starts;      /* L-BFGS-B searches */
     int max_iterations; /* of each */
-    const double *good; /* good_count x d inputs around which raw / 2 points each are drawn in two ways, see the */
+    const double
+        *good; /* good_count x d inputs around which raw / 2 points each are drawn in two ways, see the */
     size_t good_count;  /* source; 0 = none */
     const double *told; /* told_count x d inputs that must not be proposed again */
     size_t told_count;

@@ -15,7 +15,8 @@ static void set_weights(cma2001 *c, int kind)
     double sum = 0.0, square = 0.0;
     for (size_t i = 0; i < c->lambda; i++) {
         double log_weight = log(0.5 * ((double)c->lambda + 1.0)) - log((double)i + 1.0);
-        c->weights[i] = i >= c->mu ? fmin(log_weight, 0.0) : (kind == CMA2001_EQUAL_WEIGHTS ? 1.0 : log_weight);
+        c->weights[i] =
+            i >= c->mu ? fmin(log_weight, 0.0) : (kind == CMA2001_EQUAL_WEIGHTS ? 1.0 : log_weight);
         sum += i < c->mu ? c->weights[i] : 0.0;
     }
     for (size_t i = 0; i < c->mu; i++) {
@@ -199,7 +200,8 @@ void cma2001_clip_shift(cma2001 *c, double *shift)
     }
 }
 
-/* Adds the rank-mu part of the tutorial's update; samples with a negative weight are scaled to unit length first. */
+/* Adds the rank-mu part of the tutorial's update; samples with a negative weight are scaled to unit length
+ * first. */
 static void add_rank_mu(cma2001 *c, const double *ranked, size_t count)
 {
     int n = (int)c->n;
@@ -216,7 +218,8 @@ static void add_rank_mu(cma2001 *c, const double *ranked, size_t count)
     }
 }
 
-void cma2001_update(cma2001 *c, const double *shift, const double *ranked, size_t count, const double *new_mean)
+void cma2001_update(cma2001 *c, const double *shift, const double *ranked, size_t count,
+                    const double *new_mean)
 {
     int n = (int)c->n;
     double *y = c->y;

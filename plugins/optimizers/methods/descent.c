@@ -3,18 +3,19 @@
 #include "descent.h"
 
 #include "box.h"
-#include "params.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", NULL};
+#define ARMIJO_TRIALS 10 /* shorter steps tried before a descent ends */
 
-descent_options descent_read_options(const ds_host *host)
+const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", "armijo", NULL};
+
+descent_options descent_read_options(param_reader *in)
 {
-    descent_options o = {(int)param_int(host, "step"), param_real(host, "lr"), param_int(host, "patience"),
-                         param_real(host, "tol")};
+    descent_options o = {(int)param_int(in, "step"), param_real(in, "lr"), param_int(in, "patience"),
+                         param_real(in, "tol")};
     return o;
 }
 
@@ -89,10 +90,58 @@ static int take_step(descent *d, int64_t t, double largest)
     return moved;
 }
 
-ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx)
+/* The next trial of Armijo's rule from the base point (in `root`) along its normalised gradient (in `moment`). Returns
+ * whether it differs from the base point. */
+static int try_step(descent *d)
+{
+    int moved = 0;
+    for (size_t k = 0; k < d->n; k++) {
+        d->s[k] = box_clamp(d->root[k] - d->length * d->moment[k], -1.0, 1.0);
+        moved |= d->s[k] != d->root[k];
+    }
+    return moved;
+}
+
+/* Takes s as the base point of the next step; its length was accepted, so that twice of it is tried. */
+static int new_base(descent *d, double loss, double largest)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        sum += (d->gradient[k] / largest) * (d->gradient[k] / largest);
+    }
+    for (size_t k = 0; k < d->n; k++) {
+        d->root[k] = d->s[k];
+        d->moment[k] = sqrt((double)d->n / sum) * (d->gradient[k] / largest);
+    }
+    d->length = d->told == 1 ? d->options.lr : fmin(2.0 * d->length, 2.0);
+    d->base_loss = loss;
+    d->trials = 0;
+    d->slope = largest * sqrt(sum / (double)d->n);
+    return try_step(d);
+}
+
+/* Whether the trial s meets Armijo's condition f(s) <= f(base) - 1e-4 g . (base - s). */
+static int accepted(const descent *d, double loss)
+{
+    double fall = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        fall += d->moment[k] * (d->root[k] - d->s[k]);
+    }
+    return loss <= d->base_loss - 1e-4 * d->slope * fall;
+}
+
+static int backtrack(descent *d)
+{
+    d->length *= 0.5;
+    return ++d->trials <= ARMIJO_TRIALS && d->told < d->limit && try_step(d);
+}
+
+void descent_begin(descent *d, const double *start, int64_t limit)
 {
     size_t bytes = d->n * sizeof(double);
-    int64_t stall = 0;
+    d->limit = limit;
+    d->told = 0;
+    d->stall = 0;
     d->best_loss = INFINITY;
     d->evaluations = 0;
     memset(d->moment, 0, bytes);
@@ -102,29 +151,49 @@ ds_status descent_run(descent *d, const double *start, int64_t limit, descent_ev
     }
     memcpy(d->best, d->s, bytes);
     memcpy(d->last, d->s, bytes);
-    for (int64_t j = 1; j <= limit; j++) {
-        double loss = INFINITY;
-        uint32_t outcome = DS_EVAL_OK;
-        ds_status status = evaluate(ctx, d->s, &loss, d->gradient, &outcome);
-        if (!isfinite(loss)) {
-            return status;
-        }
-        d->evaluations = j;
-        memcpy(d->last, d->s, bytes);
-        if (j == 1 || loss < d->best_loss - d->options.tol * fmax(1.0, fabs(d->best_loss))) {
-            d->best_loss = loss;
-            memcpy(d->best, d->s, bytes);
-            stall = 0;
-        } else {
-            stall++;
-        }
-        double largest = max_norm(d->n, d->gradient);
-        if (status != DS_OK || outcome != DS_EVAL_OK || stall > d->options.patience || !(largest > 0.0)) {
-            return status;
-        }
-        if (j < limit && !take_step(d, j, largest)) {
-            return DS_OK;
-        }
+}
+
+int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome)
+{
+    size_t bytes = d->n * sizeof(double);
+    int armijo = d->options.step == DESCENT_ARMIJO;
+    d->told++;
+    if (!isfinite(loss)) {
+        return armijo && d->told > 1 && backtrack(d);
     }
-    return DS_OK;
+    d->evaluations = d->told;
+    memcpy(d->last, d->s, bytes);
+    int rejected = armijo && d->told > 1 && !accepted(d, loss);
+    if (d->told == 1 || loss < d->best_loss - d->options.tol * fmax(1.0, fabs(d->best_loss))) {
+        d->best_loss = loss;
+        memcpy(d->best, d->s, bytes);
+        d->stall = 0;
+    } else if (!rejected) {
+        d->stall++;
+    }
+    if (rejected) {
+        return backtrack(d);
+    }
+    if (gradient != d->gradient) {
+        memcpy(d->gradient, gradient, bytes);
+    }
+    double largest = max_norm(d->n, d->gradient);
+    if (outcome != DS_EVAL_OK || d->stall > d->options.patience || !(largest > 0.0) || d->told >= d->limit) {
+        return 0;
+    }
+    return armijo ? new_base(d, loss, largest) : take_step(d, d->told, largest);
+}
+
+ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx)
+{
+    ds_status status;
+    double loss;
+    uint32_t outcome;
+    descent_begin(d, start, limit);
+    do {
+        loss = INFINITY;
+        outcome = DS_EVAL_OK;
+        status = evaluate(ctx, d->s, &loss, d->gradient, &outcome);
+    } while (descent_tell(d, loss, d->gradient, outcome) && status == DS_OK);
+    return status;
 }

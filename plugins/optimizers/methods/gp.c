@@ -46,7 +46,8 @@ void gp_destroy(gp *g)
     }
 }
 
-/* ---- kernel ---------------------------------------------------------------------------------------------------- */
+/* ---- kernel
+ * ---------------------------------------------------------------------------------------------------- */
 
 const double gp_jitters[GP_JITTERS] = {0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4};
 
@@ -88,10 +89,11 @@ void gp_row_squares(size_t n, size_t d, const double *z, double *square)
     }
 }
 
-void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *square, double jitter, double *kernel,
-                      size_t ld, double *slope)
+void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *square, double jitter,
+                      double *kernel, size_t ld, double *slope)
 {
-    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)n, (int)g->d, -2.0, z, (int)g->d, 0.0, kernel, (int)ld);
+    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)n, (int)g->d, -2.0, z, (int)g->d, 0.0, kernel,
+                (int)ld);
     for (size_t j = 0; j < n; j++) {
         double *column = kernel + j * ld;
         for (size_t i = 0; i < j; i++) {
@@ -102,7 +104,8 @@ void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *squa
     }
 }
 
-/* ---- data ------------------------------------------------------------------------------------------------------ */
+/* ---- data
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Room for n data; keeps what is there. */
 static int reserve_data(gp *g, size_t n)
@@ -179,7 +182,8 @@ ds_status gp_append(gp *g, const double *input)
         column[i] = r2;
     }
     gp_kernel_values(g, n, column, NULL);
-    cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, (int)n, g->factor, (int)g->capacity, column, 1);
+    cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, (int)n, g->factor, (int)g->capacity,
+                column, 1);
     double rest = g->hyper.variance + g->hyper.noise - cblas_ddot((int)n, column, 1, column, 1);
     if (!(rest > 1e-20)) {
         return DS_E_NUMERIC;
@@ -210,7 +214,8 @@ double gp_log_likelihood(const gp *g)
     return sum;
 }
 
-/* ---- prediction ------------------------------------------------------------------------------------------------ */
+/* ---- prediction
+ * ------------------------------------------------------------------------------------------------ */
 
 static int reserve_prediction(gp *g)
 {
@@ -228,14 +233,14 @@ static int reserve_prediction(gp *g)
     return g->predict_capacity > 0;
 }
 
-/* Gradient of sum_i c_i k(u, u_i) for each of q points with coefficients c = h .* weights (n x q): with t = Z^T c,
- * component k is (t_k - z_k sum c) / length_k. */
+/* Gradient of sum_i c_i k(u, u_i) for each of q points with coefficients c = h .* weights (n x q): with t =
+ * Z^T c, component k is (t_k - z_k sum c) / length_k. */
 static void kernel_gradient(const gp *g, size_t q, const double *zq, const double *coefficient, double *t,
                             const double *divisor, double *out)
 {
     size_t n = g->n, d = g->d;
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)d, (int)q, (int)n, 1.0, g->z, (int)d, coefficient,
-                (int)n, 0.0, t, (int)d);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)d, (int)q, (int)n, 1.0, g->z, (int)d,
+                coefficient, (int)n, 0.0, t, (int)d);
     for (size_t j = 0; j < q; j++) {
         double sum = 0.0;
         for (size_t i = 0; i < n; i++) {
@@ -249,7 +254,8 @@ static void kernel_gradient(const gp *g, size_t q, const double *zq, const doubl
 }
 
 /* At most PREDICT_CHUNK points. */
-static void predict_chunk(gp *g, size_t q, const double *points, double *mean, double *sd, double *dmean, double *dsd)
+static void predict_chunk(gp *g, size_t q, const double *points, double *mean, double *sd, double *dmean,
+                          double *dsd)
 {
     size_t n = g->n, d = g->d;
     double *k = g->k, *h = g->h, *slope = g->h + n * q;
@@ -257,8 +263,8 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
     gp_row_squares(n, d, g->z, square);
     gp_scale_inputs(g, q, points, zq);
     gp_row_squares(q, d, zq, square_q);
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)q, (int)d, -2.0, g->z, (int)d, zq, (int)d, 0.0,
-                k, (int)n);
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)q, (int)d, -2.0, g->z, (int)d, zq,
+                (int)d, 0.0, k, (int)n);
     for (size_t j = 0; j < q; j++) {
         for (size_t i = 0; i < n; i++) {
             k[j * n + i] += square[i] + square_q[j];
@@ -269,8 +275,8 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
         mean[j] = g->hyper.mean;
     }
     cblas_dgemv(CblasColMajor, CblasTrans, (int)n, (int)q, 1.0, k, (int)n, g->weight, 1, 1.0, mean, 1);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, (int)n, (int)q, 1.0, g->factor,
-                (int)g->capacity, k, (int)n);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, (int)n, (int)q, 1.0,
+                g->factor, (int)g->capacity, k, (int)n);
     for (size_t j = 0; j < q; j++) {
         double explained = cblas_ddot((int)n, k + j * n, 1, k + j * n, 1);
         sd[j] = sqrt(fmax(g->hyper.variance - explained, MIN_VARIANCE));
@@ -284,15 +290,16 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
         }
     }
     kernel_gradient(g, q, zq, h, t, NULL, dmean);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, (int)q, 1.0, g->factor,
-                (int)g->capacity, k, (int)n);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, (int)q, 1.0,
+                g->factor, (int)g->capacity, k, (int)n);
     for (size_t i = 0; i < n * q; i++) {
         h[i] = -slope[i] * k[i];
     }
     kernel_gradient(g, q, zq, h, t, sd, dsd);
 }
 
-ds_status gp_predict(gp *g, size_t count, const double *points, double *mean, double *sd, double *dmean, double *dsd)
+ds_status gp_predict(gp *g, size_t count, const double *points, double *mean, double *sd, double *dmean,
+                     double *dsd)
 {
     if (g->n == 0) {
         for (size_t j = 0; j < count; j++) {

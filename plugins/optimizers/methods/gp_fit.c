@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/gp_fit.c - hyperparameters of the Gaussian process in gp.h: priors, posterior density with its gradient, and
- * its maximisation. */
+/* methods/gp_fit.c - hyperparameters of the Gaussian process in gp.h: priors, posterior density with its
+ * gradient, and its maximisation. */
 #include "gp.h"
 
 #include "blas.h"
@@ -22,7 +22,8 @@ struct gp_fit_space {
     double *square, *weight, *rho; /* n each */
 };
 
-/* ---- priors ---------------------------------------------------------------------------------------------------- */
+/* ---- priors
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Minus the logarithm of a density of the parameter itself (not of its logarithm), up to a constant, and its
  * derivative with respect to the logarithm. */
@@ -46,20 +47,35 @@ static double length_mu(const gp *g)
     return sqrt(2.0) + 0.5 * log((double)g->d);
 }
 
+static double flat_prior(double *slope)
+{
+    *slope = 0.0;
+    return 0.0;
+}
+
 static double length_prior(const gp *g, double log_length, double *slope)
 {
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        return flat_prior(slope);
+    }
     return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_length, length_mu(g), sqrt(3.0), slope)
                                            : gamma_prior(log_length, 3.0, 6.0, slope);
 }
 
 static double noise_prior(const gp *g, double log_noise, double *slope)
 {
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        return flat_prior(slope);
+    }
     return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_noise, -4.0, 1.0, slope)
                                            : gamma_prior(log_noise, 1.1, 0.05, slope);
 }
 
-static double variance_prior(double log_variance, double *slope)
+static double variance_prior(const gp *g, double log_variance, double *slope)
 {
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        return flat_prior(slope);
+    }
     return gamma_prior(log_variance, 2.0, 0.15, slope);
 }
 
@@ -79,7 +95,8 @@ static double draw_gamma(ds_random *rng, double shape, double rate)
     }
 }
 
-/* ---- hyperparameters ------------------------------------------------------------------------------------------- */
+/* ---- hyperparameters
+ * ------------------------------------------------------------------------------------------- */
 
 static int noise_is_inferred(const gp *g)
 {
@@ -88,12 +105,27 @@ static int noise_is_inferred(const gp *g)
 
 static int has_variance(const gp *g)
 {
-    return g->model.prior == GP_PRIOR_2022;
+    return g->model.prior != GP_PRIOR_2024;
+}
+
+/* Start values of TuRBO (uber-research/TuRBO, gp.py). */
+static void turbo_hyper(gp *g)
+{
+    for (size_t k = 0; k < g->d; k++) {
+        g->hyper.length[k] = 0.5;
+    }
+    g->hyper.noise = noise_is_inferred(g) ? 0.005 : g->model.fixed_noise;
+    g->hyper.mean = 0.0;
+    g->hyper.variance = 1.0;
 }
 
 void gp_default_hyper(gp *g)
 {
     int old = g->model.prior == GP_PRIOR_2022;
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        turbo_hyper(g);
+        return;
+    }
     double length = old ? log(2.0) : exp(length_mu(g) - 3.0);
     for (size_t k = 0; k < g->d; k++) {
         g->hyper.length[k] = length;
@@ -138,26 +170,44 @@ void gp_set_theta(gp *g, const double *theta)
 
 static void theta_bounds(const gp *g, double *lower, double *upper)
 {
-    double shortest = g->model.prior == GP_PRIOR_2024 ? 0.025 : 1e-3;
+    int flat = g->model.prior == GP_PRIOR_FLAT;
+    double shortest = flat ? 0.005 : (g->model.prior == GP_PRIOR_2024 ? 0.025 : 1e-3);
     for (size_t k = 0; k < g->d; k++) {
         *lower++ = log(shortest);
-        *upper++ = log(1e3);
+        *upper++ = log(flat ? 2.0 : 1e3);
     }
     if (noise_is_inferred(g)) {
-        *lower++ = log(1e-4);
-        *upper++ = log(10.0);
+        *lower++ = log(flat ? 5e-4 : 1e-4);
+        *upper++ = log(flat ? 0.2 : 10.0);
     }
     *lower++ = -5.0;
     *upper++ = 5.0;
     if (has_variance(g)) {
-        *lower = log(1e-2);
-        *upper = log(1e3);
+        *lower = log(flat ? 0.05 : 1e-2);
+        *upper = log(flat ? 20.0 : 1e3);
     }
+}
+
+/* Uniform in the logarithms of the bounds. */
+static void draw_flat_theta(const gp *g, ds_random *rng, double *theta)
+{
+    for (size_t k = 0; k < g->d; k++) {
+        *theta++ = log(0.005) + log(400.0) * ds_random_uniform(rng);
+    }
+    if (noise_is_inferred(g)) {
+        *theta++ = log(5e-4) + log(400.0) * ds_random_uniform(rng);
+    }
+    *theta++ = 0.0;
+    *theta = log(0.05) + log(400.0) * ds_random_uniform(rng);
 }
 
 static void draw_theta(const gp *g, ds_random *rng, double *theta)
 {
     int old = g->model.prior == GP_PRIOR_2022;
+    if (g->model.prior == GP_PRIOR_FLAT) {
+        draw_flat_theta(g, rng, theta);
+        return;
+    }
     for (size_t k = 0; k < g->d; k++) {
         *theta++ = old ? log(draw_gamma(rng, 3.0, 6.0)) : length_mu(g) + sqrt(3.0) * ds_random_normal(rng);
     }
@@ -170,7 +220,8 @@ static void draw_theta(const gp *g, ds_random *rng, double *theta)
     }
 }
 
-/* ---- fit ------------------------------------------------------------------------------------------------------- */
+/* ---- fit
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void free_fit_space(struct gp_fit_space *w)
 {
@@ -216,9 +267,10 @@ static int reserve_fit_space(gp *g, size_t n)
     return 1;
 }
 
-/* Replaces the upper triangle of a positive definite matrix by T = R^{-1}, where R^T R is the matrix; 0 where it is
- * not positive definite. Recursive halves: with the inverse of the leading block at hand, the other blocks need only
- * products, which BLAS does at twice the speed of the triangular solves in LAPACK's factorisation and inversion. */
+/* Replaces the upper triangle of a positive definite matrix by T = R^{-1}, where R^T R is the matrix; 0 where
+ * it is not positive definite. Recursive halves: with the inverse of the leading block at hand, the other
+ * blocks need only products, which BLAS does at twice the speed of the triangular solves in LAPACK's
+ * factorisation and inversion. */
 static int inverse_factor(int n, double *a, int ld)
 {
     if (n <= INVERSE_BASE) {
@@ -240,7 +292,8 @@ static int inverse_factor(int n, double *a, int ld)
         return 0;
     }
     cblas_dtrmm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, -1.0, a, ld, a12, ld);
-    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, 1.0, a22, ld, a12, ld);
+    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, 1.0, a22, ld, a12,
+                ld);
     return 1;
 }
 
@@ -257,8 +310,8 @@ static int factor_and_invert(gp *g, size_t n)
     return 0;
 }
 
-/* With W = a a^T - K^{-1} and G = W .* H: turns the upper triangle of K^{-1} into that of G, sums the rows of G to
- * rho, and returns the trace of W. */
+/* With W = a a^T - K^{-1} and G = W .* H: turns the upper triangle of K^{-1} into that of G, sums the rows of
+ * G to rho, and returns the trace of W. */
 static double weigh_slopes(size_t n, double *inverse, const double *slope, const double *a, double *rho)
 {
     double trace = 0.0;
@@ -311,8 +364,8 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
 
     dlauum_("U", &order, w->kernel, &order, &info, 1); /* K^{-1} = T T^T */
     double trace = weigh_slopes(n, w->kernel, w->slope, a, w->rho);
-    cblas_dsymm(CblasColMajor, CblasRight, CblasUpper, (int)d, (int)n, 1.0, w->kernel, (int)n, w->z, (int)d, 0.0,
-                w->gz, (int)d);
+    cblas_dsymm(CblasColMajor, CblasRight, CblasUpper, (int)d, (int)n, 1.0, w->kernel, (int)n, w->z, (int)d,
+                0.0, w->gz, (int)d);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < d; k++) {
             size_t ik = i * d + k;
@@ -331,7 +384,7 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
     }
     gradient[next++] = -sum_a;
     if (has_variance(g)) { /* sum of W .* K without its noise: rr.a - n - noise tr W */
-        value += variance_prior(theta[next], &slope);
+        value += variance_prior(g, theta[next], &slope);
         gradient[next] = slope - 0.5 * (fit - (double)n - g->hyper.noise * trace);
     }
     for (size_t k = 0; k < size; k++) {
@@ -362,8 +415,8 @@ static ds_status search_theta(gp *g, lbfgsb *search, size_t n, const double *inp
     return DS_OK;
 }
 
-ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, int max_iterations, ds_random *rng,
-                 gp_stop stop, const void *stop_ctx)
+ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, int max_iterations,
+                 ds_random *rng, gp_stop stop, const void *stop_ctx)
 {
     size_t size = gp_theta_size(g);
     lbfgsb_options options = LBFGSB_DEFAULTS;
@@ -390,4 +443,3 @@ ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, i
     free(block);
     return status;
 }
-

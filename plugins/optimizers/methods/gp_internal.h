@@ -9,12 +9,13 @@
 
 #include "gp.h"
 
-/* Added to the kernel's diagonal, relative to its variance, one after the other until a Cholesky factor exists. */
+/* Added to the kernel's diagonal, relative to its variance, one after the other until a Cholesky factor
+ * exists. */
 #define GP_JITTERS 6
 extern const double gp_jitters[GP_JITTERS];
 
-/* Squared distances r2 (overwritten) to kernel values k; h, where wanted, is the factor of d k / d ln length_j =
- * h (z_j - z'_j)^2, which is regular at r = 0. */
+/* Squared distances r2 (overwritten) to kernel values k; h, where wanted, is the factor of d k / d ln
+ * length_j = h (z_j - z'_j)^2, which is regular at r = 0. */
 void gp_kernel_values(const gp *g, size_t count, double *r2, double *h);
 
 /* z of n inputs, and the sum of squares of each row. */
@@ -22,8 +23,8 @@ void gp_scale_inputs(const gp *g, size_t n, const double *inputs, double *z);
 void gp_row_squares(size_t n, size_t d, const double *z, double *square);
 
 /* Upper triangle of K + noise I, columns `ld` apart, and of h (columns n apart) where wanted. */
-void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *square, double jitter, double *kernel,
-                      size_t ld, double *slope);
+void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *square, double jitter,
+                      double *kernel, size_t ld, double *slope);
 
 void gp_free_fit_space(gp *g);
 

@@ -2,8 +2,8 @@
 /* methods/lbfgsb.c - L-BFGS-B: generalised Cauchy point, subspace minimisation, line search; see lbfgsb.h.
  *
  * The model Hessian is B = theta I - W M W^T with W = [Y, theta S] and M the inverse of the "middle matrix"
- * [[-D, L^T], [L, theta S^T S]] (Byrd et al. 1995, eq. 3.2 to 3.4). The middle matrix, of order at most 2 memory, is kept
- * as its LU factors.
+ * [[-D, L^T], [L, theta S^T S]] (Byrd et al. 1995, eq. 3.2 to 3.4). The middle matrix, of order at most 2
+ * memory, is kept as its LU factors.
  */
 #include "lbfgsb.h"
 
@@ -25,15 +25,15 @@ struct lbfgsb {
     double *lower, *upper;
     int constrained, boxed; /* any bound; two bounds everywhere */
 
-    double *x, *g, f;       /* accepted iterate */
-    double *trial;          /* point being evaluated */
-    double *direction;      /* from x to the minimiser of the model */
-    double *cauchy;         /* generalised Cauchy point, then the minimiser of the model */
+    double *x, *g, f;  /* accepted iterate */
+    double *trial;     /* point being evaluated */
+    double *direction; /* from x to the minimiser of the model */
+    double *cauchy;    /* generalised Cauchy point, then the minimiser of the model */
     double *work, *breakpoint;
     size_t *heap;
     unsigned char *is_free;
 
-    double *S, *Y;          /* pairs, one row each, oldest first */
+    double *S, *Y; /* pairs, one row each, oldest first */
     int pairs;
     double theta;
     double SY[MAX_MEMORY][MAX_MEMORY], SS[MAX_MEMORY][MAX_MEMORY];
@@ -42,9 +42,9 @@ struct lbfgsb {
     double c[2 * MAX_MEMORY]; /* W^T (cauchy - x) */
 
     line_search line;
-    double step, slope;     /* of the present trial, and g . direction at x */
-    int trials;             /* of the present line search */
-    int started;            /* the start point has been evaluated */
+    double step, slope; /* of the present trial, and g . direction at x */
+    int trials;         /* of the present line search */
+    int started;        /* the start point has been evaluated */
     int iterations, evaluations;
     double pg_norm;
 };
@@ -67,8 +67,8 @@ lbfgsb *lbfgsb_create(size_t n, const double *lower, const double *upper, const 
         lbfgsb_destroy(s);
         return NULL;
     }
-    double **part[] = {&s->lower, &s->upper, &s->x, &s->g, &s->trial, &s->direction, &s->cauchy, &s->work,
-                       &s->breakpoint};
+    double **part[] = {&s->lower,     &s->upper,  &s->x,    &s->g,         &s->trial,
+                       &s->direction, &s->cauchy, &s->work, &s->breakpoint};
     for (size_t i = 0; i < 9; i++) {
         *part[i] = block + i * n;
     }
@@ -234,8 +234,8 @@ static void sift_down(lbfgsb *s, size_t count, size_t i)
     }
 }
 
-/* Steepest descent direction in s->work, the parameter t at which each variable meets its bound, and a heap of the
- * finite ones. Returns the size of the heap. */
+/* Steepest descent direction in s->work, the parameter t at which each variable meets its bound, and a heap
+ * of the finite ones. Returns the size of the heap. */
 static size_t find_breakpoints(lbfgsb *s)
 {
     size_t count = 0;
@@ -260,8 +260,8 @@ static size_t find_breakpoints(lbfgsb *s)
     return count;
 }
 
-/* Algorithm CP of Byrd et al.: the first local minimiser of the model along the projected steepest descent path. Sets
- * s->cauchy, s->c and s->is_free. */
+/* Algorithm CP of Byrd et al.: the first local minimiser of the model along the projected steepest descent
+ * path. Sets s->cauchy, s->c and s->is_free. */
 static void cauchy_point(lbfgsb *s)
 {
     int order = 2 * s->pairs;
@@ -351,8 +351,8 @@ static int solve_inner(const lbfgsb *s, double *v)
     return 1;
 }
 
-/* Direct primal method: the minimiser of the model over the variables that are free at the Cauchy point, projected on
- * the box, or where that is no descent direction cut back to it. Moves s->cauchy. */
+/* Direct primal method: the minimiser of the model over the variables that are free at the Cauchy point,
+ * projected on the box, or where that is no descent direction cut back to it. Moves s->cauchy. */
 static int subspace_minimum(lbfgsb *s)
 {
     size_t n = s->n, free_count = 0;
@@ -435,8 +435,8 @@ static void set_trial(lbfgsb *s)
     }
 }
 
-/* Minimises the model at x and starts the line search. Without a descent direction the memory is dropped and the
- * model starts again from the gradient. */
+/* Minimises the model at x and starts the line search. Without a descent direction the memory is dropped and
+ * the model starts again from the gradient. */
 static int begin_iteration(lbfgsb *s)
 {
     for (;;) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* methods/lbfgsb.h - limited-memory BFGS in a box.
  *
- * R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory algorithm for bound constrained optimization", SIAM J. Sci.
- * Comput. 16 (1995), with the projected subspace step of J. Morales and J. Nocedal, ACM Trans. Math. Softw. 38 (2011),
- * and the line search of More and Thuente. Deterministic. The caller evaluates, so that several searches can advance
- * in step and share one batch of evaluations:
+ * R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory algorithm for bound constrained optimization", SIAM
+ * J. Sci. Comput. 16 (1995), with the projected subspace step of J. Morales and J. Nocedal, ACM Trans. Math.
+ * Softw. 38 (2011), and the line search of More and Thuente. Deterministic. The caller evaluates, so that
+ * several searches can advance in step and share one batch of evaluations:
  *
  *     lbfgsb_start(s, x0);
  *     do {
@@ -18,14 +18,17 @@
 #include <stddef.h>
 
 typedef struct lbfgsb_options {
-    int memory;          /* pairs (s, y) kept, 1 to 20; usual 10 */
-    double ftol;         /* stop when (f_k - f_{k+1}) <= ftol max(|f_k|, |f_{k+1}|, 1) */
-    double gtol;         /* stop when the largest component of the projected gradient is <= gtol */
+    int memory;  /* pairs (s, y) kept, 1 to 20; usual 10 */
+    double ftol; /* stop when (f_k - f_{k+1}) <= ftol max(|f_k|, |f_{k+1}|, 1) */
+    double gtol; /* stop when the largest component of the projected gradient is <= gtol */
     int max_iterations;
     int max_evaluations;
 } lbfgsb_options;
 
-#define LBFGSB_DEFAULTS {10, 2.220446049250313e-9, 1e-5, 15000, 15000}
+#define LBFGSB_DEFAULTS                                                                                      \
+    {                                                                                                        \
+        10, 2.220446049250313e-9, 1e-5, 15000, 15000                                                         \
+    }
 
 enum {
     LBFGSB_EVALUATE,    /* evaluate lbfgsb_point() next */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/linesearch.c - safeguarded cubic and quadratic interpolation on a shrinking interval, see linesearch.h.
- * Section and case numbers are those of More and Thuente (1994). */
+/* methods/linesearch.c - safeguarded cubic and quadratic interpolation on a shrinking interval, see
+ * linesearch.h. Section and case numbers are those of More and Thuente (1994). */
 #include "linesearch.h"
 
 #include <math.h>
 
-#define SHRINK 0.66    /* the interval must lose a third of its length in two trials */
+#define SHRINK 0.66     /* the interval must lose a third of its length in two trials */
 #define EXTRAPOLATE 4.0 /* a trial beyond an interval that holds no minimiser yet */
 
 void line_search_start(line_search *s, double f, double g, double step, double step_max)
@@ -26,8 +26,8 @@ void line_search_start(line_search *s, double f, double g, double step, double s
     s->auxiliary = 1;
 }
 
-/* Distance from b of the minimiser of the cubic through a and b, as a fraction of a.t - b.t. `middle` is the weight
- * of the slopes in the denominator that the four cases share. */
+/* Distance from b of the minimiser of the cubic through a and b, as a fraction of a.t - b.t. `middle` is the
+ * weight of the slopes in the denominator that the four cases share. */
 static double cubic_gamma(const line_point *a, const line_point *b, double *theta)
 {
     *theta = 3.0 * (a->f - b->f) / (b->t - a->t) + a->g + b->g;
@@ -41,9 +41,10 @@ static double closer_to(double t, double a, double b)
     return fabs(a - t) < fabs(b - t) ? a : b;
 }
 
-/* Section 4: the next trial from the best point x, the other end y and the trial p just evaluated; then the interval
- * is updated. Values are those of phi or of the auxiliary function. */
-static double interpolate(line_point *x, line_point *y, const line_point *p, int *bracketed, double tmin, double tmax)
+/* Section 4: the next trial from the best point x, the other end y and the trial p just evaluated; then the
+ * interval is updated. Values are those of phi or of the auxiliary function. */
+static double interpolate(line_point *x, line_point *y, const line_point *p, int *bracketed, double tmin,
+                          double tmax)
 {
     double theta, gamma, next;
     double opposite = p->g * (x->g / fabs(x->g));

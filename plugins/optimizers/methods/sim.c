@@ -29,8 +29,11 @@ ds_status sim_evaluate(sim *s, sim_label label, size_t count, const double *v, d
     for (size_t i = 0; i < count; i++) {
         box_x_from_v(s->n, p->lower, p->upper, v + i * s->n, s->x + i * s->n);
     }
-    ds_batch batch = {sizeof(batch), gradient ? DS_WANT_GRAD : 0u, count,     s->x,        loss, gradient, outcome,
-                      label.tag,     label.group,                  0};
+    ds_batch batch = {sizeof(batch), gradient ? DS_WANT_GRAD : 0u,
+                      count,         s->x,
+                      loss,          gradient,
+                      outcome,       label.tag,
+                      label.group,   0};
     ds_status status = s->objective->evaluate(s->objective, &batch);
     *done = status == DS_OK ? count : (status == DS_STOPPED ? (size_t)batch.done : 0);
     for (size_t i = 0; gradient && i < *done; i++) {

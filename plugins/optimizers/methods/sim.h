@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/sim.h - Sim(x) of the papers: simulates points of the canonical box [-1, 1]^n through the host's objective.
+/* methods/sim.h - Sim(x) of the papers: simulates points of the canonical box [-1, 1]^n through the host's
+ * objective.
  *
  * Losses come back as the host tells them (+INFINITY for a failed simulation), gradients with respect to v.
  */
@@ -27,8 +28,8 @@ typedef struct sim_label {
 int sim_init(sim *s, const ds_problem *problem, size_t rows);
 void sim_free(sim *s);
 
-/* Simulates `count` <= rows points v (count x n). gradient (count x n) and outcome may be NULL. Sets *done, the number
- * of rows answered from the first on, also with DS_STOPPED. */
+/* Simulates `count` <= rows points v (count x n). gradient (count x n) and outcome may be NULL. Sets *done,
+ * the number of rows answered from the first on, also with DS_STOPPED. */
 ds_status sim_evaluate(sim *s, sim_label label, size_t count, const double *v, double *loss, double *gradient,
                        uint32_t *outcome, size_t *done);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/sobol.c - Sobol points in Gray code order (I. Antonov, V. Saleev 1979) with a random digital shift, see
- * sobol.h. */
+/* methods/sobol.c - Sobol points in Gray code order (I. Antonov, V. Saleev 1979) with a random digital shift,
+ * see sobol.h. */
 #include "sobol.h"
 
 #define BITS 32
 
-/* Joe and Kuo's table new-joe-kuo-6, dimensions 2 to 53: degree and inner coefficients of the primitive polynomial,
- * and the first direction integers. Dimension 1 is the van der Corput sequence. */
+/* Joe and Kuo's table new-joe-kuo-6, dimensions 2 to 53: degree and inner coefficients of the primitive
+ * polynomial, and the first direction integers. Dimension 1 is the van der Corput sequence. */
 static const struct {
     unsigned char degree, inner, m[8];
 } joe_kuo[SOBOL_MAX_DIM - 1] = {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* methods/sobol.h - randomised Sobol points in the unit cube.
  *
- * S. Joe, F. Kuo, "Constructing Sobol sequences with better two-dimensional projections", SIAM J. Sci. Comput. 30
- * (2008): their direction numbers for up to SOBOL_MAX_DIM dimensions, and a random digital shift (exclusive or with a
- * random word per dimension), which keeps the equidistribution and makes every point uniform. In more dimensions
- * the points are independent and uniform instead: there a few hundred points fill no net anyway.
+ * S. Joe, F. Kuo, "Constructing Sobol sequences with better two-dimensional projections", SIAM J. Sci.
+ * Comput. 30 (2008): their direction numbers for up to SOBOL_MAX_DIM dimensions, and a random digital shift
+ * (exclusive or with a random word per dimension), which keeps the equidistribution and makes every point
+ * uniform. In more dimensions the points are independent and uniform instead: there a few hundred points fill
+ * no net anyway.
  */
 #ifndef DS_METHODS_SOBOL_H
 #define DS_METHODS_SOBOL_H

@@ -3,20 +3,18 @@
  *
  * Rules, in the order in which they apply:
  *   failed simulations are left out, or get the worst finite loss;
- *   a point nearer than NEAR to a kept one (distance in length scales) is left out, unless it was a new best: descents
- *     put many points close together, which add cost and bad conditioning but no information;
- *   above n_max points: the best quarter, the starts of searches, then farthest points first;
- *   losses are capped at median + 5 interquartile ranges (one exploded simulation must not flatten the model), or
- *     their logarithm above the known floor is taken, and standardised;
- *   hyperparameters are fitted at every proposal up to REFIT_ALWAYS points, then when the data grew by a tenth, to all
- *     points or to fit_max of them: the best third of those, the others drawn at random;
- *   between fits, new points extend the Cholesky factor.
+ *   a point nearer than NEAR to a kept one (distance in length scales) is left out, unless it was a new best:
+ * descents put many points close together, which add cost and bad conditioning but no information; above
+ * n_max points: the best quarter, the starts of searches, then farthest points first; losses are capped at
+ * median + 5 interquartile ranges (one exploded simulation must not flatten the model), or their logarithm
+ * above the known floor is taken, and standardised; hyperparameters are fitted at every proposal up to
+ * REFIT_ALWAYS points, then when the data grew by a tenth, to all points or to fit_max of them: the best
+ * third of those, the others drawn at random; between fits, new points extend the Cholesky factor.
  */
 #include "surrogate.h"
 
 #include "acquisition.h"
 #include "box.h"
-#include "params.h"
 #include "sobol.h"
 
 #include <math.h>
@@ -56,31 +54,31 @@ struct surrogate {
 
     size_t *kept; /* records that the process holds, in the order of its rows; room for `capacity` */
     size_t kept_count;
-    size_t considered;     /* records looked at so far: the next ones are new */
-    size_t usable_at_fit;  /* records with a finite loss at the last fit */
+    size_t considered;    /* records looked at so far: the next ones are new */
+    size_t usable_at_fit; /* records with a finite loss at the last fit */
     int fitted;
 
     double *inputs, *targets, *scratch; /* capacity x n, capacity, 2 x capacity */
     size_t *order;
 };
 
-surrogate_options surrogate_read_options(const ds_host *host)
+surrogate_options surrogate_read_options(param_reader *in)
 {
     surrogate_options o = {0};
-    o.model.prior = param_int(host, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
-    int64_t kernel = param_int(host, "kernel");
+    o.model.prior = param_int(in, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
+    int64_t kernel = param_int(in, "kernel");
     o.model.kernel = kernel == 0 ? (o.model.prior == GP_PRIOR_2024 ? GP_SE : GP_MATERN52)
                                  : (kernel == 1 ? GP_SE : GP_MATERN52);
-    o.model.fixed_noise = param_int(host, "noise") == 1 ? param_real(host, "noise_variance") : 0.0;
-    o.acquisition = (int)param_int(host, "acquisition");
-    o.alpha = param_real(host, "alpha");
-    o.raw = param_int(host, "raw");
-    o.starts = param_int(host, "starts");
-    o.around_best = param_int(host, "around_best") != 0;
-    o.fit_max = param_int(host, "fit_max");
-    o.n_max = param_int(host, "n_max");
-    o.on_failure = (int)param_int(host, "on_failure");
-    o.warp = (int)param_int(host, "warp");
+    o.model.fixed_noise = param_int(in, "noise") == 1 ? param_real(in, "noise_variance") : 0.0;
+    o.acquisition = (int)param_int(in, "acquisition");
+    o.alpha = param_real(in, "alpha");
+    o.raw = param_int(in, "raw");
+    o.starts = param_int(in, "starts");
+    o.around_best = param_int(in, "around_best") != 0;
+    o.fit_max = param_int(in, "fit_max");
+    o.n_max = param_int(in, "n_max");
+    o.on_failure = (int)param_int(in, "on_failure");
+    o.warp = (int)param_int(in, "warp");
     return o;
 }
 
@@ -179,7 +177,8 @@ static int is_usable(const surrogate *s, size_t i)
     return isfinite(s->records[i].loss) || s->options.on_failure == SURROGATE_WORST_FOR_FAILED;
 }
 
-/* ---- which points the process holds ---------------------------------------------------------------------------- */
+/* ---- which points the process holds
+ * ---------------------------------------------------------------------------- */
 
 /* Squared distance in length scales, or anything above `limit` once it is clear that it exceeds that. */
 static double distance2(const surrogate *s, size_t i, size_t j, double limit)
@@ -302,7 +301,8 @@ static ds_status select_points(surrogate *s)
     return cut_to_size(s);
 }
 
-/* ---- targets --------------------------------------------------------------------------------------------------- */
+/* ---- targets
+ * --------------------------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -357,7 +357,8 @@ static void make_targets(surrogate *s)
     }
 }
 
-/* ---- the process ----------------------------------------------------------------------------------------------- */
+/* ---- the process
+ * ----------------------------------------------------------------------------------------------- */
 
 static void copy_inputs(surrogate *s, const size_t *index, size_t count)
 {
@@ -400,7 +401,8 @@ static ds_status fit(surrogate *s, uint64_t trial)
     int iterations = s->fitted ? NEXT_FIT_ITERATIONS : FIRST_FIT_ITERATIONS;
     ds_status status = gp_fit(s->process, count, s->inputs, y, iterations, &rng, host_says_stop, s->host);
     if (status == DS_E_NUMERIC) {
-        s->host->log(s->host, DS_LOG_WARNING, "the fit of the Gaussian process failed: keeping its hyperparameters");
+        s->host->log(s->host, DS_LOG_WARNING,
+                     "the fit of the Gaussian process failed: keeping its hyperparameters");
         return DS_OK;
     }
     s->fitted |= status == DS_OK;
@@ -421,7 +423,8 @@ static ds_status refit(surrogate *s, uint64_t trial)
     }
     copy_inputs(s, s->kept, s->kept_count);
     status = gp_condition(s->process, s->kept_count, s->inputs);
-    if (status == DS_E_NUMERIC) { /* hyperparameters of another subset: those of the start are always harmless */
+    if (status ==
+        DS_E_NUMERIC) { /* hyperparameters of another subset: those of the start are always harmless */
         gp_default_hyper(s->process);
         status = gp_condition(s->process, s->kept_count, s->inputs);
     }
@@ -477,16 +480,25 @@ static size_t best_inputs(surrogate *s)
     return good;
 }
 
+static void propose_uniform(const surrogate *s, uint64_t trial, double *v)
+{
+    ds_random rng = ds_random_open(s->host->seed, "start", trial);
+    for (size_t k = 0; k < s->n; k++) {
+        v[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
+    }
+}
+
 ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v)
 {
-    if (!isfinite(s->best_loss)) {
-        ds_random rng = ds_random_open(s->host->seed, "start", trial);
-        for (size_t k = 0; k < s->n; k++) {
-            v[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
+    ds_status status = isfinite(s->best_loss) ? update(s, trial) : DS_E_NUMERIC;
+    if (status == DS_E_NUMERIC) { /* nothing to learn from */
+        if (isfinite(s->best_loss)) {
+            s->host->log(s->host, DS_LOG_WARNING,
+                         "no Gaussian process fits the data: starting at a random point");
         }
+        propose_uniform(s, trial, v);
         return DS_OK;
     }
-    ds_status status = update(s, trial);
     if (status != DS_OK) {
         return status;
     }

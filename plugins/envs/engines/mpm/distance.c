@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distance to the target by sweeps that hand on nearest points (PlasticineLab: losses/loss.py, update_target_sdf). In
- * every sweep each node outside the target looks at the previous sweep's nearest points of the nodes at offsets -3..2
- * (the original leaves out +3) and takes the closest one, the first in lexicographic order of the offset on ties. The
- * result is that of the original's 2 n sweeps over all nodes, but a node is visited only when one of the nodes it looks at
- * has changed, and squared distances are compared as integers (in nodes), which is exact. */
+/* Distance to the target by sweeps that hand on nearest points (PlasticineLab: losses/loss.py,
+ * update_target_sdf). In every sweep each node outside the target looks at the previous sweep's nearest
+ * points of the nodes at offsets -3..2 (the original leaves out +3) and takes the closest one, the first in
+ * lexicographic order of the offset on ties. The result is that of the original's 2 n sweeps over all nodes,
+ * but a node is visited only when one of the nodes it looks at has changed, and squared distances are
+ * compared as integers (in nodes), which is exact. */
 #include "distance.h"
 
 #include <math.h>
@@ -22,13 +23,13 @@ enum { FAR = 8192 };
 
 typedef struct field {
     int n;
-    nearest *now, *next;   /* of the previous and of the present sweep */
-    uint8_t *changed;      /* in the previous sweep, then spread to the nodes that look at it */
+    nearest *now, *next; /* of the previous and of the present sweep */
+    uint8_t *changed;    /* in the previous sweep, then spread to the nodes that look at it */
     uint8_t *spread;
 } field;
 
-/* For each node: does any node at offset -BACK..AHEAD along one axis have its flag set? `step` is the distance of
- * neighbours along this axis in memory. */
+/* For each node: does any node at offset -BACK..AHEAD along one axis have its flag set? `step` is the
+ * distance of neighbours along this axis in memory. */
 static void spread_line(int n, size_t step, const uint8_t *in, uint8_t *out)
 {
     int last = -BACK - AHEAD - 1; /* the highest flagged position seen so far */
@@ -72,10 +73,11 @@ static int upper_bound(int p, int n)
 }
 
 /* The closest of the nearest points known to the nodes around (i, j, k), itself excluded. */
-static nearest look_around(const field *f, int i, int j, int k)
+static nearest look_around(field *f, size_t self, int i, int j, int k)
 {
     int n = f->n;
-    nearest found = {FAR, FAR, FAR};
+    nearest found = {FAR, FAR, FAR}, own = f->now[self];
+    f->now[self] = found;
     int best = 3 * FAR * (FAR / 4); /* above every true distance, below every FAR one */
     int k0 = lower_bound(k), k1 = upper_bound(k, n);
     for (int a = lower_bound(i); a <= upper_bound(i, n); a++) {
@@ -84,13 +86,14 @@ static nearest look_around(const field *f, int i, int j, int k)
             for (int c = k0; c <= k1; c++) {
                 int di = line[c].i - i, dj = line[c].j - j, dk = line[c].k - k;
                 int d = di * di + dj * dj + dk * dk;
-                if (d < best && !(c == k && b == j && a == i)) {
+                if (d < best) {
                     best = d;
                     found = line[c];
                 }
             }
         }
     }
+    f->now[self] = own;
     return found;
 }
 
@@ -109,7 +112,7 @@ static bool sweep(field *f, const double *density)
                 if (!visit) {
                     continue;
                 }
-                nearest found = look_around(f, i, j, k);
+                nearest found = look_around(f, at, i, j, k);
                 if (memcmp(&found, &f->now[at], sizeof found) != 0) {
                     f->next[at] = found;
                     f->changed[at] = 1;
@@ -131,7 +134,8 @@ static bool sweep(field *f, const double *density)
 bool mpm_distance_field(int n, const double *density, double *distance)
 {
     size_t cells = (size_t)n * (size_t)n * (size_t)n;
-    field f = {n, malloc(cells * sizeof(nearest)), malloc(cells * sizeof(nearest)), malloc(cells), malloc(cells)};
+    field f = {n, malloc(cells * sizeof(nearest)), malloc(cells * sizeof(nearest)), malloc(cells),
+               malloc(cells)};
     bool ok = f.now && f.next && f.changed && f.spread;
     size_t at = 0;
     for (int i = 0; ok && i < n; i++) {

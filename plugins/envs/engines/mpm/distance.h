@@ -8,8 +8,8 @@
 /* A node belongs to the target where its density (mass) exceeds this. */
 #define MPM_TARGET_CELL 1e-4
 
-/* density, distance: n^3 values, index (i n + j) n + k. distance in units of the domain, 1000 where there is no target
- * at all. False when there is no memory. */
+/* density, distance: n^3 values, index (i n + j) n + k. distance in units of the domain, 1000 where there is
+ * no target at all. False when there is no memory. */
 bool mpm_distance_field(int n, const double *density, double *distance);
 
 #endif

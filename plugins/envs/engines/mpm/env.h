@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the plasticine environment plugins share: parameters, the functions of the environment interface and the scene
- * extension. A task file holds an mpm_task and a descriptor, and ends with MPM_DEFINE_ENV. */
+/* What the plasticine environment plugins share: parameters, the functions of the environment interface and
+ * the scene extension. A task file holds an mpm_task and a descriptor, and ends with MPM_DEFINE_ENV. */
 #ifndef MPM_ENV_H
 #define MPM_ENV_H
 
@@ -21,11 +21,11 @@ typedef struct mpm_task {
 
 /* Frames and metrics of the last episode. */
 typedef struct mpm_recording {
-    uint64_t frames;           /* kept so far; 0 = none */
-    double *positions;         /* [frames][particles][3] */
-    mpm_pose *poses;           /* [frames][tools] */
-    double *metrics;           /* [MPM_METRICS][steps + 1] */
-    double *target_points;     /* [target_count][3] */
+    uint64_t frames;       /* kept so far; 0 = none */
+    double *positions;     /* [frames][particles][3] */
+    mpm_pose *poses;       /* [frames][tools] */
+    double *metrics;       /* [MPM_METRICS][steps + 1] */
+    double *target_points; /* [target_count][3] */
     uint64_t target_count;
 } mpm_recording;
 
@@ -33,9 +33,9 @@ enum { MPM_METRICS = 10 };
 
 typedef struct mpm_env {
     const ds_host *host;
-    mpm_scene scene;           /* the task's, for this variant */
+    mpm_scene scene; /* the task's, for this variant */
     mpm_episode episode;
-    uint32_t particles_asked;  /* parameter `particles` */
+    uint32_t particles_asked; /* parameter `particles` */
     mpm_recording recording;
 } mpm_env;
 
@@ -61,47 +61,13 @@ ds_status mpm_recording_reserve(mpm_env *env);
 void mpm_recording_free(mpm_recording *recording);
 mpm_step_hook mpm_recording_step; /* context: the mpm_env */
 
-/* The task of the plugin that this is linked into (for the program that makes target files, and for tests). */
+/* The task of the plugin that this is linked into: for the program that makes target files, and for tests. */
 const mpm_task *mpm_task_of_plugin(void);
 
-/* Choices and parameters of every task. */
-extern const char *const mpm_preset_choices[], *const mpm_loss_choices[], *const mpm_contact_choices[],
-    *const mpm_gradient_choices[];
+/* The parameters of every task, for its descriptor. */
+extern const ds_param *const mpm_env_params[];
 
-#define MPM_ENV_PARAMS                                                                                   \
-    DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),             \
-    DS_ARRAY("target", "",                                                                               \
-             "Target density: masses of the grid nodes, 64x64x64 (preset small: 32x32x32), as in "       \
-             "PlasticineLab's .npy files. Empty: the built-in target of the variant."),                  \
-    DS_ENUM("preset", "full", mpm_preset_choices,                                                        \
-            "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, " \
-            "9 substeps of 2e-4 s, an eighth of the particles, 10 steps."),                              \
-    DS_INT("steps", "0", 0, 1000, "", "Output steps of an episode; 0 = 50 (preset small: 10)."),         \
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 1000, "segments", "5", "",   \
-                      "Pieces of constant action, of equal length. With segments = steps the variables " \
-                      "are PlasticineLab's own action sequence.", NULL},                                 \
-    DS_ENUM("loss", "segment_sum", mpm_loss_choices,                                                     \
-            "Which states the loss sums: those at segment ends, after every step, or the last."),        \
-    DS_REAL("softness", "666", 0, 1e6, "",                                                               \
-            "Tools act on nodes where exp(-softness distance) > 0.1; 0 = only inside."),                 \
-    DS_ENUM("contact", "soft", mpm_contact_choices,                                                      \
-            "Contact loss: weighted mean distance of the particles to a tool, or the nearest one."),     \
-    DS_REAL("weight_density", "10", 0, 1e6, "", "Weight of the density loss."),                          \
-    DS_REAL("weight_sdf", "10", 0, 1e6, "", "Weight of the distance field loss."),                       \
-    DS_REAL("weight_contact", "40", 0, 1e6, "", "Weight of the contact loss."),                          \
-    DS_INT("particles", "0", 0, 1000000, "", "Number of particles; 0 = the task's own."),                \
-    DS_LIST("tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",                                            \
-            "Start poses of the tools: for each x y z, quaternion w x y z, and the gap where it has "    \
-            "one. Empty: the task's own."),                                                              \
-    &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_ADVANCED, 0, 0, 0, "contact_grad",       \
-                      "exact", "",                                                                       \
-                      "Gradient of the hard contact loss: exact, or handed to every particle as in the " \
-                      "reference code.", mpm_gradient_choices},                                          \
-    &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_ADVANCED, 0, 0, 0, "svd_grad", "exact",  \
-                      "",                                                                                \
-                      "Gradient of the singular value decomposition: exact, or clamped as in the "       \
-                      "reference code.", mpm_gradient_choices}
-
+/* Everything that a task's plugin needs besides its description. */
 #define MPM_DEFINE_ENV(task_, desc_)                                                                     \
     const mpm_task *mpm_task_of_plugin(void)                                                             \
     {                                                                                                    \

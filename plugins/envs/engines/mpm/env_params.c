@@ -7,10 +7,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const mpm_preset_choices[] = {"full", "small", NULL};
-const char *const mpm_loss_choices[] = {"segment_sum", "step_sum", "final", NULL};
-const char *const mpm_contact_choices[] = {"soft", "hard", NULL};
-const char *const mpm_gradient_choices[] = {"exact", "reference", NULL};
+static const char *const preset_choices[] = {"full", "small", NULL};
+static const char *const loss_choices[] = {"segment_sum", "step_sum", "final", NULL};
+static const char *const contact_choices[] = {"soft", "hard", NULL};
+static const char *const gradient_choices[] = {"exact", "reference", NULL};
+
+static const ds_param segments_param = {
+    .struct_size = sizeof(ds_param),
+    .type = DS_PARAM_INT,
+    .flags = DS_PARAM_SHAPE,
+    .min = 1,
+    .max = 1000,
+    .name = "segments",
+    .default_text = "5",
+    .unit = "",
+    .doc =
+        "Pieces of constant action, of equal length. With segments = steps the variables are PlasticineLab's "
+        "own action sequence.",
+};
+
+static const ds_param contact_grad_param = {
+    .struct_size = sizeof(ds_param),
+    .type = DS_PARAM_ENUM,
+    .flags = DS_PARAM_ADVANCED,
+    .name = "contact_grad",
+    .default_text = "exact",
+    .unit = "",
+    .doc = "Gradient of the hard contact loss: exact, or handed to every particle as in the reference code.",
+    .choices = gradient_choices,
+};
+
+static const ds_param svd_grad_param = {
+    .struct_size = sizeof(ds_param),
+    .type = DS_PARAM_ENUM,
+    .flags = DS_PARAM_ADVANCED,
+    .name = "svd_grad",
+    .default_text = "exact",
+    .unit = "",
+    .doc = "Gradient of the singular value decomposition: exact, or clamped as in the reference code.",
+    .choices = gradient_choices,
+};
+
+const ds_param *const mpm_env_params[] = {
+    DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),
+    DS_ARRAY(
+        "target", "",
+        "Target density: masses of the grid nodes, 64x64x64 (preset small: 32x32x32), as in PlasticineLab's "
+        ".npy files. Empty: the built-in target of the variant."),
+    DS_ENUM("preset", "full", preset_choices,
+            "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, 9 "
+            "substeps of 2e-4 s, an eighth of the particles, 10 steps."),
+    DS_INT("steps", "0", 0, 1000, "", "Output steps of an episode; 0 = 50 (preset small: 10)."),
+    &segments_param,
+    DS_ENUM("loss", "segment_sum", loss_choices,
+            "Which states the loss sums: those at segment ends, after every step, or the last."),
+    DS_REAL("softness", "666", 0, 1e6, "",
+            "Tools act on nodes where exp(-softness distance) > 0.1; 0 = only inside."),
+    DS_ENUM("contact", "soft", contact_choices,
+            "Contact loss: weighted mean distance of the particles to a tool, or that of the nearest one."),
+    DS_REAL("weight_density", "10", 0, 1e6, "", "Weight of the density loss."),
+    DS_REAL("weight_sdf", "10", 0, 1e6, "", "Weight of the distance field loss."),
+    DS_REAL("weight_contact", "40", 0, 1e6, "", "Weight of the contact loss."),
+    DS_INT("particles", "0", 0, 1000000, "", "Number of particles; 0 = the task's own."),
+    DS_LIST(
+        "tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",
+        "Start poses of the tools: for each x y z, quaternion w x y z, and the gap where it has one. Empty: "
+        "the task's own."),
+    &contact_grad_param,
+    &svd_grad_param,
+    NULL,
+};
 
 static ds_status get_u32(const ds_host *host, const char *name, uint32_t *out)
 {
@@ -40,7 +106,8 @@ static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *give
         wanted += pose_size(&env->scene.tools[t]);
     }
     if (count != wanted) {
-        return mpm_env_fail(host, DS_E_PARAM, "tool_start has %llu numbers, the %u tool(s) of this task need %llu",
+        return mpm_env_fail(host, DS_E_PARAM,
+                            "tool_start has %llu numbers, the %u tool(s) of this task need %llu",
                             (unsigned long long)count, env->scene.n_tools, (unsigned long long)wanted);
     }
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
@@ -50,9 +117,9 @@ static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *give
         memcpy(poses[t].position, list, sizeof poses[t].position);
         memcpy(poses[t].rotation, q, sizeof poses[t].rotation);
         if (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] < 1e-12) {
-            return mpm_env_fail(host, DS_E_PARAM,
-                                "tool_start: the quaternion of tool %u is zero; give w x y z, for example 1 0 0 0",
-                                t + 1);
+            return mpm_env_fail(
+                host, DS_E_PARAM,
+                "tool_start: the quaternion of tool %u is zero; give w x y z, for example 1 0 0 0", t + 1);
         }
         if (tool->shape == MPM_CHOPSTICKS) {
             poses[t].gap = list[7];
@@ -74,22 +141,24 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
                                  (unsigned long long)shape[d]);
             used += wrote > 0 ? (size_t)wrote : 0;
         }
-        return mpm_env_fail(env->host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu", given,
-                            (unsigned long long)n, (unsigned long long)n, (unsigned long long)n);
+        return mpm_env_fail(env->host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu",
+                            given, (unsigned long long)n, (unsigned long long)n, (unsigned long long)n);
     }
     bool dense = false;
     for (uint64_t i = 0; i < n * n * n; i++) {
         if (!isfinite(data[i])) {
-            return mpm_env_fail(env->host, DS_E_DATA, "target has a value that is not finite, at node (%llu, %llu, %llu)",
+            return mpm_env_fail(env->host, DS_E_DATA,
+                                "target has a value that is not finite, at node (%llu, %llu, %llu)",
                                 (unsigned long long)(i / (n * n)), (unsigned long long)(i / n % n),
                                 (unsigned long long)(i % n));
         }
         dense |= data[i] > MPM_TARGET_CELL;
     }
     if (!dense) {
-        return mpm_env_fail(env->host, DS_E_DATA,
-                            "target has no node with a mass above %g; it must hold masses, not a 0..1 density",
-                            MPM_TARGET_CELL);
+        return mpm_env_fail(
+            env->host, DS_E_DATA,
+            "target has no node with a mass above %g; it must hold masses, not a 0..1 density",
+            MPM_TARGET_CELL);
     }
     mpm_result result = mpm_objective_init(&env->episode.objective, (int)n, data);
     return result == MPM_OK ? DS_OK : mpm_env_fail(env->host, DS_E_NOMEM, "no memory for the target");
@@ -101,8 +170,10 @@ static ds_status use_stored_target(mpm_env *env, const mpm_task *task, uint32_t 
     char path[4096];
     ds_status status = host->resource(host, task->target_file, path, sizeof path);
     if (status != DS_OK) {
-        return mpm_env_fail(host, DS_E_IO, "the built-in targets, %s, are not beside the plugin; reinstall, or set "
-                            "target=FILE.npy", task->target_file);
+        return mpm_env_fail(host, DS_E_IO,
+                            "the built-in targets, %s, are not beside the plugin; reinstall, or set "
+                            "target=FILE.npy",
+                            task->target_file);
     }
     const mpm_domain *domain = &env->episode.sim.domain;
     int n = mpm_domain_make(MPM_PRESET_FULL).n;
@@ -182,8 +253,9 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     spec.tool_start = given ? start : NULL;
     if (spec.segments > spec.steps) {
         char line[160];
-        snprintf(line, sizeof line, "%u segments but only %u steps: the variables of %u segments have no effect",
-                 spec.segments, spec.steps, spec.segments - spec.steps);
+        snprintf(line, sizeof line,
+                 "%u segments but only %u steps: the variables of %u segments have no effect", spec.segments,
+                 spec.steps, spec.segments - spec.steps);
         host->log(host, DS_LOG_WARNING, line);
     }
     if (mpm_episode_init(&env->episode, &spec) != MPM_OK) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scene extension of the plasticine environments: particles, tools, target and metrics of the last episode. Bodies are, in
- * this order, the soft bodies, the tools and the target. */
+/* Scene extension of the plasticine environments: particles, tools, target and metrics of the last episode.
+ * Bodies are, in this order, the soft bodies, the tools and the target. */
 #include "env.h"
 #include "quaternion.h"
 
@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const metric_names[MPM_METRICS] = {"density", "sdf",   "contact_soft", "contact_hard", "iou",
-                                                      "com_x",   "com_y", "com_z",        "sum_sq",       "det_f_mean"};
-static const char *const metric_units[MPM_METRICS] = {"kg", "kg m", "m^2", "m^2", "", "m", "m", "m", "m^2", ""};
+static const char *const metric_names[MPM_METRICS] = {"density", "sdf",       "contact_soft", "contact_hard",
+                                                      "iou",     "com_x",     "com_y",        "com_z",
+                                                      "sum_sq",  "det_f_mean"};
+static const char *const metric_units[MPM_METRICS] = {"kg", "kg m", "m^2", "m^2", "",
+                                                      "m",  "m",    "m",   "m^2", ""};
 
-static const char *const body_names[MPM_MAX_BODIES] = {"material",   "material_2", "material_3", "material_4",
-                                                       "material_5", "material_6", "material_7", "material_8"};
+static const char *const body_names[MPM_MAX_BODIES] = {"material",   "material_2", "material_3",
+                                                       "material_4", "material_5", "material_6",
+                                                       "material_7", "material_8"};
 static const char *const tool_names[MPM_MAX_TOOLS] = {"tool",   "tool_2", "tool_3", "tool_4",
                                                       "tool_5", "tool_6", "tool_7", "tool_8"};
 
@@ -32,15 +35,15 @@ static size_t cells_of(const mpm_env *env)
     return n * n * n;
 }
 
-/* How many particle masses the nodes up to this one hold, rounded: consecutive differences are whole numbers of points
- * whose sum has no drift. */
+/* How many particle masses the nodes up to this one hold, rounded: consecutive differences are whole numbers
+ * of points whose sum has no drift. */
 static uint64_t points_up_to(double mass, double particle_mass)
 {
     return mass > 0.0 ? (uint64_t)(mass / particle_mass + 0.5) : 0;
 }
 
-/* Points spread like the target's mass: as many per node as it has particle masses, at the places of a low-discrepancy
- * sequence (Roberts 2018, generalised golden ratio) inside the node's cell. */
+/* Points spread like the target's mass: as many per node as it has particle masses, at the places of a
+ * low-discrepancy sequence (Roberts 2018, generalised golden ratio) inside the node's cell. */
 static bool make_target_points(mpm_env *env)
 {
     const mpm_domain *domain = &env->episode.sim.domain;
@@ -106,8 +109,9 @@ void mpm_recording_step(void *context, uint32_t step, const mpm_particle *partic
         memcpy(x + 3 * p, particles[p].x, sizeof particles[p].x);
     }
     memcpy(r->poses + step * (size_t)env->scene.n_tools, poses, env->scene.n_tools * sizeof(mpm_pose));
-    const double values[MPM_METRICS] = {m->density, m->sdf,    m->contact_soft, m->contact_hard, m->iou,
-                                        m->com[0],  m->com[1], m->com[2],       m->sum_sq,       m->det_f_mean};
+    const double values[MPM_METRICS] = {m->density, m->sdf,       m->contact_soft, m->contact_hard,
+                                        m->iou,     m->com[0],    m->com[1],       m->com[2],
+                                        m->sum_sq,  m->det_f_mean};
     for (size_t i = 0; i < MPM_METRICS; i++) {
         r->metrics[i * frames + step] = values[i];
     }
@@ -142,7 +146,8 @@ static double tool_reach(const mpm_tool *tool)
     case MPM_CHOPSTICKS:
         return 2.0 * tool->size[0] + tool->size[1];
     case MPM_BOX:
-        return sqrt(tool->size[0] * tool->size[0] + tool->size[1] * tool->size[1] + tool->size[2] * tool->size[2]);
+        return sqrt(tool->size[0] * tool->size[0] + tool->size[1] * tool->size[1] +
+                    tool->size[2] * tool->size[2]);
     default:
         return tool->size[0] + tool->size[1];
     }
@@ -292,7 +297,8 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capaci
     return DS_OK;
 }
 
-static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit, const double **values)
+static ds_status scene_metric(void *self, uint64_t m, const char **name, const char **unit,
+                              const double **values)
 {
     const mpm_env *env = self;
     ds_status status = need_recording(env);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward rollout, loss over time, and the checkpointed adjoint: the state is kept at every output step; going backwards,
- * the substeps of one output step are simulated again and then differentiated. */
+/* Forward rollout, loss over time, and the checkpointed adjoint: the state is kept at every output step;
+ * going backwards, the substeps of one output step are simulated again and then differentiated. */
 #include "episode.h"
 
 #include "mat3.h"
@@ -167,22 +167,23 @@ static bool stop_wanted(const mpm_episode *e)
     return e->should_stop && e->should_stop(e->stop_context) != 0;
 }
 
-static mpm_result forward(mpm_episode *e, bool keep, mpm_step_hook *hook, void *context, mpm_outcome *out)
+/* Simulates from the state after output step `from`, given in e->now, to the end. */
+static mpm_result forward(mpm_episode *e, uint32_t from, bool keep, mpm_step_hook *hook, void *context,
+                          mpm_outcome *out)
 {
     size_t bytes = e->sim.n_particles * sizeof(mpm_particle);
     mpm_measure measure;
-    memcpy(e->now, e->start, bytes);
-    for (uint32_t step = 0; step <= e->steps; step++) {
+    for (uint32_t step = from; step <= e->steps; step++) {
         mpm_result result = MPM_OK;
-        for (int j = 0; step > 0 && j < e->sim.domain.substeps && result == MPM_OK; j++) {
+        for (int j = 0; step > from && j < e->sim.domain.substeps && result == MPM_OK; j++) {
             if (stop_wanted(e)) {
                 return MPM_STOPPED;
             }
-            result = mpm_substep(&e->sim, e->now, e->now, poses_at(e, step - 1, j), poses_at(e, step - 1, j + 1),
-                                 NULL);
+            result = mpm_substep(&e->sim, e->now, e->now, poses_at(e, step - 1, j),
+                                 poses_at(e, step - 1, j + 1), NULL);
             out->cost++;
         }
-        bool counts = step > 0 && step_counts(e, step);
+        bool counts = step > from && step_counts(e, step);
         if (result == MPM_OK && (hook || counts)) {
             result = mpm_measure_state(&e->objective, &e->sim, e->now, poses_at(e, step, 0), &measure);
         }
@@ -226,8 +227,8 @@ static mpm_result repeat_step(mpm_episode *e, uint32_t step, mpm_outcome *out)
 }
 
 /* Adjoint of output step `step`. pose_bar: adjoint of the poses after it on entry, before it on return. */
-static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, mpm_pose *pose_bar, double *grad,
-                               mpm_outcome *out)
+static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, mpm_pose *pose_bar,
+                               double *grad, mpm_outcome *out)
 {
     size_t count = e->sim.n_particles;
     uint32_t n_tools = e->scene->n_tools;
@@ -263,8 +264,8 @@ static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_ou
     memset(grad, 0, mpm_episode_dim(e) * sizeof(double));
     for (uint32_t step = e->steps; step > 0; step--) {
         if (step_counts(e, step)) {
-            mpm_loss_adjoint(&e->objective, &e->sim, e->checkpoint + step * count, poses_at(e, step, 0), e->bar,
-                             pose_bar);
+            mpm_loss_adjoint(&e->objective, &e->sim, e->checkpoint + step * count, poses_at(e, step, 0),
+                             e->bar, pose_bar);
         }
         mpm_result result = repeat_step(e, step - 1, out);
         if (result == MPM_OK) {
@@ -277,12 +278,17 @@ static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_ou
     return MPM_OK;
 }
 
-mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
-                           mpm_outcome *out)
+static void clear_outcome(mpm_outcome *out)
 {
     out->loss = 0.0;
     out->bad_step = -1;
     out->cost = 0;
+}
+
+mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
+                           mpm_outcome *out)
+{
+    clear_outcome(out);
     if (grad) {
         mpm_result result = reserve_for_gradient(e);
         if (result != MPM_OK) {
@@ -290,9 +296,19 @@ mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_st
         }
     }
     move_tools(e, x);
-    mpm_result result = forward(e, grad != NULL, hook, context, out);
+    memcpy(e->now, e->start, e->sim.n_particles * sizeof(mpm_particle));
+    mpm_result result = forward(e, 0, grad != NULL, hook, context, out);
     if (result == MPM_OK && grad) {
         result = backward(e, x, grad, out);
     }
     return result;
+}
+
+mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out)
+{
+    size_t count = e->sim.n_particles;
+    clear_outcome(out);
+    move_tools(e, x);
+    memcpy(e->now, e->checkpoint + from * count, count * sizeof(mpm_particle));
+    return forward(e, from, false, NULL, NULL, out);
 }

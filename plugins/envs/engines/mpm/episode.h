@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One episode: decision variables -> tool motion -> simulation -> loss, and the gradient of the loss by the adjoint of the
- * whole episode with checkpoints at output steps. */
+/* One episode: decision variables -> tool motion -> simulation -> loss, and the gradient of the loss by the
+ * adjoint of the whole episode with checkpoints at output steps. */
 #ifndef MPM_EPISODE_H
 #define MPM_EPISODE_H
 
@@ -12,11 +12,11 @@ enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2 };
 
 /* What the caller fills in before mpm_episode_init(). */
 typedef struct mpm_episode_spec {
-    const mpm_scene *scene;     /* must outlive the episode */
+    const mpm_scene *scene; /* must outlive the episode */
     mpm_domain domain;
-    uint32_t particles;         /* 0 = the scene's own number */
-    uint32_t particle_seed;     /* 0 = the original's particles */
-    uint32_t steps, segments;   /* output steps; pieces of constant action */
+    uint32_t particles;       /* 0 = the scene's own number */
+    uint32_t particle_seed;   /* 0 = the original's particles */
+    uint32_t steps, segments; /* output steps; pieces of constant action */
     uint32_t loss_mode;
     double softness;
     bool clamped_svd;           /* see material.h */
@@ -25,18 +25,18 @@ typedef struct mpm_episode_spec {
 
 typedef struct mpm_episode {
     mpm_sim sim;
-    mpm_objective objective;    /* weights are set by the owner; mpm_objective_init() too */
+    mpm_objective objective; /* weights are set by the owner; mpm_objective_init() too */
     const mpm_scene *scene;
     uint32_t steps, segments, loss_mode, action_dim;
-    mpm_particle *start;        /* initial particles */
-    mpm_particle *now;          /* current ones */
+    mpm_particle *start; /* initial particles */
+    mpm_particle *now;   /* current ones */
     mpm_pose start_pose[MPM_MAX_TOOLS];
-    mpm_pose *poses;            /* [steps * substeps + 1][n_tools] */
+    mpm_pose *poses; /* [steps * substeps + 1][n_tools] */
     /* for the gradient, allocated when first needed */
-    mpm_particle *checkpoint;   /* [steps + 1][particles] */
-    mpm_particle *frame;        /* [substeps + 1][particles] */
+    mpm_particle *checkpoint; /* [steps + 1][particles] */
+    mpm_particle *frame;      /* [substeps + 1][particles] */
     mpm_particle *bar;
-    mpm_tape *tape;             /* [substeps] */
+    mpm_tape *tape; /* [substeps] */
     /* how to learn that the run should end; may be NULL */
     uint32_t (*should_stop)(const void *context);
     const void *stop_context;
@@ -48,8 +48,8 @@ typedef void mpm_step_hook(void *context, uint32_t step, const mpm_particle *par
 
 typedef struct mpm_outcome {
     double loss;
-    int64_t bad_step;    /* output step in which the simulation diverged, or -1 */
-    uint64_t cost;       /* substeps simulated, forward and backward */
+    int64_t bad_step; /* output step in which the simulation diverged, or -1 */
+    uint64_t cost;    /* substeps simulated, forward and backward */
 } mpm_outcome;
 
 mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec);
@@ -58,9 +58,14 @@ void mpm_episode_free(mpm_episode *e);
 /* Number of decision variables: segments * action_dim. */
 uint32_t mpm_episode_dim(const mpm_episode *e);
 
-/* x: actions of the segments, each clipped to [-1, 1]. grad: NULL, or where d loss / d x goes. hook: NULL, or what is
- * called with the measures of every output step. */
+/* x: actions of the segments, each clipped to [-1, 1]. grad: NULL, or where d loss / d x goes. hook: NULL, or
+ * what is called with the measures of every output step. */
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
+
+/* Runs the steps after output step `from` again, from the state that the last run with gradient had there,
+ * and sums their losses. For differences of single actions: the x of the two runs must agree in all actions
+ * before. */
+mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out);
 
 #endif

@@ -110,8 +110,8 @@ static void walls(const mpm_forcing *forcing, int n, const int i[3], double u[3]
     }
 }
 
-/* u_bar: adjoint of the velocity after the walls on entry, before them on return. The axes are taken in reverse; each
- * axis has at most one branch, except that a sticky floor ends all that happened before it. */
+/* u_bar: adjoint of the velocity after the walls on entry, before them on return. The axes are taken in
+ * reverse; each axis has at most one branch, except that a sticky floor ends all that happened before it. */
 static void walls_adjoint(const mpm_forcing *forcing, const wall_state *state, double u_bar[3])
 {
     for (int d = 2; d >= 0; d--) {
@@ -139,7 +139,8 @@ static void walls_adjoint(const mpm_forcing *forcing, const wall_state *state, d
     }
 }
 
-static mpm_contact contact_of(const mpm_forcing *forcing, uint32_t t, const mpm_pose *now, const mpm_pose *next)
+static mpm_contact contact_of(const mpm_forcing *forcing, uint32_t t, const mpm_pose *now,
+                              const mpm_pose *next)
 {
     mpm_contact contact = {&forcing->tools[t], &now[t], &next[t], forcing->softness, forcing->dt};
     return contact;

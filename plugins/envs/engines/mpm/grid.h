@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The background grid of one substep: mass and momentum in, velocity out, with gravity, tools, floor and walls; and
- * the adjoint of that. Only the box around the particles is cleared and visited. */
+/* The background grid of one substep: mass and momentum in, velocity out, with gravity, tools, floor and
+ * walls; and the adjoint of that. Only the box around the particles is cleared and visited. */
 #ifndef MPM_GRID_H
 #define MPM_GRID_H
 
@@ -11,9 +11,9 @@
 
 /* What acts on the grid besides the particles. */
 typedef struct mpm_forcing {
-    double gravity[3];       /* acceleration, all factors included */
+    double gravity[3]; /* acceleration, all factors included */
     double ground_friction;
-    double softness;         /* of the tools */
+    double softness; /* of the tools */
     double dt;
     uint32_t n_tools;
     const mpm_tool *tools;
@@ -61,8 +61,8 @@ void mpm_grid_set_box(mpm_grid *grid, const int lower[3], const int upper[3]);
 /* Zeroes a 4-component field inside the box. */
 void mpm_grid_clear(const mpm_grid *grid, double *field);
 
-/* Velocities from momenta. `now` and `next` hold a pose per tool. Where `record` is not NULL the nodes are kept in it;
- * false when there is no memory for that. */
+/* Velocities from momenta. `now` and `next` hold a pose per tool. Where `record` is not NULL the nodes are
+ * kept in it; false when there is no memory for that. */
 bool mpm_grid_update(mpm_grid *grid, const mpm_forcing *forcing, const mpm_pose *now, const mpm_pose *next,
                      mpm_grid_record *record);
 
@@ -71,6 +71,7 @@ void mpm_grid_restore(mpm_grid *grid, const mpm_grid_record *record);
 
 /* velocity_bar -> node_bar; adds to the adjoints of the poses. */
 void mpm_grid_update_adjoint(mpm_grid *grid, const mpm_forcing *forcing, const mpm_grid_record *record,
-                             const mpm_pose *now, const mpm_pose *next, mpm_pose *now_bar, mpm_pose *next_bar);
+                             const mpm_pose *now, const mpm_pose *next, mpm_pose *now_bar,
+                             mpm_pose *next_bar);
 
 #endif

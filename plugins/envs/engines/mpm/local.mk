@@ -2,7 +2,7 @@
 # The material point engine of the plasticine environments (plain scalar version) and what its plugins share.
 noinst_LTLIBRARIES += plugins/envs/engines/mpm/libmpm.la
 # Options that help the fixed-size inner loops and never change what floating-point code means.
-plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops \
+plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) \
 	-finline-functions
 plugins_envs_engines_mpm_libmpm_la_SOURCES = \
 	plugins/envs/engines/mpm/distance.c plugins/envs/engines/mpm/distance.h \
@@ -30,6 +30,15 @@ include plugins/envs/engines/mpm/fast/local.mk
 # Target densities, found by the plugins beside themselves.
 mpmdatadir = $(envplugindir)/data
 dist_mpmdata_DATA = plugins/envs/data/torus.targets
+# They are also beside the plugins in a build outside the source tree (make distcheck).
+all-local: mpm-data-links
+mpm-data-links:
+	@for f in $(dist_mpmdata_DATA); do \
+	  test -e $$f || { $(MKDIR_P) `dirname $$f` && $(LN_S) -f $(abs_srcdir)/$$f $$f; }; \
+	done
+mostlyclean-local:
+	-for f in $(dist_mpmdata_DATA); do test ! -L $$f || rm -f $$f; done
+.PHONY: mpm-data-links
 
 # Makes a target file again: make plugins/envs/engines/mpm/make_targets_torus, then run it with the file's name.
 EXTRA_PROGRAMS += plugins/envs/engines/mpm/make_targets_torus

@@ -190,8 +190,8 @@ static void contact_adjoint(const mpm_objective *o, const mpm_sim *sim, const mp
     }
 }
 
-void mpm_loss_adjoint(mpm_objective *o, const mpm_sim *sim, const mpm_particle *particles, const mpm_pose *poses,
-                      mpm_particle *bar, mpm_pose *poses_bar)
+void mpm_loss_adjoint(mpm_objective *o, const mpm_sim *sim, const mpm_particle *particles,
+                      const mpm_pose *poses, mpm_particle *bar, mpm_pose *poses_bar)
 {
     if (splat_mass(o, sim, particles) == MPM_OK) {
         density_adjoint(o, sim, particles, bar);

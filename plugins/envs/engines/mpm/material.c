@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed corotated stress and von Mises return mapping. The adjoint treats both as isotropic tensor functions with
- * divided differences in the singular values, so it is exact also where singular values coincide (F = I). */
+/* Fixed corotated stress and von Mises return mapping. The adjoint treats both as isotropic tensor functions
+ * with divided differences in the singular values, so it is exact also where singular values coincide (F =
+ * I). */
 #include "material.h"
 
 #include "mat3.h"
@@ -14,10 +15,10 @@ static const double strain_eps = 1e-8;
 
 typedef struct return_map {
     bool plastic;
-    double dev[3];       /* deviatoric logarithmic strain of the trial state */
-    double norm;         /* its regularised norm */
-    double ratio;        /* yield strain / norm: factor on dev */
-    double stretch[3];   /* singular values after the return */
+    double dev[3];     /* deviatoric logarithmic strain of the trial state */
+    double norm;       /* its regularised norm */
+    double ratio;      /* yield strain / norm: factor on dev */
+    double stretch[3]; /* singular values after the return */
 } return_map;
 
 mpm_material mpm_material_make(double youngs_modulus, double poisson_ratio, double yield_stress)
@@ -116,8 +117,9 @@ static void stretch_adjoint(const return_map *map, const double s[3], const doub
     }
 }
 
-/* Adds F_new = U diag(f(s)) V^T to X; m = U^T F_bar V. The off-diagonal part is the derivative of an isotropic
- * function: symmetric part with the divided difference of f, antisymmetric part with (fi + fj) / (si + sj). */
+/* Adds F_new = U diag(f(s)) V^T to X; m = U^T F_bar V. The off-diagonal part is the derivative of an
+ * isotropic function: symmetric part with the divided difference of f, antisymmetric part with (fi + fj) /
+ * (si + sj). */
 static void add_returned(const return_map *map, const double s[3], const double m[9], double x[9])
 {
     double s_bar[3];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matsumoto and Nishimura 1998, "Mersenne Twister", with the seeding and the conversions to double of
- * numpy.random.RandomState: 53-bit uniforms, polar normals (Marsaglia) whose second value is returned first. */
+ * numpy.random.RandomState: 53-bit uniforms, polar normals (Marsaglia) whose second value is returned first.
+ */
 #include "mt19937.h"
 
 #include <math.h>

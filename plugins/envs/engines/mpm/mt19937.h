@@ -9,8 +9,8 @@
 
 typedef struct mpm_rng {
     uint32_t key[624];
-    int index;          /* next word of key; 624 = refill first */
-    bool has_gauss;     /* the polar method makes two normals; the second one waits here */
+    int index;      /* next word of key; 624 = refill first */
+    bool has_gauss; /* the polar method makes two normals; the second one waits here */
     double gauss;
 } mpm_rng;
 

@@ -97,7 +97,8 @@ void quat_multiply_adjoint(const double a[4], const double b[4], const double ou
         unit[k] = q[k] / norm;
     }
     normalise_adjoint(unit, norm, out_bar, t_bar);
-    /* The product is linear in each factor; its transpose is the product with the conjugate of the other one. */
+    /* The product is linear in each factor; its transpose is the product with the conjugate of the other one.
+     */
     const double a_conj[4] = {a[0], -a[1], -a[2], -a[3]}, b_conj[4] = {b[0], -b[1], -b[2], -b[3]};
     hamilton(t_bar, b_conj, c);
     hamilton(a_conj, t_bar, r);

@@ -23,7 +23,8 @@ mpm_domain mpm_domain_make(uint32_t preset)
     }
     d.inv_dx = d.n;
     d.dx = 1.0 / d.n;
-    /* The original squares instead of cubing (a rest of its 2-D code); mass, stress and losses scale with it. */
+    /* The original squares instead of cubing (a rest of its 2-D code); mass, stress and losses scale with it.
+     */
     d.particle_volume = (0.5 * d.dx) * (0.5 * d.dx);
     d.particle_mass = 1.0 * d.particle_volume; /* density 1 */
     return d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plasticine task is made of: soft bodies, rigid tools and physical constants. A task file fills one
- * mpm_scene; everything else of the engine works from it. Lengths in units of the domain (the unit cube), y is up. */
+ * mpm_scene; everything else of the engine works from it. Lengths in units of the domain (the unit cube), y
+ * is up. */
 #ifndef MPM_SCENE_H
 #define MPM_SCENE_H
 
@@ -12,9 +13,9 @@ enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
 enum { MPM_BODY_BOX = 0, MPM_BODY_SPHERE = 1 };
 typedef struct mpm_body {
     uint32_t shape;
-    uint32_t count;   /* particles at full size */
+    uint32_t count; /* particles at full size */
     double center[3];
-    double size[3];   /* box: edge lengths; sphere: radius in size[0] */
+    double size[3]; /* box: edge lengths; sphere: radius in size[0] */
 } mpm_body;
 
 /* Shape and way of moving of a tool; size[] in brackets. The axis is the tool's own y axis. */
@@ -36,7 +37,7 @@ typedef struct mpm_pose {
 
 typedef struct mpm_tool {
     uint32_t shape;
-    uint32_t action_dim;  /* 0: fixed. 3: moves. 6: moves and turns. 7: also opens and closes (chopsticks) */
+    uint32_t action_dim; /* 0: fixed. 3: moves. 6: moves and turns. 7: also opens and closes (chopsticks) */
     double size[3];
     double friction;
     double lower[3], upper[3];    /* bounds of the position */
@@ -56,12 +57,12 @@ typedef struct mpm_scene {
 
 /* Space and time discretisation. */
 typedef struct mpm_domain {
-    int n;                    /* grid nodes per axis */
-    int substeps;             /* per output step */
-    uint32_t steps;           /* output steps of an episode, unless the user says otherwise */
-    uint32_t particle_share;  /* a scene's particle numbers are divided by it */
-    double dx, inv_dx;        /* node spacing and its inverse */
-    double dt;                /* seconds per substep */
+    int n;                   /* grid nodes per axis */
+    int substeps;            /* per output step */
+    uint32_t steps;          /* output steps of an episode, unless the user says otherwise */
+    uint32_t particle_share; /* a scene's particle numbers are divided by it */
+    double dx, inv_dx;       /* node spacing and its inverse */
+    double dt;               /* seconds per substep */
     double particle_volume;
     double particle_mass;
 } mpm_domain;
@@ -81,8 +82,8 @@ typedef struct mpm_particle {
 uint32_t mpm_body_count(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t b);
 uint32_t mpm_particle_count(const mpm_scene *scene, const mpm_domain *domain, uint32_t total);
 
-/* Fills the bodies, at rest and undeformed, from the random stream of `seed` (0 gives the original's particles).
- * `out` holds mpm_particle_count() particles. */
+/* Fills the bodies, at rest and undeformed, from the random stream of `seed` (0 gives the original's
+ * particles). `out` holds mpm_particle_count() particles. */
 void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t seed,
                         mpm_particle *out);
 

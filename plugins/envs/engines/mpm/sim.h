@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One substep of the MLS-MPM simulation (Hu et al. 2018) as PlasticineLab does it, and its adjoint. This is the plain
- * scalar version that faster ones are compared with. */
+/* One substep of the MLS-MPM simulation (Hu et al. 2018) as PlasticineLab does it, and its adjoint. This is
+ * the plain scalar version that faster ones are compared with. */
 #ifndef MPM_SIM_H
 #define MPM_SIM_H
 
@@ -34,13 +34,13 @@ mpm_result mpm_sim_init(mpm_sim *sim, const mpm_scene *scene, const mpm_domain *
                         double softness);
 void mpm_sim_free(mpm_sim *sim);
 
-/* Particles `in` -> `out` (which may be the same array) while the tools go from `now` to `next`. tape: NULL, or where to
- * keep what the adjoint needs. */
+/* Particles `in` -> `out` (which may be the same array) while the tools go from `now` to `next`. tape: NULL,
+ * or where to keep what the adjoint needs. */
 mpm_result mpm_substep(mpm_sim *sim, const mpm_particle *in, mpm_particle *out, const mpm_pose *now,
                        const mpm_pose *next, mpm_tape *tape);
 
-/* bar: adjoint of `out` on entry, of `in` on return (same layout as the particles). Adds to the adjoints of the
- * poses. Needs mpm_grid_init_adjoint(). */
+/* bar: adjoint of `out` on entry, of `in` on return (same layout as the particles). Adds to the adjoints of
+ * the poses. Needs mpm_grid_init_adjoint(). */
 void mpm_substep_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_particle *out, const mpm_tape *tape,
                          const mpm_pose *now, const mpm_pose *next, mpm_particle *bar, mpm_pose *now_bar,
                          mpm_pose *next_bar);

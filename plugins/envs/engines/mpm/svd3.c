@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jacobi eigenvectors of A^T A give V; orthonormalising A V gives U (Golub and Van Loan, Matrix Computations, 8.5
- * and 8.6). The matrices are close to rotations, so squaring them costs no accuracy that matters. */
+/* Jacobi eigenvectors of A^T A give V; orthonormalising A V gives U (Golub and Van Loan, Matrix
+ * Computations, 8.5 and 8.6). The matrices are close to rotations, so squaring them costs no accuracy that
+ * matters. */
 #include "svd3.h"
 
 #include "mat3.h"
@@ -9,17 +10,20 @@
 
 enum { MAX_SWEEPS = 30 };
 
-/* One Jacobi rotation that zeroes m_pq of the symmetric matrix m and turns the columns p, q of v. r is the third
- * index. Returns false where the element is already negligible: A V then has columns orthogonal to round-off. */
-static bool rotate(double m[9], double v[9], int p, int q, int r)
+/* One Jacobi rotation that zeroes m_pq of the symmetric matrix m and turns the columns p, q of v. r is the
+ * third index. Returns false where the element is already negligible: A V then has columns orthogonal to
+ * round-off. */
+static inline bool rotate(double m[9], double v[9], int p, int q, int r)
 {
     double app = m[4 * p], aqq = m[4 * q], apq = m[3 * p + q];
     /* 2^-112: the cosine between the two columns of A V is below 2^-56. */
     if (apq * apq <= 0x1p-112 * (app * aqq)) {
         return false;
     }
-    double theta = (aqq - app) / (2.0 * apq);
-    double t = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
+    /* tangent of the smaller of the two angles */
+    double d = aqq - app, h = 2.0 * apq;
+    double root = sqrt(d * d + h * h);
+    double t = d < 0.0 ? h / (d - root) : h / (d + root);
     double c = 1.0 / sqrt(t * t + 1.0);
     double s = t * c;
     m[4 * p] = app - t * apq;
@@ -77,7 +81,8 @@ static void eigenvectors_sorted(const double a[9], double v[9])
 /* Some unit vector orthogonal to the unit vector n. */
 static void any_orthogonal(const double n[3], double out[3])
 {
-    int k = fabs(n[0]) <= fabs(n[1]) ? (fabs(n[0]) <= fabs(n[2]) ? 0 : 2) : (fabs(n[1]) <= fabs(n[2]) ? 1 : 2);
+    int k =
+        fabs(n[0]) <= fabs(n[1]) ? (fabs(n[0]) <= fabs(n[2]) ? 0 : 2) : (fabs(n[1]) <= fabs(n[2]) ? 1 : 2);
     double axis[3] = {0.0, 0.0, 0.0};
     axis[k] = 1.0;
     vec3_cross(n, axis, out);
@@ -136,7 +141,8 @@ void mpm_svd3_adjoint_clamped(const mpm_svd *svd, const double u_bar[9], const d
             }
             double d = s[j] * s[j] - s[i] * s[i];
             double k = 1.0 / (d >= 0.0 ? fmax(d, 1e-6) : fmin(d, -1e-6));
-            x[3 * i + j] = k * ((pu[3 * i + j] - pu[3 * j + i]) * s[j] + s[i] * (pv[3 * i + j] - pv[3 * j + i]));
+            x[3 * i + j] =
+                k * ((pu[3 * i + j] - pu[3 * j + i]) * s[j] + s[i] * (pv[3 * i + j] - pv[3 * j + i]));
         }
     }
     mat3_mul(svd->u, x, t);

@@ -13,8 +13,9 @@ typedef struct mpm_svd {
 
 void mpm_svd3(const double a[9], mpm_svd *out);
 
-/* Adds to a_bar the adjoint of A for adjoints of U, s and V. The factors 1/(sj^2 - si^2) are limited to 1e6, which loses
- * the derivative where singular values coincide: kept to compare with the original, see material.c for exact forms. */
+/* Adds to a_bar the adjoint of A for adjoints of U, s and V. The factors 1/(sj^2 - si^2) are limited to 1e6,
+ * which loses the derivative where singular values coincide: kept to compare with the original, see
+ * material.c for exact forms. */
 void mpm_svd3_adjoint_clamped(const mpm_svd *svd, const double u_bar[9], const double s_bar[3],
                               const double v_bar[9], double a_bar[9]);
 

@@ -58,7 +58,7 @@ int mpm_target_simulate(const mpm_scene *scene, mpm_script *script, uint32_t var
         result = MPM_NO_MEMORY;
     }
     if (result == MPM_OK) {
-        mpm_particles_make(scene, &domain, 0, MPM_TARGET_SEED, particles);
+        mpm_particles_make(scene, &domain, 0, 0, particles);
         result = simulate(&sim, scene, script, variant, particles);
     }
     if (result == MPM_OK) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Built-in targets: densities that a scripted motion of the tools really produced, kept in a data file beside the plugin
- * because simulating them at every start would take seconds. */
+/* Built-in targets: densities that a scripted motion of the tools really produced, kept in a data file beside
+ * the plugin because simulating them at every start would take seconds. */
 #ifndef MPM_TARGET_H
 #define MPM_TARGET_H
 
@@ -8,23 +8,27 @@
 
 #include <stddef.h>
 
-enum { MPM_TARGET_VARIANTS = 5, MPM_TARGET_SEED = 1 };
+enum { MPM_TARGET_VARIANTS = 5 };
 
-/* The scripted action of output step `step` (0..49) for variant 1..5; `action` holds mpm_action_dim() numbers. */
+/* The scripted action of output step `step` (0..49) for variant 1..5; `action` holds mpm_action_dim()
+ * numbers. */
 typedef void mpm_script(uint32_t variant, uint32_t step, double *action);
 
-/* Simulates the script on the full preset, from particles of stream MPM_TARGET_SEED and with rigid tools (softness 0), and
- * writes the masses of the 64^3 nodes at the end. Returns 0, or nonzero where it diverged or memory ran out. */
+/* Simulates the script on the full preset, with rigid tools (softness 0) as PlasticineLab's environments
+ * have, and writes the masses of the 64^3 nodes at the end. It starts from the same particles as an episode,
+ * as the original's targets evidently did: a density loss near 0 can be reached. Returns 0, or nonzero where
+ * it diverged or memory ran out. */
 int mpm_target_simulate(const mpm_scene *scene, mpm_script *script, uint32_t variant, double *density);
 
-/* Data file: "MPMT", then bytes: version 1, n, number of variants, 0; then per variant: lower corner (3 bytes), extent
- * (3 bytes), 2 bytes 0, mass of one unit (double), extent[0] * extent[1] * extent[2] masses in units (16 bit), z fastest.
- * All little-endian. Both return NULL on success, else what is wrong in a few words. */
+/* Data file: "MPMT", then bytes: version 1, n, number of variants, 0; then per variant: lower corner (3
+ * bytes), extent (3 bytes), 2 bytes 0, mass of one unit (double), extent[0] * extent[1] * extent[2] masses in
+ * units (16 bit), z fastest. All little-endian. Both return NULL on success, else what is wrong in a few
+ * words. */
 const char *mpm_target_write(const char *path, int n, uint32_t variants, const double *densities);
 const char *mpm_target_read(const char *path, int n, uint32_t variant, double *density);
 
-/* Brings a density of the full preset to the grid of `domain` (each node hands its mass to the nodes around it, with linear
- * weights) and scales it to a total of `count` particle masses. */
+/* Brings a density of the full preset to the grid of `domain` (each node hands its mass to the nodes around
+ * it, with linear weights) and scales it to a total of `count` particle masses. */
 void mpm_target_fit(const double *density, int n, const mpm_domain *domain, uint32_t count, double *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rigid tools: how they move (kinematics), where their surface is (signed distance and normal) and how they push
- * grid nodes (contact), each with its adjoint. Adjoint functions add to the *_bar arguments of their inputs. */
+/* Rigid tools: how they move (kinematics), where their surface is (signed distance and normal) and how they
+ * push grid nodes (contact), each with its adjoint. Adjoint functions add to the *_bar arguments of their
+ * inputs. */
 #ifndef MPM_TOOL_H
 #define MPM_TOOL_H
 
@@ -18,8 +19,8 @@ void mpm_tool_move(const mpm_tool *tool, const mpm_pose *pose, const mpm_control
 void mpm_tool_move_adjoint(const mpm_tool *tool, const mpm_pose *pose, const mpm_control *control,
                            const mpm_pose *next_bar, mpm_pose *pose_bar, mpm_control *control_bar);
 
-/* Shape (tool_shape.c); x in world coordinates. The normal is written as the formulas give it, nearly of unit length.
- * x_bar may be NULL. */
+/* Shape (tool_shape.c); x in world coordinates. The normal is written as the formulas give it, nearly of unit
+ * length. x_bar may be NULL. */
 double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const double x[3]);
 void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double d_bar,
                                mpm_pose *pose_bar, double x_bar[3]);
@@ -27,8 +28,8 @@ void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[
 void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
                              const double n_bar[3], mpm_pose *pose_bar);
 
-/* Contact (tool_contact.c): the tool goes from pose `now` to `next` within dt; `softness` k widens the contact zone to
- * the distances where exp(-k d) > 0.1 (k = 0: only inside). */
+/* Contact (tool_contact.c): the tool goes from pose `now` to `next` within dt; `softness` k widens the
+ * contact zone to the distances where exp(-k d) > 0.1 (k = 0: only inside). */
 typedef struct mpm_contact {
     const mpm_tool *tool;
     const mpm_pose *now, *next;
@@ -39,7 +40,8 @@ typedef struct mpm_contact {
 /* Changes the velocity u of the grid node at x. Returns whether the tool acted. */
 bool mpm_contact_apply(const mpm_contact *contact, const double x[3], double u[3]);
 
-/* u: the velocity before the contact. u_bar: adjoint of the velocity after it on entry, before it on return. */
+/* u: the velocity before the contact. u_bar: adjoint of the velocity after it on entry, before it on return.
+ */
 void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const double u[3], double u_bar[3],
                          mpm_pose *now_bar, mpm_pose *next_bar);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rigid-to-grid coupling (PlasticineLab, Huang et al. 2021, section 3.3): inside a soft layer around a tool, a
- * node takes on the tool's velocity along the normal and feels friction along the surface. */
+/* Rigid-to-grid coupling (PlasticineLab, Huang et al. 2021, section 3.3): inside a soft layer around a tool,
+ * a node takes on the tool's velocity along the normal and feels friction along the surface. */
 #include "tool.h"
 
 #include "mat3.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signed distances and normals of the tools (PlasticineLab: primitive/primitives.py) with adjoints. First in the
- * tool's own frame, shape by shape; then in the world. */
+/* Signed distances and normals of the tools (PlasticineLab: primitive/primitives.py) with adjoints. First in
+ * the tool's own frame, shape by shape; then in the world. */
 #include "tool.h"
 
 #include "mat3.h"

@@ -15,7 +15,8 @@ bool mpm_stencil_at(int n, const double x[3], mpm_stencil *out)
         }
     }
     for (int d = 0; d < 3; d++) {
-        /* Truncated towards zero as in the original: below dx/2 the base stays 0 and w[1] may become negative. */
+        /* Truncated towards zero as in the original: below dx/2 the base stays 0 and w[1] may become
+         * negative. */
         int base = (int)(scaled[d] - 0.5);
         double fx = scaled[d] - base;
         out->base[d] = base;
@@ -82,7 +83,8 @@ void mpm_gather(const double *field, int n, const mpm_stencil *s, mpm_affine *ou
     }
 }
 
-void mpm_weight_adjoint(const double *field, int n, const mpm_stencil *s, const mpm_affine *g, double fx_bar[3])
+void mpm_weight_adjoint(const double *field, int n, const mpm_stencil *s, const mpm_affine *g,
+                        double fx_bar[3])
 {
     double sum[3] = {0.0};
     for (int a = 0; a < 3; a++) {

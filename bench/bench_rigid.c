@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_rigid.c - microseconds per episode of cartpole, pinball and bounce on one core, without and with
+ * gradient, at random points, beside the recorded times of the programs they are compared with. Prints one
+ * JSON object per line. */
+#define _POSIX_C_SOURCE 200809L
+#include <diffsim/random.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "instance.h"
+
+enum { POINTS = 64, ROUNDS = 40 };
+
+/* `peer` is the smallest CPU time, in microseconds, of one episode with gradient of the same scene in the
+ * program named (nimblephysics 0.10.52, warp-lang 1.7.0; one thread of an Intel Xeon), `goal` what we want to
+ * stay below. */
+static const struct scene {
+    const char *env, *settings[2], *name, *peer_name;
+    double peer, goal;
+} scenes[] = {
+    {"cartpole", {NULL, NULL}, "cartpole 1 link, velocity", "Nimble (force control)", 1732, 50},
+    {"cartpole", {"env.control=force", NULL}, "cartpole 1 link, force", "Nimble", 1732, 50},
+    {"cartpole", {"env.links=3", NULL}, "cartpole 3 links, velocity", "Nimble (force control)", 2866, 150},
+    {"cartpole", {"env.links=3", "env.control=force"}, "cartpole 3 links, force", "Nimble", 2866, 150},
+    {"cartpole", {"env.links=10", NULL}, "cartpole 10 links, velocity", NULL, 0, 0},
+    {"pinball", {NULL, NULL}, "pinball2", "Nimble with torch", 66918, 150},
+    {"pinball", {"env.variant=pinball16", NULL}, "pinball16", "Nimble with torch", 144660, 500},
+    {"pinball", {"env.variant=pinball16", "env.friction=0.3"}, "pinball16 with friction", NULL, 0, 0},
+    {"bounce", {NULL, NULL}, "bounce warp", "one fused Warp kernel, batch of 10000", 6.238, 8},
+    {"bounce", {"env.variant=paper", NULL}, "bounce paper", NULL, 0, 0},
+};
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+/* Mean over the points of the best time of each; *slowest gets the largest of those. */
+static double time_episodes(ds_env *env, const double *x, double *grad, double *slowest)
+{
+    double sum = 0;
+    uint64_t n = env->info.n;
+    *slowest = 0;
+    for (int k = 0; k < POINTS; k++) {
+        double best = INFINITY;
+        for (int round = 0; round < ROUNDS; round++) {
+            ds_eval io = {.struct_size = sizeof io,
+                          .want = grad ? DS_WANT_GRAD : 0,
+                          .n = n,
+                          .x = x + (uint64_t)k * n,
+                          .grad = grad};
+            double start = now_us();
+            env->vt->evaluate(env->self, &io);
+            best = fmin(best, now_us() - start);
+        }
+        sum += best / POINTS;
+        *slowest = fmax(*slowest, best);
+    }
+    return sum;
+}
+
+static int bench(const struct scene *s, ds_error *e)
+{
+    const ds_module *module = NULL;
+    ds_settings settings;
+    ds_env *env = NULL;
+    memset(&settings, 0, sizeof settings);
+    int status = ds_loader_open(s->env, DS_KIND_ENV, &module, e);
+    for (int i = 0; i < 2 && !status && s->settings[i]; i++) {
+        status = ds_settings_set(&settings, s->settings[i], e);
+    }
+    status = status ? status : ds_env_open(module, &settings, 0, 1, NULL, &env, e);
+    if (status) {
+        return status;
+    }
+    uint64_t n = env->info.n;
+    double *x = malloc(POINTS * n * sizeof *x), *grad = malloc(n * sizeof *grad), slowest = 0,
+           slowest_grad = 0;
+    if (!x || !grad) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    ds_random r = ds_random_open(1, "bench", 0);
+    for (uint64_t i = 0; i < POINTS * n; i++) {
+        x[i] = env->lower[i % n] + ds_random_uniform(&r) * (env->upper[i % n] - env->lower[i % n]);
+    }
+    double plain = time_episodes(env, x, NULL, &slowest), full = time_episodes(env, x, grad, &slowest_grad);
+    printf("{\"scene\": \"%s\", \"n\": %d, \"steps\": %d, \"loss_us\": %.3f, \"gradient_us\": %.3f, "
+           "\"slowest_us\": %.3f",
+           s->name, (int)n, (int)env->info.steps, plain, full, slowest_grad);
+    if (s->peer > 0) {
+        printf(", \"goal_us\": %g, \"peer\": \"%s\", \"peer_us\": %g, \"speedup\": %.3g", s->goal,
+               s->peer_name, s->peer, s->peer / full);
+    }
+    printf("}\n");
+    free(x);
+    free(grad);
+    ds_env_close(env);
+    ds_settings_clear(&settings);
+    return 0;
+}
+
+int main(void)
+{
+    ds_error e = {0};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
+        if (bench(&scenes[k], &e)) {
+            fprintf(stderr, "bench_rigid: %s\n", e.text);
+            return e.status;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_eval.c - conformance of evaluate(): its answers, its buffers, bad input, stopping, side effects. */
+#include "config.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check_guard.h"
+#include "check_host.h"
+#include "check_process.h"
+#include "check_tests.h"
+
+/* Points and gradients of a test. */
+typedef struct work {
+    ds_check_env env;
+    double *x, *g, *h; /* n values each */
+    uint32_t want;     /* DS_WANT_GRAD where the plugin has it */
+} work;
+
+static int begin(ds_check *c, uint32_t threads, work *w)
+{
+    memset(w, 0, sizeof *w);
+    if (!ds_check_env_open(c, threads, &w->env)) {
+        return 0;
+    }
+    w->x = calloc(3 * w->env.n, sizeof *w->x);
+    if (w->x == NULL) {
+        ds_check_seen(c, "out of memory");
+        ds_check_env_close(&w->env);
+        return 0;
+    }
+    w->g = w->x + w->env.n;
+    w->h = w->g + w->env.n;
+    w->want = w->env.has_gradient ? DS_WANT_GRAD : 0;
+    memcpy(w->x, w->env.x0, w->env.n * sizeof *w->x);
+    return 1;
+}
+
+static void end(work *w)
+{
+    free(w->x);
+    ds_check_env_close(&w->env);
+}
+
+static void call(work *w, const double *x, int gradient, ds_check_answer *a)
+{
+    gradient = gradient && w->want != 0;
+    ds_check_evaluate(&w->env, x, gradient ? DS_WANT_GRAD : 0, 0, gradient ? w->g : NULL, a);
+}
+
+/* Time of a call with or without gradient, as the parent measured it. */
+static double cost(const ds_check *c, const work *w, int gradient)
+{
+    return gradient && w->want != 0 ? c->options->cost_gradient : c->options->cost;
+}
+
+/* ---- answers ---- */
+
+void ds_check_eval_points(ds_check *c)
+{
+    work w;
+    ds_check_answer a;
+    unsigned outcomes[4] = {0, 0, 0, 0};
+    char where[64];
+
+    if (!begin(c, 1, &w)) {
+        return;
+    }
+    int gradient = w.want != 0 && c->options->cost_gradient < 2;
+    uint64_t count = ds_check_plan(c, "points", 26, 2, cost(c, &w, gradient));
+    for (uint64_t k = 0; k < count; k++) {
+        if (k == 0) {
+            snprintf(where, sizeof where, "start point");
+        } else if (k <= 5) {
+            ds_check_corner(c, &w.env, (int)k - 1, w.x);
+            snprintf(where, sizeof where, "corner of the box %llu", (unsigned long long)k);
+        } else {
+            ds_check_random_point(c, &w.env, w.x);
+            snprintf(where, sizeof where, "random point %llu", (unsigned long long)k - 5);
+        }
+        call(&w, w.x, gradient, &a);
+        ds_check_answer_look(c, &w.env, &a, where);
+        if (a.status == DS_OK && a.io.outcome <= DS_EVAL_INFEASIBLE) {
+            outcomes[a.io.outcome]++;
+        }
+        if (a.io.outcome == DS_EVAL_OK && a.io.bad_step >= 0) {
+            ds_check_seen(c, "%s: bad_step is %lld and the outcome says ok", where, (long long)a.io.bad_step);
+            ds_check_hint(c, "leave bad_step at -1 where nothing went wrong");
+        }
+        if (k == 0 && a.status == DS_OK && a.io.outcome >= DS_EVAL_DIVERGED) {
+            ds_check_note(c, "the start point itself has no loss: searches that begin there are lost");
+        }
+    }
+    ds_check_note(c, "%llu points: %u ok, %u bad_gradient, %u diverged, %u infeasible",
+                  (unsigned long long)count, outcomes[0], outcomes[1], outcomes[2], outcomes[3]);
+    end(&w);
+}
+
+/* ---- buffers ---- */
+
+enum { X, GRAD, GUARDS };
+
+void ds_check_eval_buffers(ds_check *c)
+{
+    work w;
+    ds_check_answer a;
+
+    if (!begin(c, 1, &w)) {
+        return;
+    }
+    size_t bytes = w.env.n * sizeof(double);
+    ds_guard guard[GUARDS] = {0};
+    ds_guard_watch(c, guard, GUARDS, "evaluate()");
+    for (int at_end = 1; at_end >= 0; at_end--) {
+        if (!ds_guard_make(&guard[X], "x", bytes, at_end) ||
+            !ds_guard_make(&guard[GRAD], "grad", bytes, at_end)) {
+            ds_check_note(c, "no memory for guarded buffers");
+            break;
+        }
+        /* evaluate() gets addresses that are multiples of 8 and no more: the contract promises nothing else.
+         */
+        double *x = (double *)(void *)guard[X].data, *g = (double *)(void *)guard[GRAD].data;
+        memcpy(x, w.env.x0, bytes);
+        ds_guard_readonly(&guard[X], 1);
+        ds_check_evaluate(&w.env, x, at_end ? w.want : 0, 0, g, &a);
+        ds_guard_readonly(&guard[X], 0);
+        ds_check_answer_look(c, &w.env, &a, at_end ? "guarded buffers" : "gradient not wanted");
+        for (int i = 0; i < GUARDS; i++) {
+            ds_guard_look(c, &guard[i], "evaluate()");
+        }
+        if (memcmp(x, w.env.x0, bytes) != 0) {
+            ds_check_seen(c, "evaluate() changed x");
+        }
+        for (uint64_t i = 0; i < w.env.n && !(at_end && w.want != 0); i++) {
+            if (!ds_check_is_poison(g[i])) {
+                ds_check_seen(c, "entry %llu of grad was written although no gradient was wanted",
+                              (unsigned long long)i);
+                ds_check_hint(c, "touch io->grad only where io->want has DS_WANT_GRAD; else it may be NULL");
+                break;
+            }
+        }
+        ds_guard_free(&guard[X]);
+        ds_guard_free(&guard[GRAD]);
+    }
+    end(&w);
+}
+
+/* ---- bad input ---- */
+
+/* Points that break the host's side of the contract: no promise but that nothing breaks. */
+void ds_check_eval_strange(ds_check *c)
+{
+    static const double strange[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e12};
+    work w;
+    ds_check_answer a;
+    char where[64];
+    unsigned refused = 0;
+
+    if (!begin(c, 1, &w)) {
+        return;
+    }
+    uint64_t count =
+        ds_check_plan(c, "strange points", 2 * sizeof strange / sizeof strange[0], 2, c->options->cost);
+    for (uint64_t k = 0; k < count; k++) {
+        double v = strange[(k / 2) % (sizeof strange / sizeof strange[0])];
+        for (uint64_t i = 0; i < w.env.n; i++) {
+            w.x[i] = k % 2 == 0 || i == 0 ? v : w.env.x0[i];
+        }
+        snprintf(where, sizeof where, "%s variable%s %g", k % 2 == 0 ? "every" : "the first",
+                 k % 2 == 0 ? "" : " alone", v);
+        call(&w, w.x, 0, &a);
+        if (a.status < 0) {
+            refused++; /* a plugin may test its input */
+        } else {
+            w.env.loss_floor = -INFINITY; /* proven inside the box only */
+            ds_check_answer_look(c, &w.env, &a, where);
+        }
+    }
+    ds_check_note(c, "%llu points outside of the box or not finite, %u refused with an error",
+                  (unsigned long long)count, refused);
+    /* An unknown bit in want is a wish of a later version. */
+    memcpy(w.x, w.env.x0, w.env.n * sizeof *w.x);
+    ds_check_evaluate(&w.env, w.x, 0x40000000u, 0, NULL, &a);
+    if (ds_check_answer_look(c, &w.env, &a, "unknown bit in want") && c->options->has_reference &&
+        ds_check_answer_bits(&a, 0).loss != c->options->reference.loss) {
+        ds_check_seen(
+            c, "an unknown bit in want, or the strange points before, changed the loss at the start point");
+        ds_check_hint(c, "ignore unknown bits; set up all state anew in every evaluate()");
+    }
+    end(&w);
+}
+
+/* ---- stopping ---- */
+
+typedef struct timer {
+    atomic_int *flag;
+    double after; /* seconds */
+    double set;   /* when it was set */
+} timer;
+
+static void *run_timer(void *arg)
+{
+    timer *t = arg;
+    struct timespec pause = {(time_t)t->after, (long)(1e9 * (t->after - floor(t->after)))};
+    nanosleep(&pause, NULL);
+    t->set = ds_check_now();
+    atomic_store(t->flag, 1);
+    return NULL;
+}
+
+void ds_check_eval_stop(ds_check *c)
+{
+    /* An evaluation that ends sooner than this by itself need not ask. */
+    const double allowed = 2;
+    work w;
+    ds_check_answer a;
+    pthread_t thread;
+
+    if (!begin(c, 1, &w)) {
+        return;
+    }
+    timer t = {&w.env.h.stop, 0.05, 0};
+    if (cost(c, &w, 1) < 0.5) {
+        t.after = 0;
+    }
+    if (pthread_create(&thread, NULL, run_timer, &t) != 0) {
+        ds_check_skip(c, "no thread for the timer");
+        end(&w);
+        return;
+    }
+    if (t.after == 0) {
+        pthread_join(thread, NULL);
+    }
+    call(&w, w.x, 1, &a);
+    double left = ds_check_now();
+    if (t.after > 0) {
+        pthread_join(thread, NULL);
+    }
+    ds_check_note(c, "returned %s %.2g s after the wish to stop; should_stop() was asked %u times",
+                  ds_status_name(a.status), left - t.set, atomic_load(&w.env.h.polls));
+    if (left - t.set > allowed) {
+        ds_check_seen(c, "evaluate() went on for %.1f s after should_stop() had become true", left - t.set);
+        ds_check_hint(
+            c,
+            "ask host->should_stop(host) about every 100 ms of work, also in the backward pass, and return "
+            "DS_STOPPED");
+    }
+    if (a.status < 0) {
+        ds_check_seen(c, "evaluate() that was asked to stop returned %s", ds_status_name(a.status));
+        ds_check_hint(c, "to stop on request is no error: return DS_STOPPED (or finish with DS_OK)");
+    }
+    /* The next evaluation must not suffer from the broken one. */
+    atomic_store(&w.env.h.stop, 0);
+    int gradient = w.want != 0;
+    call(&w, w.x, gradient, &a);
+    if (ds_check_answer_look(c, &w.env, &a, "the evaluation after a stopped one") &&
+        c->options->has_reference) {
+        ds_check_bits b = ds_check_answer_bits(&a, w.env.n);
+        if (b.loss != c->options->reference.loss || (gradient && b.grad != c->options->reference.grad)) {
+            ds_check_seen(c, "the evaluation after a stopped one has another result: loss %.17g", a.io.loss);
+            ds_check_hint(c, "set up all state anew in every evaluate()");
+        }
+    }
+    end(&w);
+}
+
+/* ---- side effects ---- */
+
+void ds_check_eval_state(ds_check *c)
+{
+    work w;
+    ds_check_answer a;
+    if (!begin(c, 1, &w)) {
+        return;
+    }
+    ds_process *before = ds_process_snapshot();
+    uint64_t count = ds_check_plan(c, "evaluations", 3, 1, cost(c, &w, 1));
+    for (uint64_t k = 0; k < count; k++) {
+        call(&w, w.x, 1, &a);
+    }
+    ds_process *after = ds_process_snapshot();
+    ds_process_compare(c, before, after, "evaluate()");
+    free(before);
+    free(after);
+    end(&w);
+}
+
+void ds_check_eval_quiet(ds_check *c)
+{
+    work w;
+    ds_check_answer a;
+    ds_capture *capture = ds_capture_start();
+    int made = begin(c, 1, &w);
+    if (made) {
+        call(&w, w.x, c->options->cost_gradient < 5, &a);
+        end(&w);
+    }
+    ds_capture_end(c, capture, "create(), evaluate() or destroy()");
+}
+
+void ds_check_eval_leak(ds_check *c)
+{
+    work w;
+    ds_check_answer a;
+    uint64_t heap[3], resident[3];
+
+    if (!begin(c, 1, &w)) {
+        return;
+    }
+    int gradient = c->options->cost_gradient < 2;
+    uint64_t half = ds_check_plan(c, "evaluations", 40, 4, cost(c, &w, gradient)) / 2;
+    for (uint64_t i = 0; i < 2 && i < half; i++) {
+        call(&w, w.x, gradient, &a);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < half && round > 0; i++) {
+            call(&w, w.x, gradient, &a);
+        }
+        heap[round] = ds_process_heap();
+        resident[round] = ds_process_resident();
+    }
+    if (heap[1] >= heap[0] + 8 * half && heap[2] >= heap[1] + 8 * half) {
+        ds_check_seen(c, "every evaluation leaves about %llu bytes on the heap",
+                      (unsigned long long)((heap[2] - heap[1]) / half));
+        ds_check_hint(
+            c, "allocate in create(), or free before evaluate() returns, also on the way out of an error");
+    } else if (resident[2] > resident[1] + (1u << 20) && resident[1] > resident[0] + (1u << 20)) {
+        ds_check_seen(c, "the process grew by %llu KiB in %llu evaluations",
+                      (unsigned long long)((resident[2] - resident[0]) >> 10),
+                      (unsigned long long)(2 * half));
+    }
+    ds_check_note(c, "%llu evaluations, %llu MiB resident", (unsigned long long)(2 * half),
+                  (unsigned long long)(resident[2] >> 20));
+    end(&w);
+}

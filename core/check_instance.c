@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_instance.c - conformance of create() and destroy(), for environments and optimizers alike: parameters
+ * over their whole range, errors that are passed on, nothing that is left behind. */
+#include "config.h"
+
+#include <diffsim/ext/scene.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "check_host.h"
+#include "check_problem.h"
+#include "check_process.h"
+#include "check_tests.h"
+
+/* Wall time for one loop over instances, seconds. */
+static const double LOOP_SECONDS = 15;
+
+/* A create() of the right kind; *out is left to the plugin. */
+static ds_status create(ds_check *c, const ds_check_host *h, const ds_check_problem *p, void **out)
+{
+    const ds_module *m = c->module;
+    return m->plugin->desc->kind == DS_KIND_ENV ? m->env.create(h->host, out)
+                                                : m->opt.create(h->host, &p->problem, out);
+}
+
+static void destroy(ds_check *c, void *self)
+{
+    if (c->module->plugin->desc->kind == DS_KIND_ENV) {
+        c->module->env.destroy(self);
+    } else {
+        c->module->opt.destroy(self);
+    }
+}
+
+/* With a gradient, so that an optimizer that needs one can be made. */
+static void make_problem(ds_check_problem *p)
+{
+    ds_check_problem_make(p, 2, 1, 100);
+}
+
+/* ---- parameters ---- */
+
+static int section_of(const ds_check *c)
+{
+    return c->module->plugin->desc->kind == DS_KIND_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
+}
+
+typedef struct tally {
+    unsigned made, refused;
+    double end; /* when to stop trying */
+    char last_refusal[340];
+} tally;
+
+/* One evaluation where that costs nothing: some values only show their effect there. */
+static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const char *where)
+{
+    ds_check_env env = {.vt = &c->module->env, .self = self, .loss_floor = -INFINITY};
+    ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
+    ds_check_answer a;
+
+    if (section_of(c) != DS_SECTION_ENV || c->options->cost > 0.02 || env.vt->info(self, &info) != DS_OK ||
+        info.n < 1 || info.n > 1000) {
+        return;
+    }
+    double *x = calloc(4 * info.n, sizeof *x);
+    if (x == NULL || env.vt->bounds(self, info.n, x, x + info.n, x + 2 * info.n) != DS_OK) {
+        free(x);
+        return;
+    }
+    env.n = info.n;
+    env.has_gradient = (c->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0;
+    env.loss_floor = info.loss_floor;
+    ds_check_evaluate(&env, x + 2 * info.n, env.has_gradient ? DS_WANT_GRAD : 0, 0,
+                      env.has_gradient ? x + 3 * info.n : NULL, &a);
+    memcpy(env.h.error_text, h->error_text, sizeof env.h.error_text);
+    ds_check_answer_look(c, &env, &a, where);
+    free(x);
+}
+
+static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t)
+{
+    ds_settings s = {0};
+    ds_check_host h;
+    ds_check_problem p;
+    ds_error e = {0};
+    char where[160];
+    void *mark = c, *self = mark;
+
+    if (ds_check_now() > t->end) {
+        return;
+    }
+    if (ds_settings_copy(&s, &c->options->settings, &e) != 0 ||
+        ds_settings_add(&s, section_of(c), q->name, text, "check", NULL, DS_EXIT_CONFIG, 2, &e) != 0) {
+        ds_check_note(c, "%s = %s: %s", q->name, text, e.text);
+        ds_settings_clear(&s);
+        return;
+    }
+    make_problem(&p);
+    if (ds_check_host_open(c, &s, c->options->seed, 1, 0, &h)) {
+        snprintf(where, sizeof where, "%s = %.80s", q->name, text);
+        ds_status st = create(c, &h, &p, &self);
+        if (st == DS_OK && self != NULL && self != mark) {
+            t->made++;
+            try_evaluate(c, &h, self, where);
+            destroy(c, self);
+        } else if (st == DS_OK) {
+            ds_check_seen(c, "%s: create() returned DS_OK without an instance", where);
+        } else {
+            unsigned failed = c->failed;
+            t->refused++;
+            ds_check_said_why(c, &h, "create()", st);
+            if (c->failed > failed) {
+                ds_check_note(c, "... with %s", where);
+            }
+            snprintf(t->last_refusal, sizeof t->last_refusal, "%s: %.150s", where, h.error_text);
+            if (self != mark) {
+                ds_check_seen(c, "%s: create() failed and changed *out", where);
+                ds_check_hint(c, "set *out last, when nothing can fail any more");
+            }
+        }
+        if (h.undeclared > 0) {
+            ds_check_seen(c, "it asks for the parameter %s, which its schema does not declare with this type",
+                          h.undeclared_name);
+        }
+        ds_check_host_close(&h);
+    }
+    ds_settings_clear(&s);
+}
+
+/* A limit of the range, where it is one that somebody could mean. */
+static void try_limit(ds_check *c, const ds_param *q, double v, tally *t)
+{
+    char text[64];
+    if (!isfinite(v) || fabs(v) > (q->type == DS_PARAM_INT ? 1e6 : 1e9)) {
+        return;
+    }
+    if (q->type == DS_PARAM_INT) {
+        snprintf(text, sizeof text, "%" PRId64, (int64_t)v);
+    } else {
+        snprintf(text, sizeof text, "%.17g", v);
+    }
+    try_value(c, q, text, t);
+}
+
+static void try_param(ds_check *c, const ds_param *q, tally *t)
+{
+    switch (q->type) {
+    case DS_PARAM_BOOL:
+        try_value(c, q, "false", t);
+        try_value(c, q, "true", t);
+        break;
+    case DS_PARAM_INT:
+    case DS_PARAM_REAL:
+    case DS_PARAM_LIST:
+        try_limit(c, q, q->min, t);
+        try_limit(c, q, q->max, t);
+        break;
+    case DS_PARAM_ENUM:
+        for (size_t i = 0; q->choices[i] != NULL; i++) {
+            try_value(c, q, q->choices[i], t);
+        }
+        break;
+    default:
+        try_value(c, q, q->default_text, t); /* texts and files: no other value is known */
+        break;
+    }
+}
+
+void ds_check_instance_params(ds_check *c)
+{
+    const ds_desc *d = c->module->plugin->desc;
+    tally t = {.end = ds_check_now() + LOOP_SECONDS};
+    size_t count = 0, tried = 0;
+
+#ifndef DS_SANITIZERS
+    if (!c->options->in_process) { /* a large size may be refused, but must not take the machine with it */
+        struct rlimit limit = {(rlim_t)4 << 30, (rlim_t)4 << 30};
+        setrlimit(RLIMIT_AS, &limit);
+    }
+#endif
+    for (size_t i = 0; d->params != NULL && d->params[i] != NULL; i++, count++) {
+        if (ds_settings_find(&c->options->settings, section_of(c), d->params[i]->name) == NULL) {
+            tried += ds_check_now() < t.end;
+            try_param(c, d->params[i], &t);
+        }
+    }
+    ds_check_note(c, "%zu of %zu parameters tried: %u instances made, %u refused with a message", tried,
+                  count, t.made, t.refused);
+    if (t.refused > 0) {
+        ds_check_note(c, "refused: %s", t.last_refusal);
+    }
+}
+
+/* ---- errors ---- */
+
+/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer
+ * questions. */
+static int fail_getter(ds_check *c, unsigned k)
+{
+    ds_check_host h;
+    ds_check_problem p;
+    void *mark = c, *self = mark;
+    int found = 0;
+
+    make_problem(&p);
+    if (!ds_check_host_open(c, &c->options->settings, c->options->seed, 1, 0, &h)) {
+        return 0;
+    }
+    h.fail_at = k;
+    ds_status st = create(c, &h, &p, &self);
+    if (h.injected > 0) {
+        found = 1;
+        if (st == DS_OK) {
+            ds_check_seen(c, "create() returned DS_OK although question %u for a parameter had failed", k);
+            ds_check_hint(c,
+                          "look at the status of every host->get_*(): the variable is not set when it fails");
+        } else {
+            ds_check_said_why(c, &h, "create()", st);
+            if (self != mark) {
+                ds_check_seen(c, "create() failed and changed *out");
+                ds_check_hint(c, "set *out last, when nothing can fail any more");
+            }
+        }
+    } else if (st != DS_OK) {
+        ds_check_seen(c, "create() with the given parameters returned %s: %.200s", ds_status_name(st),
+                      h.error_text);
+    }
+    if (st == DS_OK && self != mark) {
+        destroy(c, self);
+    }
+    ds_check_host_close(&h);
+    return found;
+}
+
+void ds_check_instance_errors(ds_check *c)
+{
+    double end = ds_check_now() + LOOP_SECONDS;
+    unsigned k = 1;
+    while (ds_check_now() < end && c->failed == 0 && k < 1000 && fail_getter(c, k)) {
+        k++;
+    }
+    ds_check_note(c, "%u questions for parameters made to fail, one at a time", k - 1);
+    /* An error path that forgets its memory shows when it is walked often. */
+    uint64_t heap[3] = {0, 0, 0};
+    for (int round = 0; round < 3 && k > 1 && c->failed == 0; round++) {
+        for (int i = 0; i < 20 && ds_check_now() < end; i++) {
+            fail_getter(c, k - 1);
+        }
+        heap[round] = ds_process_heap();
+    }
+    if (heap[1] > heap[0] + 20 * 8 && heap[2] > heap[1] + 20 * 8 && ds_check_now() < end) {
+        ds_check_seen(c, "a create() that fails leaks about %llu bytes",
+                      (unsigned long long)((heap[2] - heap[1]) / 20));
+        ds_check_hint(c, "call your own destroy() on the half-made instance before returning the error");
+    }
+}
+
+/* ---- leaks ---- */
+
+static int make_once(ds_check *c, double *seconds)
+{
+    ds_check_host h;
+    ds_check_problem p;
+    void *self = NULL;
+
+    make_problem(&p);
+    if (!ds_check_host_open(c, &c->options->settings, c->options->seed, 1, 0, &h)) {
+        return 0;
+    }
+    double begin = ds_check_now();
+    ds_status st = create(c, &h, &p, &self);
+    if (st == DS_OK && self != NULL) {
+        destroy(c, self);
+    } else {
+        ds_check_seen(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
+    }
+    *seconds = ds_check_now() - begin;
+    ds_check_host_close(&h);
+    return st == DS_OK;
+}
+
+void ds_check_instance_leak(ds_check *c)
+{
+    double seconds;
+    uint64_t heap[3], resident[3];
+
+    destroy(c, NULL);
+    for (int i = 0; i < 3; i++) { /* caches and thread pools are filled at first use */
+        if (!make_once(c, &seconds)) {
+            return;
+        }
+    }
+    uint64_t count = ds_check_plan(c, "instances", 100, 4, seconds);
+    ds_process *before = ds_process_snapshot();
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < count / 2 && round > 0; i++) {
+            make_once(c, &seconds);
+        }
+        heap[round] = ds_process_heap();
+        resident[round] = ds_process_resident();
+    }
+    ds_process *after = ds_process_snapshot();
+    ds_check_note(c, "%llu instances made and destroyed, %.2g ms each", (unsigned long long)count,
+                  1e3 * seconds);
+    /* Growth in both halves is a leak; growth in the first one only is a cache. */
+    if (heap[1] >= heap[0] + 8 * (count / 2) && heap[2] >= heap[1] + 8 * (count / 2)) {
+        ds_check_seen(c, "every instance leaves about %llu bytes on the heap",
+                      (unsigned long long)((heap[2] - heap[1]) / (count / 2)));
+        ds_check_hint(
+            c, "destroy() frees all that create() allocated; valgrind or -fsanitize=address names the place");
+    } else if (resident[2] > resident[0] + (1u << 20) && resident[2] > resident[1] + (1u << 18)) {
+        ds_check_seen(c, "the process grew by %llu KiB",
+                      (unsigned long long)((resident[2] - resident[0]) >> 10));
+        ds_check_hint(c, "memory from mmap() or another allocator is not given back by destroy()");
+    }
+    ds_process_compare(c, before, after, "create() and destroy()");
+    free(before);
+    free(after);
+}
+
+/* ---- other versions ---- */
+
+enum { EXTRA = 64, FILL = 0x5a };
+
+/* info() into a longer struct: what is behind the known part must not be touched. */
+static void longer_info(ds_check *c, void *self)
+{
+    union {
+        ds_env_info info;
+        unsigned char bytes[sizeof(ds_env_info) + EXTRA];
+    } u;
+    memset(&u, FILL, sizeof u);
+    u.info.struct_size = sizeof u;
+    ds_status st = c->module->env.info(self, &u.info);
+    if (st != DS_OK || u.info.struct_size != sizeof u) {
+        ds_check_seen(c, "info() into a struct of %zu bytes returned %s and left struct_size %u", sizeof u,
+                      ds_status_name(st), u.info.struct_size);
+        ds_check_hint(c, "fill the fields that you know; struct_size belongs to the caller");
+    }
+    for (size_t i = sizeof u.info; i < sizeof u; i++) {
+        if (u.bytes[i] != FILL) {
+            ds_check_seen(c, "info() wrote behind the struct that it knows");
+            return;
+        }
+    }
+}
+
+/* create() with a ds_host that is `extra` bytes longer, or ends before its optional services. */
+static void try_size(ds_check *c, size_t extra)
+{
+    ds_check_host h;
+    ds_check_problem p;
+    void *self = NULL;
+
+    make_problem(&p);
+    if (!ds_check_host_open(c, &c->options->settings, c->options->seed, 1, extra, &h)) {
+        return;
+    }
+    if (extra == 0) {
+        h.host->struct_size = offsetof(ds_host, get_extension);
+        h.host->get_extension = NULL;
+    }
+    ds_status st = create(c, &h, &p, &self);
+    if (st == DS_OK && self != NULL) {
+        if (section_of(c) == DS_SECTION_ENV && extra > 0) {
+            longer_info(c, self);
+        }
+        destroy(c, self);
+    } else if (extra > 0) {
+        ds_check_seen(c, "create() with a ds_host of %u bytes returned %s: %.200s", h.host->struct_size,
+                      ds_status_name(st), h.error_text);
+        ds_check_hint(c, "a larger struct_size is a later host: accept it");
+    } else {
+        ds_check_said_why(c, &h, "create() with a host without get_extension()", st);
+    }
+    ds_check_host_look(c, &h);
+    ds_check_host_close(&h);
+}
+
+/* The structs of a later host are longer: that must not matter. An earlier one may lack the last field of
+ * ds_host; a plugin looks with DS_HAS() and does without, or refuses. */
+void ds_check_instance_sizes(ds_check *c)
+{
+    try_size(c, EXTRA);
+    try_size(c, 0);
+}
+
+/* ---- extensions ---- */
+
+typedef const void *extension_function(void *self, const char *id);
+
+static int declared(const ds_desc *d, const char *id)
+{
+    for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
+        if (strcmp(d->extensions[i], id) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void ask_extensions(ds_check *c, extension_function *get, void *self)
+{
+    static const char *const unknown[] = {
+        "", "ds", "ds.test.unknown/1", DS_EXT_SCENE "1", "ds.env.scene/", "ds.env.scene", "DS.ENV.SCENE/1"};
+    const ds_desc *d = c->module->plugin->desc;
+    unsigned count = 0, answered = 0;
+
+    for (size_t i = 0; get != NULL && i < sizeof unknown / sizeof unknown[0]; i++) {
+        if (!declared(d, unknown[i]) && get(self, unknown[i]) != NULL) {
+            ds_check_seen(c, "get_extension(\"%s\") is not NULL, and the descriptor does not list it",
+                          unknown[i]);
+            ds_check_hint(
+                c, "compare the whole id with strcmp() and list in ds_desc.extensions what is offered");
+        }
+    }
+    if (get != NULL && !declared(d, DS_EXT_SCENE) && get(self, DS_EXT_SCENE) != NULL) {
+        ds_check_seen(c, "get_extension(\"%s\") is answered, but ds_desc.extensions does not list it",
+                      DS_EXT_SCENE);
+    }
+    for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++, count++) {
+        const void *a = get != NULL ? get(self, d->extensions[i]) : NULL;
+        answered += a != NULL;
+        if (get == NULL) {
+            ds_check_seen(c, "ds_desc.extensions lists %s, but the vtable has no get_extension()",
+                          d->extensions[i]);
+        } else if (a == NULL) {
+            ds_check_note(c, "%s is listed, but not offered with these parameters", d->extensions[i]);
+        } else if (a != get(self, d->extensions[i])) {
+            ds_check_seen(c, "two questions for %s get different tables", d->extensions[i]);
+            ds_check_hint(c, "the table stays the same until destroy()");
+        }
+    }
+    ds_check_note(c, "%u listed, %u offered", count, answered);
+}
+
+void ds_check_instance_extensions(ds_check *c)
+{
+    ds_check_host h;
+    ds_check_problem p;
+    void *self = NULL;
+
+    make_problem(&p);
+    if (!ds_check_host_open(c, &c->options->settings, c->options->seed, 1, 0, &h)) {
+        return;
+    }
+    ds_status st = create(c, &h, &p, &self);
+    if (st != DS_OK || self == NULL) {
+        ds_check_seen(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
+    } else {
+        ask_extensions(c,
+                       section_of(c) == DS_SECTION_ENV ? c->module->env.get_extension
+                                                       : c->module->opt.get_extension,
+                       self);
+        destroy(c, self);
+    }
+    ds_check_host_close(&h);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_load.c - conformance of the file, of loading it, and of what the plugin says about itself. */
+#include "config.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "check.h"
+#include "check_process.h"
+#include "elf_file.h"
+#include "params.h"
+
+/* Processor time for loading, seconds: `dshost list` loads every plugin on the path. */
+#ifdef DS_SANITIZERS
+static const double LOAD_SECONDS = 3;
+#else
+static const double LOAD_SECONDS = 0.5;
+#endif
+
+typedef const ds_plugin *query_function(void);
+
+int ds_check_load(ds_check *c)
+{
+    ds_error e = {0};
+    if (ds_loader_open(c->options->path, 0, &c->module, &e) != 0) {
+        ds_check_seen(c, "%s", e.text);
+        return 0;
+    }
+    return 1;
+}
+
+void ds_check_describe(ds_check *c)
+{
+    const ds_desc *d = c->module->plugin->desc;
+    char text[128];
+    snprintf(text, sizeof text, "%u %llu %s", d->kind, (unsigned long long)d->flags, d->id);
+    ds_check_record(c, DS_CHECK_KIND, text);
+}
+
+/* Why the file must not be opened at all: dlopen() of it could end the process. */
+static int openable(ds_check *c)
+{
+    ds_elf elf;
+    ds_error e = {0};
+    if (ds_elf_read(c->options->path, &elf, DS_EXIT_PLUGIN, &e) != 0) {
+        ds_check_skip(c, "not loadable, see load.file");
+        return 0;
+    }
+    ds_elf_clear(&elf);
+    return 1;
+}
+
+/* dlopen and the address of the one function, without the host's own tests; NULL where that fails. */
+static query_function *raw_open(const char *path, char *why, size_t size)
+{
+    char full[PATH_MAX];
+    query_function *query = NULL;
+    Dl_info where;
+    struct stat a, b;
+
+    why[0] = '\0';
+    if (realpath(path, full) == NULL) {
+        snprintf(why, size, "cannot be opened");
+        return NULL;
+    }
+    void *handle = dlopen(full, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        const char *text = dlerror();
+        snprintf(why, size, "%s", text != NULL ? text : "dlopen failed");
+        return NULL;
+    }
+    void *symbol = dlsym(handle, "ds_plugin_query");
+    if (symbol == NULL) {
+        snprintf(why, size, "it has no function ds_plugin_query");
+    } else if (dladdr(symbol, &where) == 0 || where.dli_fname == NULL || stat(where.dli_fname, &a) != 0 ||
+               stat(full, &b) != 0 || a.st_ino != b.st_ino || a.st_dev != b.st_dev) {
+        snprintf(why, size, "ds_plugin_query is not in the file itself but in a library that it needs");
+    } else {
+        memcpy(&query, &symbol, sizeof query);
+    }
+    return query;
+}
+
+/* The plugin's data for the tests of the descriptor: skipped where an earlier test says why there are none.
+ */
+static const ds_plugin *raw_plugin(ds_check *c)
+{
+    char why[512];
+    query_function *query = openable(c) ? raw_open(c->options->path, why, sizeof why) : NULL;
+    if (query == NULL) {
+        ds_check_skip(c, "not loadable, see load.open");
+        return NULL;
+    }
+    return query();
+}
+
+/* ---- tests: the file ---- */
+
+static void test_file(ds_check *c)
+{
+    ds_elf elf;
+    ds_error e = {0};
+    if (ds_elf_read(c->options->path, &elf, DS_EXIT_PLUGIN, &e) != 0) {
+        ds_check_seen(c, "%s", e.text);
+        ds_check_hint(
+            c, "cc -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o ID.so ID.c -lm");
+        return;
+    }
+    size_t named = elf.exported_count < DS_ELF_NAMES ? elf.exported_count : DS_ELF_NAMES;
+    int found = 0;
+    for (size_t i = 0; i < named; i++) {
+        if (elf.exported[i] == NULL) {
+            continue;
+        }
+        int is_query = strcmp(elf.exported[i], "ds_plugin_query") == 0;
+        found |= is_query;
+        if (!is_query) {
+            ds_check_seen(c, "exports the symbol %s", elf.exported[i]);
+            ds_check_hint(
+                c, "compile with -fvisibility=hidden and make every other function static: a plugin exports "
+                   "ds_plugin_query alone");
+        }
+    }
+    if (!found) {
+        ds_check_seen(c, "does not export ds_plugin_query (%zu symbols are exported)", elf.exported_count);
+        ds_check_hint(c, "use DS_DEFINE_ENV or DS_DEFINE_OPTIMIZER, or mark the function DS_EXPORT");
+    }
+    if (elf.text_relocations) {
+        ds_check_seen(c, "has text relocations");
+        ds_check_hint(c, "compile every part of it with -fPIC");
+    }
+    if (elf.executable_stack) {
+        ds_check_seen(c, "asks for an executable stack");
+        ds_check_hint(
+            c,
+            "nested functions of GCC or assembler files without .note.GNU-stack; link with -z noexecstack");
+    }
+    ds_elf_clear(&elf);
+}
+
+static void test_open(ds_check *c)
+{
+    char why[512];
+    if (openable(c) && raw_open(c->options->path, why, sizeof why) == NULL) {
+        ds_check_seen(c, "%s", why);
+        ds_check_hint(c, "link every library that is used; a plugin finds no symbol of the host");
+    }
+}
+
+static void test_quick(ds_check *c)
+{
+    char why[512];
+    struct timespec t[2];
+    if (!openable(c)) {
+        return;
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t[0]);
+    query_function *query = raw_open(c->options->path, why, sizeof why);
+    if (query != NULL) {
+        query();
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t[1]);
+    double s = (double)(t[1].tv_sec - t[0].tv_sec) + 1e-9 * (double)(t[1].tv_nsec - t[0].tv_nsec);
+    ds_check_note(c, "%.2g ms of processor time", 1e3 * s);
+    if (s > LOAD_SECONDS) {
+        ds_check_seen(c, "loading took %.2g s of processor time, at most %.2g s is fine", s, LOAD_SECONDS);
+        ds_check_hint(c, "move work from constructors and ds_plugin_query() to create()");
+    }
+}
+
+static void test_state(ds_check *c)
+{
+    char why[512];
+    if (!openable(c)) {
+        return;
+    }
+    ds_process *before = ds_process_snapshot();
+    query_function *query = raw_open(c->options->path, why, sizeof why);
+    if (query != NULL) {
+        query();
+    }
+    ds_process *after = ds_process_snapshot();
+    ds_process_compare(c, before, after, "loading");
+    free(before);
+    free(after);
+}
+
+static void test_quiet(ds_check *c)
+{
+    char why[512];
+    if (!openable(c)) {
+        return;
+    }
+    ds_capture *capture = ds_capture_start();
+    query_function *query = raw_open(c->options->path, why, sizeof why);
+    if (query != NULL) {
+        query();
+    }
+    ds_capture_end(c, capture, "loading");
+}
+
+static void test_query(ds_check *c)
+{
+    char why[512];
+    query_function *query = openable(c) ? raw_open(c->options->path, why, sizeof why) : NULL;
+    if (query == NULL) {
+        ds_check_skip(c, "not loadable, see load.open");
+        return;
+    }
+    const ds_plugin *a = query();
+    ds_plugin copy = {0};
+    if (a != NULL) {
+        size_t n = a->struct_size < sizeof copy ? a->struct_size : sizeof copy;
+        memcpy(&copy, a, n);
+        const ds_plugin *b = query();
+        if (a != b || memcmp(&copy, b, n) != 0) {
+            ds_check_seen(c, "two calls of ds_plugin_query() return different data");
+            ds_check_hint(c, "return the address of one static constant struct");
+        }
+    }
+}
+
+static void test_host(ds_check *c)
+{
+    ds_check_load(c);
+}
+
+/* ---- tests: the descriptor ---- */
+
+static void test_accept(ds_check *c)
+{
+    const ds_plugin *p = raw_plugin(c);
+    ds_error e = {0};
+    char id[64];
+    if (p == NULL) {
+        return;
+    }
+    const char *base = strrchr(c->options->path, '/');
+    base = base != NULL ? base + 1 : c->options->path;
+    snprintf(id, sizeof id, "%.*s", (int)strcspn(base, "."), base);
+    if (ds_plugin_accept(p, id, base, &e) != 0) {
+        ds_check_seen(c, "%s", e.text);
+        ds_check_hint(
+            c,
+            "let DS_DEFINE_ENV or DS_DEFINE_OPTIMIZER fill ds_plugin, write sizeof(T) as every struct_size, "
+            "and compile with the headers of this host");
+    }
+}
+
+/* The descriptor, where desc.accept has found nothing wrong with it. */
+static const ds_desc *sound_desc(ds_check *c)
+{
+    const ds_plugin *p = raw_plugin(c);
+    ds_error e;
+    if (p != NULL && ds_plugin_accept(p, NULL, "", &e) != 0) {
+        ds_check_skip(c, "unreadable, see desc.accept");
+        return NULL;
+    }
+    return p != NULL ? p->desc : NULL;
+}
+
+static int blank(const char *s)
+{
+    return s[strspn(s, " \t\r\n")] == '\0';
+}
+
+/* Grammar of an SPDX expression: names joined by AND, OR, WITH, with brackets. Unknown names pass. */
+static int is_spdx(const char *s)
+{
+    int name = 0, open = 0; /* was the last word a name? */
+    while (*s != '\0') {
+        if (*s == ' ') {
+            s++;
+        } else if (*s == '(' || *s == ')') {
+            if ((*s == '(') == name) {
+                return 0;
+            }
+            open += *s == '(' ? 1 : -1;
+            if (open < 0) {
+                return 0;
+            }
+            s++;
+        } else {
+            size_t n = 0;
+            while (isalnum((unsigned char)s[n]) || (s[n] != '\0' && strchr("+.-:", s[n]) != NULL)) {
+                n++;
+            }
+            int word = (n == 3 && strncmp(s, "AND", 3) == 0) || (n == 2 && strncmp(s, "OR", 2) == 0) ||
+                       (n == 4 && strncmp(s, "WITH", 4) == 0);
+            if (n == 0 || word != name) {
+                return 0;
+            }
+            name = !word;
+            s += n;
+        }
+    }
+    return name && open == 0;
+}
+
+static void test_text(ds_check *c)
+{
+    const ds_desc *d = sound_desc(c);
+    if (d == NULL) {
+        return;
+    }
+    if (blank(d->summary) || strchr(d->summary, '\n') != NULL || strlen(d->summary) > 100) {
+        ds_check_seen(c, "summary is \"%.120s\": one line of 1 to 100 characters is wanted", d->summary);
+        ds_check_hint(c, "say in one sentence what it is: `dshost list` shows it");
+    }
+    if (!is_spdx(d->license)) {
+        ds_check_seen(c, "license is \"%.120s\", which is no SPDX expression", d->license);
+        ds_check_hint(
+            c,
+            "for instance Apache-2.0, MIT, GPL-3.0-or-later, LicenseRef-Proprietary; see spdx.org/licenses");
+    }
+    if (blank(d->version)) {
+        ds_check_seen(c, "version is empty");
+        ds_check_hint(c, "bug reports and result folders carry it: \"1\" is enough to start with");
+    }
+    for (size_t i = 0; d->params != NULL && d->params[i] != NULL; i++) {
+        const ds_param *p = d->params[i];
+        if (blank(p->doc)) {
+            ds_check_seen(c, "parameter %s has no doc", p->name);
+            ds_check_hint(c, "one or two sentences: what it does, and what its special values mean");
+        }
+    }
+    if (blank(d->description)) {
+        ds_check_note(c, "description is empty: tell in a paragraph %s",
+                      d->kind == DS_KIND_ENV ? "what the variables mean and what the loss is"
+                                             : "how it searches");
+    }
+}
+
+static void test_params(ds_check *c)
+{
+    const ds_desc *d = sound_desc(c);
+    ds_settings none = {0};
+    size_t count = 0;
+    if (d == NULL) {
+        return;
+    }
+    /* One parameter at a time, so that every wrong default is named. */
+    for (size_t i = 0; d->params != NULL && d->params[i] != NULL; i++, count++) {
+        const ds_param *one[2] = {d->params[i], NULL};
+        ds_params *p = NULL;
+        ds_error e = {0};
+        if ((one[0]->flags & DS_PARAM_REQUIRED) != 0) {
+            ds_check_note(c, "%s has no default: tests need it from --set", one[0]->name);
+            continue;
+        }
+        if (ds_params_make(one, "", &none, DS_SECTION_ENV, &p, &e) != 0) {
+            ds_check_seen(c, "%s", e.text);
+            ds_check_hint(
+                c, "the default is text as a user would write it, of the declared type and inside the range");
+        }
+        ds_params_free(p);
+        if ((one[0]->flags & ~7u) != 0) {
+            ds_check_seen(c, "parameter %s: unknown flags %x", one[0]->name, one[0]->flags & ~7u);
+            ds_check_hint(
+                c, "flags are DS_PARAM_REQUIRED, _ADVANCED and _SHAPE; the others are for later versions");
+        }
+    }
+    ds_check_note(c, "%zu parameter%s", count, count == 1 ? "" : "s");
+}
+
+const ds_check_test ds_check_load_tests[] = {
+    {"load.file", "the file is a shared object that exports ds_plugin_query alone", 0, 0, 0, test_file},
+    {"load.open", "it loads with every symbol resolved and contains ds_plugin_query", 0, 0, 0, test_open},
+    {"load.quick", "loading it costs little", DS_CHECK_ALONE, 0, 0, test_quick},
+    {"load.state", "loading it changes nothing in the process", DS_CHECK_ALONE, 0, 0, test_state},
+    {"load.quiet", "loading it prints nothing", DS_CHECK_ALONE, 0, 0, test_quiet},
+    {"load.query", "ds_plugin_query() always returns the same data", 0, 0, 0, test_query},
+    {"load.host", "this host accepts it", 0, 0, 0, test_host},
+    {"desc.accept", "its data are complete, well-formed and of this ABI version", 0, 0, 0, test_accept},
+    {"desc.text", "summary, licence, version and the parameters' docs are written", 0, 0, 0, test_text},
+    {"desc.params", "every default parses and lies in its range", 0, 0, 0, test_params},
+    {NULL, NULL, 0, 0, 0, NULL}};

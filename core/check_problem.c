@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_problem.c - test problems for optimizers, and the watching objective. */
+#include "config.h"
+
+#include "check_problem.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Calls after DS_STOPPED that are still taken for finishing, and those after which the search is cut off. */
+enum { AFTER_FINE = 100, AFTER_CUT = 1000 };
+
+static const double PI = 3.14159265358979323846;
+
+const char *ds_check_function_name(int function)
+{
+    static const char *const names[DS_CHECK_FUNCTIONS] = {"sphere", "rosenbrock", "rastrigin",
+                                                          "step function", "constant"};
+    return function >= 0 && function < DS_CHECK_FUNCTIONS ? names[function] : "?";
+}
+
+/* The minimum lies at 1.2, off the middle of the box and off the start point. */
+double ds_check_problem_value(int function, uint64_t n, const double *x, double *grad)
+{
+    double f = 0;
+    for (uint64_t i = 0; grad != NULL && i < n; i++) {
+        grad[i] = 0;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double z = x[i] - 1.2, g = 0;
+        switch (function) {
+        case DS_CHECK_SPHERE:
+            f += z * z;
+            g = 2 * z;
+            break;
+        case DS_CHECK_ROSENBROCK: /* in z + 1; for n = 1 the last term alone */
+            f += z * z;
+            g = 2 * z;
+            if (i + 1 < n) {
+                double y = x[i + 1] - 1.2 + 1, t = y - (z + 1) * (z + 1);
+                f += 100 * t * t;
+                g -= 400 * t * (z + 1);
+                if (grad != NULL) {
+                    grad[i + 1] += 200 * t;
+                }
+            }
+            break;
+        case DS_CHECK_RASTRIGIN:
+            f += z * z + 10 * (1 - cos(2 * PI * z));
+            g = 2 * z + 20 * PI * sin(2 * PI * z);
+            break;
+        case DS_CHECK_STEP:
+            f += floor(fabs(z) + 0.5);
+            break;
+        default:
+            f = 1;
+            break;
+        }
+        if (grad != NULL) {
+            grad[i] += g;
+        }
+    }
+    return f;
+}
+
+void ds_check_problem_make(ds_check_problem *p, uint64_t n, int has_gradient, uint64_t budget)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        p->lower[i] = -5 + 0.25 * (double)i; /* not the same for all variables */
+        p->upper[i] = 5;
+        p->x0[i] = -1.5;
+    }
+    p->problem = (ds_problem){.struct_size = sizeof p->problem,
+                              .has_gradient = has_gradient != 0,
+                              .n = n,
+                              .lower = p->lower,
+                              .upper = p->upper,
+                              .x0 = p->x0,
+                              .budget = budget,
+                              .target = -INFINITY,
+                              .loss_floor = -INFINITY};
+}
+
+/* ---- the watching objective ---- */
+
+typedef struct watch {
+    ds_objective objective;
+    ds_check *c;
+    const char *name;
+    ds_check_search *s;
+    ds_check_problem problem;
+    ds_check_host h;
+    double begin;
+    atomic_int timer_off;
+    int stopped;
+    jmp_buf cut; /* the way out of a search that does not end */
+} watch;
+
+static uint64_t hash_row(const double *x, uint64_t n, uint32_t want)
+{
+    uint64_t hash = want;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        hash = ds_random_mix(hash ^ bits);
+    }
+    return hash;
+}
+
+/* What breaks the contract of the objective. */
+static void breach(watch *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void breach(watch *w, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    w->s->broken = 1;
+    if (w->s->strict) {
+        ds_check_seen(w->c, "%s: %s", w->name, text);
+    } else {
+        ds_check_skip(w->c, "the search breaks its contract (%s: %.200s), see search.points and search.stop",
+                      w->name, text);
+    }
+}
+
+static void advise(const watch *w, const char *text)
+{
+    if (w->s->strict) {
+        ds_check_hint(w->c, "%s", text);
+    }
+}
+
+/* Is the batch what the contract says? Records the first thing that is not. */
+static int sound_batch(watch *w, const ds_batch *b)
+{
+    const ds_problem *p = &w->problem.problem;
+    if (b == NULL || b->struct_size < sizeof *b || b->count < 1 || b->x == NULL || b->loss == NULL) {
+        breach(w,
+               "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
+               b != NULL ? b->struct_size : 0, sizeof *b);
+        advise(w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
+        return 0;
+    }
+    if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0 || ((b->want & DS_WANT_GRAD) != 0 && b->grad == NULL)) {
+        breach(w, "a batch with want = %u and grad %s", b->want, b->grad == NULL ? "NULL" : "set");
+        return 0;
+    }
+    if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
+        breach(w, "a gradient is wanted of a problem that has none");
+        advise(w, "look at problem->has_gradient; an optimizer that cannot do without declares "
+                  "DS_OPT_NEEDS_GRADIENT");
+        return 0;
+    }
+    if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
+        breach(w, "the tag of a batch is longer than 15 bytes");
+    }
+    for (uint64_t r = 0; r < b->count; r++) {
+        for (uint64_t i = 0; i < p->n; i++) {
+            double v = b->x[r * p->n + i];
+            if (!(v >= p->lower[i] && v <= p->upper[i])) {
+                breach(w, "evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g",
+                       (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i],
+                       p->upper[i]);
+                advise(w, isnan(v)
+                              ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
+                                "+INFINITY; leave them out of sums and differences"
+                              : "bring every point back into the box (reflect, or clip with fmin and fmax) "
+                                "before it is evaluated");
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static void answer_row(watch *w, ds_batch *b, uint64_t r)
+{
+    ds_check_search *s = w->s;
+    uint64_t n = s->n, hash = hash_row(b->x + r * n, n, b->want);
+    double *g = (b->want & DS_WANT_GRAD) != 0 ? b->grad + r * n : NULL;
+    double f = ds_check_problem_value(s->function, n, b->x + r * n, g);
+    double chance = (double)(hash_row(b->x + r * n, n, 77) >> 12) * 0x1p-52;
+    uint32_t outcome = DS_EVAL_OK;
+    int zero = s->failure == DS_CHECK_FAIL_ZERO;
+
+    if (s->failure == DS_CHECK_FAIL_ALL || (s->failure == DS_CHECK_FAIL_SOME && chance < 0.3)) {
+        f = INFINITY;
+        outcome = chance < 0.2 ? DS_EVAL_DIVERGED : DS_EVAL_CRASHED;
+        zero = 1;
+    } else if (s->failure == DS_CHECK_FAIL_HUGE) {
+        f = chance < 0.5 ? 1e300 : -1e300;
+    } else if (s->failure == DS_CHECK_FAIL_GRADIENT && g != NULL && chance < 0.3) {
+        outcome = DS_EVAL_BAD_GRAD;
+        zero = 1;
+    }
+    for (uint64_t i = 0; g != NULL && zero && i < n; i++) {
+        g[i] = 0;
+    }
+    b->loss[r] = f;
+    if (b->outcome != NULL) {
+        b->outcome[r] = outcome;
+    }
+    s->trace[s->used++] = hash;
+    s->wanted_gradient += g != NULL;
+    s->best = fmin(s->best, f);
+}
+
+static ds_status stop(watch *w)
+{
+    if (!w->stopped) {
+        w->s->told_stop = ds_check_now() - w->begin;
+    }
+    w->stopped = 1;
+    return DS_STOPPED;
+}
+
+static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+{
+    watch *w = objective->ctx;
+    ds_check_search *s = w->s;
+    uint64_t limit = s->stop_after > 0 ? s->stop_after : s->budget;
+
+    if (b != NULL && b->struct_size >= sizeof *b) {
+        b->done = 0;
+    }
+    if (w->stopped) {
+        if (++s->asked_after >= AFTER_CUT) {
+            longjmp(w->cut, 1);
+        }
+        return DS_STOPPED;
+    }
+    if (!sound_batch(w, b)) {
+        longjmp(w->cut, 2);
+    }
+    double now = ds_check_now() - w->begin;
+    if (atomic_load(&w->h.stop) != 0 || (s->seconds > 0 && now >= s->seconds)) {
+        return stop(w);
+    }
+    while (b->done < b->count) {
+        if (s->used >= limit) {
+            return stop(w);
+        }
+        answer_row(w, b, b->done++);
+    }
+    return DS_OK;
+}
+
+static const void *no_extension(const ds_objective *objective, const char *id)
+{
+    (void)objective;
+    (void)id;
+    return NULL;
+}
+
+/* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state to be
+ * used. */
+static int run_watched(watch *w, void *self)
+{
+    if (setjmp(w->cut) != 0) {
+        return 0;
+    }
+    w->s->status = w->c->module->opt.run(self, &w->objective);
+    return 1;
+}
+
+/* The user's wish to stop, from another thread while the optimizer computes. */
+static void *press_stop(void *arg)
+{
+    watch *w = arg;
+    const struct timespec pause = {0, 5000000};
+    while (atomic_load(&w->timer_off) == 0) {
+        if (ds_check_now() - w->begin >= w->s->stop_at) {
+            atomic_store(&w->h.stop, 1);
+            break;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static void judge_end(watch *w)
+{
+    const ds_check_search *s = w->s;
+    if (s->asked_after > AFTER_FINE) {
+        breach(w, "it asked %llu%s more times after it was told DS_STOPPED",
+               (unsigned long long)s->asked_after, s->asked_after >= AFTER_CUT ? " and" : "");
+        advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
+    } else if (w->stopped && s->status != DS_STOPPED && s->status >= 0) {
+        breach(w, "run() returned %s after the objective had said DS_STOPPED", ds_status_name(s->status));
+        advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
+    } else if (!w->stopped && s->status == DS_STOPPED) {
+        breach(w, "run() returned DS_STOPPED, and nobody had stopped it");
+        advise(w, "return DS_OK where the search is finished by itself");
+    }
+    if (s->status < 0) {
+        ds_check_said_why(w->c, &w->h, "run()", s->status);
+    }
+}
+
+int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
+{
+    watch *w = calloc(1, sizeof *w);
+    void *self = NULL;
+    pthread_t timer;
+    int whole = 1;
+
+    s->created = s->broken = 0;
+    s->used = s->asked_after = s->wanted_gradient = 0;
+    s->best = INFINITY;
+    s->told_stop = s->wall = 0;
+    s->trace = calloc(s->budget + 1, sizeof *s->trace);
+    if (w == NULL || s->trace == NULL ||
+        !ds_check_host_open(c, &c->options->settings, s->seed, s->threads > 0 ? s->threads : 1, 0, &w->h)) {
+        free(w);
+        return 0;
+    }
+    ds_check_problem_make(&w->problem, s->n, s->has_gradient, s->budget);
+    w->objective = (ds_objective){sizeof w->objective, 0, w, evaluate, no_extension};
+    w->c = c;
+    w->name = name;
+    w->s = s;
+    w->begin = ds_check_now();
+    s->status = c->module->opt.create(w->h.host, &w->problem.problem, &self);
+    if (s->status == DS_OK && self != NULL) {
+        s->created = 1;
+        w->begin = ds_check_now();
+        int timed = s->stop_at > 0 && pthread_create(&timer, NULL, press_stop, w) == 0;
+        whole = run_watched(w, self);
+        s->wall = ds_check_now() - w->begin;
+        if (timed) {
+            atomic_store(&w->timer_off, 1);
+            pthread_join(timer, NULL);
+        }
+        if (whole || s->asked_after > 0) {
+            judge_end(w);
+        }
+        if (whole) {
+            c->module->opt.destroy(self);
+        }
+    } else if (s->status == DS_OK) {
+        ds_check_seen(c, "%s: create() returned DS_OK without an instance", name);
+    } else {
+        ds_check_said_why(c, &w->h, "create()", s->status);
+    }
+    snprintf(s->message, sizeof s->message, "%.255s", w->h.error_text);
+    if (whole) { /* an instance that was cut off still points to its host */
+        ds_check_host_close(&w->h);
+        free(w);
+    }
+    return 1;
+}

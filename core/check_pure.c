@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_pure.c - conformance of evaluate() as a pure function: the same bits whatever was called before, in
+ * another instance, process or thread, and for every number of threads. The resume of runs rests on it. */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_host.h"
+#include "check_tests.h"
+
+static const char hint_state[] =
+    "look for state that outlives a call: static variables, warm starts, buffers that are not "
+    "cleared, uninitialised memory";
+static const char hint_threads[] =
+    "sum in a fixed order: per block, then over blocks; no atomic additions of doubles";
+
+enum { POINTS = 6 };
+
+/* Answers of one instance at the points of a test. */
+typedef struct answers {
+    ds_check_answer a[POINTS];
+    double *grad; /* POINTS x n */
+} answers;
+
+typedef struct points {
+    uint64_t n, count;
+    uint32_t want;
+    double *x; /* POINTS x n; the first one is the start point */
+} points;
+
+static int make_points(ds_check *c, const ds_check_env *env, uint64_t least, points *p)
+{
+    p->n = env->n;
+    p->want = env->has_gradient ? DS_WANT_GRAD : 0;
+    p->count = ds_check_plan(c, "points", POINTS, least,
+                             env->has_gradient ? c->options->cost_gradient : c->options->cost);
+    p->x = calloc(POINTS * env->n, sizeof *p->x);
+    if (p->x == NULL) {
+        ds_check_seen(c, "out of memory");
+        return 0;
+    }
+    memcpy(p->x, env->x0, env->n * sizeof *p->x);
+    for (uint64_t k = 1; k < POINTS; k++) {
+        ds_check_random_point(c, env, p->x + k * env->n);
+    }
+    return 1;
+}
+
+static int make_answers(ds_check *c, const points *p, answers *r)
+{
+    memset(r, 0, sizeof *r);
+    r->grad = calloc(POINTS * p->n, sizeof *r->grad);
+    if (r->grad == NULL) {
+        ds_check_seen(c, "out of memory");
+    }
+    return r->grad != NULL;
+}
+
+static void answer(ds_check_env *env, const points *p, uint64_t k, answers *r)
+{
+    ds_check_evaluate(env, p->x + k * p->n, p->want, 0, p->want != 0 ? r->grad + k * p->n : NULL, &r->a[k]);
+}
+
+/* Compares an answer at the start point with the one of the parent's first measurement, made in another
+ * process. */
+static void compare_reference(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
+                              const char *what)
+{
+    if (!c->options->has_reference) {
+        ds_check_seen(c, "nothing to compare with: the first evaluation of the kit failed");
+        ds_check_hint(c, "look at eval.points first");
+        return;
+    }
+    ds_check_bits b = ds_check_answer_bits(a, env->n);
+    if (b.loss != c->options->reference.loss) {
+        double before;
+        memcpy(&before, &c->options->reference.loss, sizeof before);
+        ds_check_seen(c, "%s: loss %.17g, then %.17g", what, before, a->io.loss);
+    } else if (a->io.grad != NULL && b.grad != c->options->reference.grad) {
+        ds_check_seen(c, "%s: the same loss, but another gradient", what);
+    }
+}
+
+/* ---- tests ---- */
+
+void ds_check_pure_repeat(ds_check *c)
+{
+    ds_check_env env;
+    points p = {0};
+    answers first = {0}, again = {0};
+
+    if (!ds_check_env_open(c, 1, &env)) {
+        return;
+    }
+    if (make_points(c, &env, 2, &p) && make_answers(c, &p, &first) && make_answers(c, &p, &again)) {
+        if (p.count <
+            POINTS) { /* slow: one other point, then the start point against the parent's measurement */
+            answer(&env, &p, 1, &first);
+            answer(&env, &p, 0, &first);
+            compare_reference(c, &env, &first.a[0], "the start point after another point");
+        } else {
+            for (uint64_t k = 0; k < p.count; k++) {
+                answer(&env, &p, k, &first);
+            }
+            for (uint64_t k = p.count;
+                 k-- > 0;) { /* in reverse order, so that each comes after another one */
+                answer(&env, &p, k, &again);
+                ds_check_same(c, &first.a[k], &again.a[k], p.n, 1, "the same point again");
+            }
+            answer(&env, &p, 0, &again);
+            answer(&env, &p, 0, &first);
+            ds_check_same(c, &again.a[0], &first.a[0], p.n, 1, "twice in a row");
+        }
+        if (c->failed > 0) {
+            ds_check_hint(c, "%s", hint_state);
+        }
+    }
+    free(p.x);
+    free(first.grad);
+    free(again.grad);
+    ds_check_env_close(&env);
+}
+
+/* The loss must not depend on whether a gradient is wanted: a run with an optimizer that uses gradients is
+ * compared with one that does not. */
+void ds_check_pure_want(ds_check *c)
+{
+    ds_check_env env;
+    points p = {0};
+    answers with = {0};
+    ds_check_answer without;
+
+    if (!ds_check_env_open(c, 1, &env)) {
+        return;
+    }
+    if (make_points(c, &env, 1, &p) && make_answers(c, &p, &with)) {
+        for (uint64_t k = 0; k < p.count; k++) {
+            ds_check_evaluate(&env, p.x + k * p.n, 0, 0, NULL, &without);
+            if (p.count < POINTS) {
+                compare_reference(c, &env, &without, "with and without gradient");
+                break;
+            }
+            answer(&env, &p, k, &with);
+            if (with.a[k].io.outcome == DS_EVAL_BAD_GRAD) {
+                with.a[k].io.outcome = DS_EVAL_OK; /* of the gradient alone */
+            }
+            ds_check_same(c, &with.a[k], &without, p.n, 0, "with and without gradient");
+        }
+        if (c->failed > 0) {
+            ds_check_hint(
+                c,
+                "let both take the same code for the forward simulation (the gradient's version records in "
+                "addition)");
+        }
+    }
+    free(p.x);
+    free(with.grad);
+    ds_check_env_close(&env);
+}
+
+void ds_check_pure_instance(ds_check *c)
+{
+    ds_check_env one, two;
+    points p = {0};
+    answers a = {0}, b = {0};
+
+    if (!ds_check_env_open(c, 1, &one)) {
+        return;
+    }
+    if (!ds_check_env_open(c, 1, &two)) {
+        ds_check_hint(c, "a second instance beside the first one must be possible");
+        ds_check_env_close(&one);
+        return;
+    }
+    if (one.n != two.n || memcmp(one.lower, two.lower, 3 * one.n * sizeof(double)) != 0) {
+        ds_check_seen(c,
+                      "two instances with the same parameters have different sizes, bounds or start points");
+    } else if (make_points(c, &one, 1, &p) && make_answers(c, &p, &a) && make_answers(c, &p, &b)) {
+        if (p.count < POINTS) {
+            answer(&two, &p, 0, &b);
+            compare_reference(c, &two, &b.a[0], "a second instance");
+        }
+        for (uint64_t k = 0; k < p.count && p.count == POINTS;
+             k++) { /* in turn: one must not see the other's state */
+            answer(&one, &p, k, &a);
+            answer(&two, &p, p.count - 1 - k, &b);
+        }
+        for (uint64_t k = 0; k < p.count && p.count == POINTS; k++) {
+            ds_check_same(c, &a.a[k], &b.a[k], p.n, 1, "another instance");
+        }
+        if (c->failed > 0) {
+            ds_check_hint(c, "%s", hint_state);
+        }
+    }
+    free(p.x);
+    free(a.grad);
+    free(b.grad);
+    ds_check_env_close(&one);
+    ds_check_env_close(&two);
+}
+
+/* One evaluation at the start point with `threads` threads, against the parent's measurement. */
+static void start_point(ds_check *c, uint32_t threads, const char *what, const char *hint)
+{
+    ds_check_env env;
+    ds_check_answer a;
+    if (!ds_check_env_open(c, threads, &env)) {
+        return;
+    }
+    double *g = calloc(env.n, sizeof *g);
+    if (g != NULL) {
+        ds_check_evaluate(&env, env.x0, env.has_gradient ? DS_WANT_GRAD : 0, 0, env.has_gradient ? g : NULL,
+                          &a);
+        if (ds_check_answer_look(c, &env, &a, "start point")) {
+            compare_reference(c, &env, &a, what);
+        }
+        if (c->failed > 0) {
+            ds_check_hint(c, "%s", hint);
+        }
+        free(g);
+    }
+    ds_check_env_close(&env);
+}
+
+void ds_check_pure_process(ds_check *c)
+{
+    start_point(c, 1, "another process",
+                "no time, no addresses, no process id, no uninitialised memory in the computation");
+}
+
+void ds_check_pure_threads(ds_check *c)
+{
+    start_point(c, 2, "with 1 and 2 threads", hint_threads);
+    start_point(c, 3, "with 1 and 3 threads", hint_threads);
+}
+
+/* ---- two instances at once ---- */
+
+typedef struct parallel {
+    ds_check_env env;
+    const points *p;
+    answers r;
+    uint64_t count;
+} parallel;
+
+static void *run_parallel(void *arg)
+{
+    parallel *t = arg;
+    for (int round = 0; round < (t->count == POINTS ? 5 : 1); round++) {
+        for (uint64_t k = 0; k < t->count; k++) {
+            answer(&t->env, t->p, k, &t->r);
+        }
+    }
+    return NULL;
+}
+
+static void compare_parallel(ds_check *c, parallel *t, const points *p)
+{
+    answers serial = {0};
+    for (int i = 0; i < 2 && t[0].count < POINTS; i++) {
+        compare_reference(c, &t[i].env, &t[i].r.a[0], "beside another instance in another thread");
+    }
+    if (t[0].count == POINTS && make_answers(c, p, &serial)) {
+        for (uint64_t k = 0; k < p->count; k++) {
+            answer(&t[0].env, p, k, &serial);
+            ds_check_same(c, &serial.a[k], &t[0].r.a[k], p->n, 1,
+                          "beside another instance in another thread");
+            ds_check_same(c, &serial.a[k], &t[1].r.a[k], p->n, 1,
+                          "beside another instance in another thread");
+        }
+        free(serial.grad);
+    }
+    if (c->failed > 0) {
+        ds_check_hint(c, "no static or global variable that is written; -fsanitize=thread names the place");
+    }
+}
+
+void ds_check_pure_parallel(ds_check *c)
+{
+    parallel t[2];
+    points p = {0};
+    pthread_t thread[2];
+    int made = 0, started = 0;
+
+    memset(t, 0, sizeof t);
+    for (; made < 2 && ds_check_env_open(c, 1, &t[made].env); made++) {
+    }
+    if (made == 2 && make_points(c, &t[0].env, 1, &p) && make_answers(c, &p, &t[0].r) &&
+        make_answers(c, &p, &t[1].r)) {
+        for (int i = 0; i < 2; i++) {
+            t[i].p = &p;
+            t[i].count = p.count;
+            started += pthread_create(&thread[i], NULL, run_parallel, &t[i]) == 0;
+        }
+        for (int i = 0; i < started; i++) {
+            pthread_join(thread[i], NULL);
+        }
+        if (started == 2) {
+            compare_parallel(c, t, &p);
+        }
+    }
+    for (int i = 0; i < made; i++) {
+        free(t[i].r.grad);
+        ds_check_env_close(&t[i].env);
+    }
+    free(p.x);
+}
+
+/* ---- noise ---- */
+
+void ds_check_pure_noise(ds_check *c)
+{
+    int stochastic = (c->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0;
+    ds_check_env env;
+    ds_check_answer exact, a, b;
+
+    if (!ds_check_env_open(c, 1, &env)) {
+        return;
+    }
+    ds_check_evaluate(&env, env.x0, 0, 12345, NULL, &a);
+    if (stochastic) {
+        ds_check_evaluate(&env, env.x0, 0, 0, NULL, &exact);
+        ds_check_evaluate(&env, env.x0, 0, 12345, NULL, &b);
+        ds_check_same(c, &a, &b, env.n, 0, "the same noise key again");
+        ds_check_note(c, "loss %.10g without noise, %.10g with one key", exact.io.loss, a.io.loss);
+        if (c->failed > 0) {
+            ds_check_hint(c, "open the random stream from io->noise_key in every evaluate()");
+        }
+    } else {
+        compare_reference(c, &env, &a,
+                          "another noise key, and the descriptor does not say DS_ENV_STOCHASTIC");
+    }
+    ds_check_env_close(&env);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_run.c - the parent of the conformance kit: starts a process for every test and collects what it
+ * recorded. A crash, an exit or a hang of the plugin is then a result like any other. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "check_report.h"
+#include "log.h"
+
+extern char **environ;
+
+/* A test is left out where the evaluations that it cannot do without would take longer than this. */
+static const double LEAST_SECONDS = 100;
+
+static const ds_check_test describe_test = {"describe", "", 0, 0, 0, ds_check_describe};
+static const ds_check_test env_measure_test = {"measure_env", "", 0, 1, 1, ds_check_env_measure};
+static const ds_check_test opt_measure_test = {"measure_opt", "", 0, 0, 0, ds_check_opt_measure};
+
+static const ds_check_test *const hidden[] = {&describe_test, &env_measure_test, &opt_measure_test};
+static const ds_check_test *const tables[] = {ds_check_load_tests, ds_check_env_tests, ds_check_opt_tests};
+
+static const ds_check_test *find_test(const char *id)
+{
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        if (strcmp(hidden[i]->id, id) == 0) {
+            return hidden[i];
+        }
+    }
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const ds_check_test *t = tables[i]; t->id != NULL; t++) {
+            if (strcmp(t->id, id) == 0) {
+                return t;
+            }
+        }
+    }
+    return NULL;
+}
+
+void ds_check_list(uint32_t kind)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const ds_check_test *t = tables[i]; t->id != NULL && (i == 0 || kind == 0 || i == kind); t++) {
+            printf("%-16s %s\n", t->id, t->title);
+        }
+    }
+}
+
+/* ---- the test's own process ---- */
+
+static void run_test(const ds_check_options *o, const ds_check_test *test, int fd, ds_check_lines *lines)
+{
+    ds_check c = {.options = o, .test = test, .fd = fd, .lines = lines};
+    int raw = strncmp(test->id, "load.", 5) == 0 || strncmp(test->id, "desc.", 5) == 0;
+
+    c.random = ds_random_open(o->seed, test->id, 0);
+    if (raw || ds_check_load(&c)) {
+        test->run(&c);
+    }
+    ds_check_record(&c, DS_CHECK_END, "");
+}
+
+int ds_check_child(const ds_check_options *o, const char *id, int fd, ds_error *e)
+{
+    const ds_check_test *test = find_test(id);
+    struct rlimit no_core = {0, 0};
+
+    if (test == NULL || fcntl(fd, F_GETFD) < 0) {
+        return ds_fail(e, DS_EXIT_USAGE, "check: --child is for the program itself");
+    }
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &no_core);
+    ds_log_set_level(DS_LOG_ERROR + 1); /* stderr belongs to what the plugin prints */
+    run_test(o, test, fd, NULL);
+    return 0;
+}
+
+/* ---- the parent ---- */
+
+static double time_limit(const ds_check_options *o, const ds_check_test *test)
+{
+    if (test == &env_measure_test) {
+        return 6 * o->timeout; /* the first evaluation of a slow environment: nothing is known of it yet */
+    }
+    return o->timeout + 3 * (test->least_loss * o->cost + test->least_grad * o->cost_gradient);
+}
+
+/* The environment of a child: this one's, and settings of glibc's allocator. Without its cache of freed
+ * blocks the heap of a test that looks for leaks is counted exactly; with new memory filled with a pattern, a
+ * test that compares with the parent's measurement sees where uninitialised memory is used. */
+static const char **child_environment(const ds_check_test *test)
+{
+    size_t count = 0, n = 0;
+    const char *leak = strstr(test->id, "leak"), *pure = strstr(test->id, "process");
+    while (environ[count] != NULL) {
+        count++;
+    }
+    const char **e = calloc(count + 2, sizeof *e);
+    for (size_t i = 0; e != NULL && i < count; i++) {
+        if (strncmp(environ[i], "GLIBC_TUNABLES=", 15) != 0) {
+            e[n++] = environ[i];
+        }
+    }
+    if (e != NULL) {
+        e[n] = leak != NULL || strcmp(test->id, "inst.errors") == 0
+                   ? "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"
+               : pure != NULL ? "GLIBC_TUNABLES=glibc.malloc.perturb=85"
+                              : NULL;
+    }
+    return e;
+}
+
+static pid_t start(const ds_check_options *o, const ds_check_test *test, int result, int errors)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    char numbers[4][64];
+    const char **argv = calloc(2 * o->set_count + 20, sizeof *argv);
+    const char **environment = child_environment(test);
+    size_t n = 0;
+    pid_t pid = -1;
+
+    if (argv == NULL || environment == NULL) {
+        free(argv);
+        free(environment);
+        return -1;
+    }
+    snprintf(numbers[0], sizeof numbers[0], "%llu", (unsigned long long)o->seed);
+    snprintf(numbers[1], sizeof numbers[1], "%.9g,%.9g", o->cost, o->cost_gradient);
+    snprintf(numbers[2], sizeof numbers[2], "%llx,%llx", (unsigned long long)o->reference.loss,
+             (unsigned long long)o->reference.grad);
+    const char *fixed[] = {"dshost", "check",    "--child", test->id,
+                           "--seed", numbers[0], "--cost",  numbers[1]};
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        argv[n++] = fixed[i];
+    }
+    if (o->has_reference) {
+        argv[n++] = "--reference";
+        argv[n++] = numbers[2];
+    }
+    for (size_t i = 0; i < o->set_count; i++) {
+        argv[n++] = "--set";
+        argv[n++] = o->sets[i];
+    }
+    argv[n++] = "--";
+    argv[n++] = o->path;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, errors, 2);
+    posix_spawn_file_actions_adddup2(&actions, result, 3);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* what a plugin starts is killed with it */
+    if (posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, (char *const *)(uintptr_t)argv,
+                    (char *const *)(uintptr_t)environment) != 0) {
+        pid = -1;
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    free(argv);
+    free(environment);
+    return pid;
+}
+
+/* Takes the complete lines out of the text received so far. */
+static void take_lines(char *text, size_t *length, ds_check_lines *lines)
+{
+    char *from = text, *end = text + *length, *newline;
+    while ((newline = memchr(from, '\n', (size_t)(end - from))) != NULL) {
+        if (newline - from >= 2) {
+            ds_check_lines_add(lines, from[0], from + 2, (size_t)(newline - from) - 2);
+        }
+        from = newline + 1;
+    }
+    *length = (size_t)(end - from);
+    memmove(text, from, *length);
+}
+
+/* Reads until the child is gone. Returns its wait status, or -1 after killing it at the deadline. */
+static int follow(pid_t pid, int fd, double deadline, ds_check_lines *lines)
+{
+    char text[8192];
+    size_t length = 0;
+    int status = 0, open = 1, gone = 0;
+
+    while (open) {
+        struct pollfd p = {fd, POLLIN, 0};
+        poll(&p, 1, 50);
+        ssize_t n =
+            (p.revents & (POLLIN | POLLHUP)) != 0 ? read(fd, text + length, sizeof text - length) : -1;
+        if (n > 0) {
+            length += (size_t)n;
+            take_lines(text, &length, lines);
+            length = length == sizeof text ? 0 : length;
+        } else if (n == 0) {
+            open = 0;
+        } else if (gone) { /* a process started by the plugin holds the pipe */
+            open = 0;
+        }
+        gone = gone || waitpid(pid, &status, WNOHANG) == pid;
+        if (!gone && ds_check_now() > deadline) {
+            kill(-pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            return -1;
+        }
+    }
+    while (!gone && waitpid(pid, &status, WNOHANG) != pid) {
+        if (ds_check_now() > deadline) {
+            kill(-pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            return -1;
+        }
+        usleep(1000);
+    }
+    kill(-pid, SIGKILL);
+    return status;
+}
+
+/* The line of the child's stderr that says most: a sanitizer's summary, else the last one. */
+static void error_excerpt(int fd, char *out, size_t size)
+{
+    char text[1 << 16];
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    out[0] = '\0';
+    text[n > 0 ? n : 0] = '\0';
+    for (char *line = text, *next; *line != '\0'; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
+        int length = (int)(next - line) - (next > line && next[-1] == '\n');
+        if (length > 0) {
+            snprintf(out, size, "%.*s", length, line);
+        }
+        if (strstr(out, "ERROR: ") != NULL || strstr(out, "runtime error: ") != NULL) {
+            return;
+        }
+    }
+}
+
+/* Turns the way in which the child ended into lines. */
+static void judge_end(const ds_check_options *o, ds_check_result *r, int status, double limit,
+                      const char *excerpt)
+{
+    char text[1300];
+    int ended = ds_check_lines_find(&r->lines, DS_CHECK_END) != NULL;
+
+    if (status == -1) {
+        snprintf(text, sizeof text, "no end after %.0f s", limit);
+        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+        snprintf(text, sizeof text, "an endless loop, a deadlock, or slow: --timeout-s gives more time");
+    } else if (WIFSIGNALED(status)) {
+        snprintf(text, sizeof text, "the process died of signal %d (%s)%s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), excerpt[0] != '\0' ? ": " : "", excerpt);
+        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+        snprintf(text, sizeof text, "gdb --args dshost check --in-process --only %s %.600s", r->test->id,
+                 o->path);
+    } else if (!ended || WEXITSTATUS(status) != 0) {
+        const char *leak = strstr(excerpt, "LeakSanitizer") != NULL ? " (memory leaked)" : "";
+        snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s", WEXITSTATUS(status),
+                 leak, excerpt[0] != '\0' ? ": " : "", excerpt);
+        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+        if (strstr(excerpt, "Sanitizer") != NULL || strstr(excerpt, "runtime error: ") != NULL) {
+            snprintf(text, sizeof text,
+                     "the sanitizer's whole report: dshost check --in-process --only %s %.600s", r->test->id,
+                     o->path);
+        } else {
+            snprintf(text, sizeof text,
+                     "a plugin never calls exit(): it returns an error status after host->error()");
+        }
+    } else {
+        return;
+    }
+    ds_check_lines_add(&r->lines, DS_CHECK_HINT, text, strlen(text));
+}
+
+static void run_in_child(const ds_check_options *o, ds_check_result *r)
+{
+    int result[2] = {-1, -1};
+    int errors = memfd_create("stderr", MFD_CLOEXEC);
+    char excerpt[1000] = "";
+    pid_t pid = -1;
+
+    if (errors >= 0 && pipe2(result, O_CLOEXEC) == 0) {
+        if (result[1] == 3) { /* adddup2 of 3 to itself would leave it close-on-exec */
+            int moved = fcntl(result[1], F_DUPFD_CLOEXEC, 4);
+            close(result[1]);
+            result[1] = moved;
+        }
+        pid = start(o, r->test, result[1], errors);
+        close(result[1]);
+    }
+    if (pid < 0) {
+        const char *text = "the test's process could not be started";
+        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+    } else {
+        double limit = time_limit(o, r->test);
+        int status = follow(pid, result[0], ds_check_now() + limit, &r->lines);
+        error_excerpt(errors, excerpt, sizeof excerpt);
+        judge_end(o, r, status, limit, excerpt);
+    }
+    if (result[0] >= 0) {
+        close(result[0]);
+    }
+    if (errors >= 0) {
+        close(errors);
+    }
+}
+
+static void perform(const ds_check_options *o, ds_check_result *r)
+{
+    double begin = ds_check_now();
+    double least = r->test->least_loss * o->cost + r->test->least_grad * o->cost_gradient;
+    char text[200];
+
+    if (least > LEAST_SECONDS) {
+        snprintf(text, sizeof text,
+                 "needs at least %.0f s of evaluations: use smaller parameters, given with --set", least);
+        ds_check_lines_add(&r->lines, DS_CHECK_SKIP, text, strlen(text));
+    } else if (o->in_process && (r->test->flags & DS_CHECK_ALONE) != 0) {
+        const char *why = "needs a process of its own";
+        ds_check_lines_add(&r->lines, DS_CHECK_SKIP, why, strlen(why));
+    } else if (o->in_process) {
+        run_test(o, r->test, -1, &r->lines);
+    } else {
+        run_in_child(o, r);
+    }
+    r->wall = ds_check_now() - begin;
+}
+
+/* What the parent needs to know of the plugin before the tests: 1 where it can be loaded at all. */
+static int learn(ds_check_options *o, ds_check_report *report)
+{
+    ds_check_result r = {.test = &describe_test};
+    const char *text;
+    unsigned long long flags = 0, loss = 0, grad = 0;
+
+    perform(o, &r);
+    text = ds_check_lines_find(&r.lines, DS_CHECK_KIND);
+    if (text != NULL && sscanf(text, "%u %llu %63s", &report->kind, &flags, report->id) != 3) {
+        report->kind = 0;
+    }
+    ds_check_lines_clear(&r.lines);
+    if (report->kind == 0) {
+        return 0;
+    }
+    report->flags = flags;
+    r.test = report->kind == DS_KIND_ENV ? &env_measure_test : &opt_measure_test;
+    perform(o, &r);
+    text = ds_check_lines_find(&r.lines, DS_CHECK_COST);
+    if (text != NULL && sscanf(text, "%lf %lf", &o->cost, &o->cost_gradient) != 2) {
+        o->cost = o->cost_gradient = 0;
+    }
+    text = ds_check_lines_find(&r.lines, DS_CHECK_BITS);
+    if (text != NULL && sscanf(text, "%llx %llx", &loss, &grad) == 2) {
+        o->reference.loss = loss;
+        o->reference.grad = grad;
+        o->has_reference = 1;
+    }
+    ds_check_lines_clear(&r.lines);
+    return 1;
+}
+
+/* Does the id contain one of the texts, which are separated by commas? */
+static int named(const char *texts, const char *id)
+{
+    char text[64];
+    while (*texts != '\0') {
+        size_t n = strcspn(texts, ",");
+        snprintf(text, sizeof text, "%.*s", (int)n, texts);
+        if (n > 0 && strstr(id, text) != NULL) {
+            return 1;
+        }
+        texts += n + (texts[n] == ',');
+    }
+    return 0;
+}
+
+static int wanted(const ds_check_options *o, const ds_check_report *report, const ds_check_test *t)
+{
+    if (o->only != NULL && !named(o->only, t->id)) {
+        return 0;
+    }
+    return (t->flags & DS_CHECK_GRADIENT) == 0 || (report->flags & DS_ENV_GRADIENT) != 0;
+}
+
+int ds_check_run(ds_check_options *o, ds_error *e)
+{
+    ds_check_report report = {.options = o};
+    int loads = learn(o, &report), status;
+
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const ds_check_test *t = tables[i]; t->id != NULL && (i == 0 || i == report.kind); t++) {
+            report.count += wanted(o, &report, t) != 0;
+        }
+    }
+    if (report.count == 0) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
+    }
+    report.result = calloc(report.count, sizeof *report.result);
+    if (report.result == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    ds_check_report_begin(&report);
+    size_t k = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const ds_check_test *t = tables[i]; t->id != NULL && (i == 0 || i == report.kind); t++) {
+            if (wanted(o, &report, t)) {
+                report.result[k].test = t;
+                perform(o, &report.result[k]);
+                ds_check_report_result(&report, k++);
+            }
+        }
+    }
+    status = ds_check_report_end(&report, loads, e);
+    for (k = 0; k < report.count; k++) {
+        ds_check_lines_clear(&report.result[k].lines);
+    }
+    free(report.result);
+    return status;
+}

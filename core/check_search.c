@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_search.c - conformance of run(): what an optimizer asks, that it ends, that it repeats itself. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_problem.h"
+#include "check_process.h"
+#include "check_tests.h"
+
+static uint64_t flags_of(const ds_check *c)
+{
+    return c->module->plugin->desc->flags;
+}
+
+/* A search of `n` variables; with gradients where the optimizer can use them. */
+static ds_check_search make_search(const ds_check *c, int function, uint64_t n, uint64_t budget,
+                                   double seconds)
+{
+    ds_check_search s = {
+        .function = function, .n = n, .budget = budget, .seed = c->options->seed, .threads = 1};
+    s.seconds = seconds;
+    s.has_gradient = (flags_of(c) & (DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT)) != 0;
+    return s;
+}
+
+/* ---- points ---- */
+
+void ds_check_search_points(ds_check *c)
+{
+    static const uint64_t sizes[] = {1, 2, 10};
+    char name[64];
+    uint64_t asked = 0;
+    unsigned searches = 0, short_ones = 0;
+
+    for (int function = 0; function < DS_CHECK_FUNCTIONS; function++) {
+        for (unsigned k = 0; k < 3; k++) {
+            ds_check_search s = make_search(c, function, sizes[k], 200, 2);
+            if ((flags_of(c) & DS_OPT_NEEDS_GRADIENT) == 0 && (function + (int)k) % 2 == 0) {
+                s.has_gradient = 0;
+            }
+            s.strict = 1;
+            snprintf(name, sizeof name, "%s, n = %u", ds_check_function_name(function), (unsigned)sizes[k]);
+            ds_check_search_run(c, name, &s);
+            free(s.trace);
+            if (!s.created && s.status < 0) {
+                ds_check_note(c, "%s: refused: %.200s", name, s.message);
+            } else if (s.created && s.status < 0) {
+                ds_check_seen(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
+            } else if (s.created && s.used == 0) {
+                ds_check_seen(c, "%s: not a single point was evaluated", name);
+            }
+            searches += s.created != 0;
+            short_ones += s.used < s.budget;
+            asked += s.used;
+        }
+    }
+    ds_check_note(c, "%llu points in %u searches of up to 200 evaluations or 2 s (%u ended before)",
+                  (unsigned long long)asked, searches, short_ones);
+    if (searches == 0) {
+        ds_check_seen(c, "no search was possible");
+        ds_check_hint(c, "create() refused every problem: see the notes");
+    }
+}
+
+/* ---- ending ---- */
+
+void ds_check_search_stop(ds_check *c)
+{
+    static const uint64_t after[] = {1, 2, 7, 23, 64, 101};
+    char name[64];
+    for (size_t k = 0; k < sizeof after / sizeof after[0]; k++) {
+        ds_check_search s = make_search(c, DS_CHECK_RASTRIGIN, 2, 1000, 4);
+        s.stop_after = after[k];
+        s.strict = 1;
+        snprintf(name, sizeof name, "stopped after %u evaluations", (unsigned)after[k]);
+        ds_check_search_run(c, name, &s);
+        free(s.trace);
+        if (s.created && s.status < 0) {
+            ds_check_seen(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
+            ds_check_hint(c, "to be stopped is no error: return DS_STOPPED");
+        }
+    }
+}
+
+void ds_check_search_interrupt(ds_check *c)
+{
+    const double allowed = 2;
+    ds_check_search s = make_search(c, DS_CHECK_RASTRIGIN, 10, 1000000, 0);
+    s.stop_at = 0.3;
+    ds_check_search_run(c, "stopped after 0.3 s", &s);
+    free(s.trace);
+    ds_check_note(c, "run() ended after %.2g s and %llu evaluations", s.wall, (unsigned long long)s.used);
+    if (s.wall > s.stop_at + allowed) {
+        ds_check_seen(c, "run() went on for %.1f s after should_stop() had become true", s.wall - s.stop_at);
+        ds_check_hint(c, "ask host->should_stop(host) inside long computations and return DS_STOPPED");
+    }
+}
+
+/* ---- failures ---- */
+
+void ds_check_search_failures(ds_check *c)
+{
+    static const struct {
+        int failure, function;
+        const char *name;
+    } cases[] = {{DS_CHECK_FAIL_SOME, DS_CHECK_SPHERE, "30 % of the points fail"},
+                 {DS_CHECK_FAIL_ALL, DS_CHECK_SPHERE, "every point fails"},
+                 {DS_CHECK_FAIL_HUGE, DS_CHECK_SPHERE, "losses of 1e300 and -1e300"},
+                 {DS_CHECK_FAIL_GRADIENT, DS_CHECK_ROSENBROCK, "30 % of the gradients are invalid"},
+                 {DS_CHECK_FAIL_ZERO, DS_CHECK_SPHERE, "every gradient is zero"},
+                 {DS_CHECK_FAIL_NOTHING, DS_CHECK_CONSTANT, "all losses are equal"}};
+    char name[96];
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        for (uint64_t n = 2; n <= 10; n += 8) {
+            ds_check_search s = make_search(c, cases[k].function, n, 150, 2);
+            s.failure = cases[k].failure;
+            s.strict = 1;
+            snprintf(name, sizeof name, "%s, n = %u", cases[k].name, (unsigned)n);
+            ds_check_search_run(c, name, &s);
+            free(s.trace);
+            if (s.created && s.status < 0) {
+                ds_check_note(c, "%s: run() gave up after %llu evaluations: %.150s", name,
+                              (unsigned long long)s.used, s.message);
+            }
+        }
+    }
+}
+
+/* ---- better than chance ---- */
+
+static double random_search(ds_check *c, uint64_t n, uint64_t count)
+{
+    ds_check_problem p;
+    double x[DS_CHECK_MAX_N], best = INFINITY;
+    ds_check_problem_make(&p, n, 0, count);
+    for (uint64_t k = 0; k < count; k++) {
+        for (uint64_t i = 0; i < n; i++) {
+            x[i] = p.lower[i] + ds_random_uniform(&c->random) * (p.upper[i] - p.lower[i]);
+        }
+        best = fmin(best, ds_check_problem_value(DS_CHECK_SPHERE, n, x, NULL));
+    }
+    return best;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void ds_check_search_better(ds_check *c)
+{
+    enum { N = 5, SEEDS = 3, CHANCES = 20 };
+    double best[SEEDS], worst_chance = 0, median_chance[CHANCES];
+    uint64_t used = 0;
+
+    for (int k = 0; k < SEEDS; k++) {
+        ds_check_search s = make_search(c, DS_CHECK_SPHERE, N, 200, 6);
+        s.seed += (uint64_t)k;
+        ds_check_search_run(c, "sphere, n = 5", &s);
+        free(s.trace);
+        if (!s.created || s.used == 0 || s.broken) {
+            ds_check_skip(c, "it does not search this problem: %.200s", s.message);
+            return;
+        }
+        best[k] = s.best;
+        used = s.used > used ? s.used : used;
+    }
+    qsort(best, SEEDS, sizeof best[0], by_value);
+    /* Random search itself is an optimizer that passes: the bar is its worst result of twenty. */
+    for (int k = 0; k < CHANCES; k++) {
+        median_chance[k] = random_search(c, N, used);
+        worst_chance = fmax(worst_chance, median_chance[k]);
+    }
+    qsort(median_chance, CHANCES, sizeof median_chance[0], by_value);
+    ds_check_note(c, "sphere, n = 5, %llu evaluations: %.3g; random search %.3g", (unsigned long long)used,
+                  best[SEEDS / 2], median_chance[CHANCES / 2]);
+    if (best[SEEDS / 2] > worst_chance) {
+        ds_check_seen(c, "the best loss on the sphere is %.4g; the worst of %d random searches reaches %.4g",
+                      best[SEEDS / 2], CHANCES, worst_chance);
+        ds_check_hint(c, "is the loss minimised, not maximised? are steps scaled by upper - lower?");
+    }
+}
+
+/* ---- gradients ---- */
+
+void ds_check_search_gradient(ds_check *c)
+{
+    int needs = (flags_of(c) & DS_OPT_NEEDS_GRADIENT) != 0;
+    int uses = needs || (flags_of(c) & DS_OPT_USES_GRADIENT) != 0;
+    ds_check_search with = make_search(c, DS_CHECK_ROSENBROCK, 2, 200, 3), without = with;
+
+    with.has_gradient = 1;
+    without.has_gradient = 0;
+    without.strict = 1; /* that it asks for what the problem does not have */
+    ds_check_search_run(c, "with gradient", &with);
+    ds_check_search_run(c, "without gradient", &without);
+    free(with.trace);
+    free(without.trace);
+    ds_check_note(c, "gradients wanted for %llu of %llu points", (unsigned long long)with.wanted_gradient,
+                  (unsigned long long)with.used);
+    if (with.wanted_gradient > 0 && !uses) {
+        ds_check_seen(c, "it wants gradients, and the descriptor does not say DS_OPT_USES_GRADIENT");
+    }
+    if (with.wanted_gradient == 0 && uses && with.created) {
+        ds_check_seen(c, "the descriptor says that it uses gradients, but none was wanted");
+    }
+    if (needs && without.created && without.status >= 0 && without.used > 0) {
+        ds_check_seen(c, "the descriptor says DS_OPT_NEEDS_GRADIENT, but it searches without");
+        ds_check_hint(c, "refuse in create() with DS_E_UNSUPPORTED, or declare DS_OPT_USES_GRADIENT");
+    }
+    if (!needs && !without.broken && (!without.created || without.status < 0)) {
+        ds_check_seen(c, "it refuses a problem without gradient: %.200s", without.message);
+        ds_check_hint(c, "declare DS_OPT_NEEDS_GRADIENT");
+    }
+}
+
+/* ---- repetition ---- */
+
+/* The search that all repetitions are made of. */
+static ds_check_search standard(const ds_check *c, uint64_t used)
+{
+    ds_check_search s = make_search(c, DS_CHECK_RASTRIGIN, 3, 120, used == 0 ? 5 : 0);
+    s.stop_after = used;
+    return s;
+}
+
+static uint64_t hash_trace(const ds_check_search *s)
+{
+    uint64_t h = s->used;
+    for (uint64_t k = 0; k < s->used; k++) {
+        h = ds_random_mix(h ^ s->trace[k]);
+    }
+    return h;
+}
+
+void ds_check_opt_measure(ds_check *c)
+{
+    ds_check_search s = standard(c, 0);
+    char text[80];
+    ds_check_search_run(c, "rastrigin, n = 3", &s);
+    if (s.created && s.used > 0 && !s.broken) {
+        snprintf(text, sizeof text, "%llx %llx", (unsigned long long)hash_trace(&s),
+                 (unsigned long long)s.used);
+        ds_check_record(c, DS_CHECK_BITS, text);
+        snprintf(text, sizeof text, "%.9g %.9g", s.wall / (double)s.used, s.wall / (double)s.used);
+        ds_check_record(c, DS_CHECK_COST, text);
+    }
+    free(s.trace);
+}
+
+static void compare(ds_check *c, const ds_check_search *a, const ds_check_search *b, const char *what)
+{
+    uint64_t n = a->used < b->used ? a->used : b->used;
+    for (uint64_t k = 0; k < n; k++) {
+        if (a->trace[k] != b->trace[k]) {
+            ds_check_seen(c, "%s: evaluation %llu is at another point", what, (unsigned long long)k);
+            ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random "
+                             "numbers come from "
+                             "diffsim/random.h and host->seed alone");
+            return;
+        }
+    }
+    if (a->used != b->used) {
+        ds_check_seen(c, "%s: %llu and %llu evaluations", what, (unsigned long long)a->used,
+                      (unsigned long long)b->used);
+    }
+}
+
+void ds_check_search_repeat(ds_check *c)
+{
+    ds_check_search first = standard(c, 0), again, threads;
+
+    ds_check_search_run(c, "rastrigin, n = 3", &first);
+    if (first.created && first.used > 0 && !first.broken) {
+        /* Another heap in between: what depends on addresses or on old contents of memory shows. */
+        void *block[16];
+        for (size_t i = 0; i < 16; i++) {
+            block[i] = malloc(4096 * (i + 1));
+            if (block[i] != NULL) {
+                memset(block[i], 0x77, 4096 * (i + 1));
+            }
+        }
+        for (size_t i = 0; i < 16; i += 2) {
+            free(block[i]);
+        }
+        again = standard(c, first.used);
+        ds_check_search_run(c, "the same again", &again);
+        compare(c, &first, &again, "the same seed again");
+        free(again.trace);
+        threads = standard(c, first.used);
+        threads.threads = 2;
+        ds_check_search_run(c, "with 2 threads", &threads);
+        compare(c, &first, &threads, "with 1 and 2 threads");
+        free(threads.trace);
+        for (size_t i = 1; i < 16; i += 2) {
+            free(block[i]);
+        }
+    } else if (!first.broken) {
+        ds_check_seen(c, "nothing to compare: %.200s", first.message);
+    }
+    free(first.trace);
+}
+
+void ds_check_search_process(ds_check *c)
+{
+    if (!c->options->has_reference) {
+        ds_check_skip(c, "nothing to compare with: the first search of the kit failed, see search.points");
+        return;
+    }
+    ds_check_search s = standard(c, c->options->reference.grad);
+    ds_check_search_run(c, "rastrigin, n = 3", &s);
+    if (s.created && !s.broken && hash_trace(&s) != c->options->reference.loss) {
+        ds_check_seen(c, "another process asks for other points with the same seed");
+        ds_check_hint(
+            c, "no time, no addresses, no process id, no uninitialised memory: a run could not be resumed");
+    }
+    free(s.trace);
+}
+
+void ds_check_search_seed(ds_check *c)
+{
+    ds_check_search a = standard(c, 0), b;
+    ds_check_search_run(c, "rastrigin, n = 3", &a);
+    b = standard(c, a.used);
+    b.seed++;
+    if (a.created && a.used > 0 && !a.broken) {
+        ds_check_search_run(c, "another seed", &b);
+        uint64_t n = a.used < b.used ? a.used : b.used, same = 0;
+        for (uint64_t k = 0; k < n; k++) {
+            same += a.trace[k] == b.trace[k];
+        }
+        if (same == n && a.used == b.used) {
+            ds_check_note(c, "two seeds give the same search: fine for a method without randomness, else "
+                             "host->seed is not "
+                             "used");
+        } else if (same > n / 2) {
+            ds_check_note(c, "two seeds agree at %llu of %llu points", (unsigned long long)same,
+                          (unsigned long long)n);
+        }
+        free(b.trace);
+    } else if (!a.broken) {
+        ds_check_seen(c, "nothing to compare: %.200s", a.message);
+    }
+    free(a.trace);
+}
+
+/* ---- side effects ---- */
+
+/* 0 where it broke the contract. */
+static int short_search(ds_check *c)
+{
+    ds_check_search s = make_search(c, DS_CHECK_SPHERE, 3, 60, 3);
+    int made = ds_check_search_run(c, "sphere, n = 3", &s);
+    free(s.trace);
+    return made && !s.broken;
+}
+
+void ds_check_search_state(ds_check *c)
+{
+    ds_process *before = ds_process_snapshot();
+    short_search(c);
+    ds_process *after = ds_process_snapshot();
+    ds_process_compare(c, before, after, "create(), run() or destroy()");
+    free(before);
+    free(after);
+}
+
+void ds_check_search_quiet(ds_check *c)
+{
+    ds_capture *capture = ds_capture_start();
+    short_search(c);
+    ds_capture_end(c, capture, "create(), run() or destroy()");
+}
+
+void ds_check_search_leak(ds_check *c)
+{
+    enum { ROUND = 4 };
+    uint64_t heap[3];
+    double seconds = 60 * c->options->cost;
+    if (seconds > 2) {
+        ds_check_skip(c, "a search of 60 evaluations takes %.2g s", seconds);
+        return;
+    }
+    if (!short_search(c)) {
+        return;
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < ROUND && round > 0; i++) {
+            short_search(c);
+        }
+        heap[round] = ds_process_heap();
+    }
+    if (heap[1] >= heap[0] + 8 * ROUND && heap[2] >= heap[1] + 8 * ROUND) {
+        ds_check_seen(c, "every search leaves about %llu bytes on the heap",
+                      (unsigned long long)((heap[2] - heap[1]) / ROUND));
+        ds_check_hint(c, "free in destroy(), and in run() also on the way out with DS_STOPPED");
+    }
+}
+
+void ds_check_search_speed(ds_check *c)
+{
+    if (!(c->options->cost > 0)) {
+        ds_check_skip(c, "the first search failed, see search.points");
+        return;
+    }
+    ds_check_note(c, "%.3g ms of its own per evaluation (rastrigin, n = 3)", 1e3 * c->options->cost);
+}

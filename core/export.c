@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* export.c - opening runs for export, and writing text files in pieces. */
+#include "config.h"
+
+#include "export.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "folder.h"
+
+enum { BUFFER_BYTES = 1 << 16, PIECE_BYTES = 1024 /* longest piece of text */ };
+
+struct ds_printer {
+    ds_file *file; /* NULL = standard output */
+    int status;
+    ds_error error;
+    size_t used;
+    char buffer[BUFFER_BYTES];
+};
+
+int ds_printer_open(const char *path, ds_printer **out, ds_error *e)
+{
+    ds_printer *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    if (strcmp(path, "-") != 0) {
+        int rc = ds_file_open(&p->file, path, e);
+        if (rc != 0) {
+            free(p);
+            return rc;
+        }
+    }
+    *out = p;
+    return 0;
+}
+
+static void flush(ds_printer *p)
+{
+    if (p->status == 0 && p->used > 0) {
+        if (p->file != NULL) {
+            p->status = ds_file_write(p->file, p->buffer, p->used, &p->error);
+        } else if (fwrite(p->buffer, 1, p->used, stdout) != p->used) {
+            p->status = ds_fail(&p->error, DS_EXIT_IO, "standard output: cannot write");
+        }
+    }
+    p->used = 0;
+}
+
+void ds_print(ds_printer *p, const char *format, ...)
+{
+    va_list ap;
+    if (p->used + PIECE_BYTES > BUFFER_BYTES) {
+        flush(p);
+    }
+    va_start(ap, format);
+    int n = vsnprintf(p->buffer + p->used, PIECE_BYTES, format, ap);
+    va_end(ap);
+    p->used += n < 0 ? 0 : n < PIECE_BYTES ? (size_t)n : PIECE_BYTES - 1;
+}
+
+int ds_printer_close(ds_printer *p, int rc, ds_error *e)
+{
+    if (rc == 0) {
+        flush(p);
+        rc = p->status != 0 ? ds_fail(e, p->status, "%s", p->error.text) : 0;
+    }
+    if (p->file != NULL && rc == 0) {
+        rc = ds_file_commit(p->file, e);
+    } else if (p->file != NULL) {
+        ds_file_abort(p->file);
+    }
+    free(p);
+    return rc;
+}
+
+/* ---- runs ---- */
+
+static int read_texts(ds_export_run *r, ds_error *e)
+{
+    const struct {
+        const char *key;
+        char **to;
+    } fact[] = {{"env", &r->env},
+                {"opt", &r->opt},
+                {"env_version", &r->env_version},
+                {"opt_version", &r->opt_version}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(fact) / sizeof(fact[0]) && rc == 0; i++) {
+        rc = ds_store_get(r->store, fact[i].key, fact[i].to, e);
+        if (rc == 0 && *fact[i].to == NULL) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: '%s' is missing", ds_store_path(r->store), fact[i].key);
+        }
+    }
+    return rc;
+}
+
+static int read_seed(ds_export_run *r, ds_error *e)
+{
+    ds_settings s;
+    memset(&s, 0, sizeof(s));
+    int rc = ds_store_get_settings(r->store, &s, e);
+    const ds_setting *seed = ds_settings_find(&s, DS_SECTION_RUN, "seed");
+    if (rc == 0 && seed != NULL) {
+        r->seed = strtoull(seed->value, NULL, 10);
+    }
+    ds_settings_clear(&s);
+    return rc;
+}
+
+/* One pass over all evaluations. */
+static int survey(ds_export_run *r, ds_error *e)
+{
+    ds_cursor *c = NULL;
+    ds_row row;
+    int step = 0;
+    int rc = ds_cursor_open(r->store, 1, &c, e);
+    r->best = (double)INFINITY;
+    while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
+        r->gradients |= row.grad != NULL;
+        r->count++;
+        if (row.loss < r->best) {
+            r->best = row.loss;
+            r->best_id = row.id;
+        }
+    }
+    ds_cursor_close(c);
+    return rc != 0 ? rc : step < 0 ? e->status : 0;
+}
+
+int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)
+{
+    char *path = ds_folder_path(folder, "run.sqlite");
+    memset(out, 0, sizeof(*out));
+    out->folder = strdup(folder);
+    int rc = 0;
+    if (path == NULL || out->folder == NULL) {
+        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    } else if (!ds_folder_has_run(folder)) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite)", folder);
+    }
+    rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_READ, &out->store, e);
+    rc = rc != 0 ? rc : read_texts(out, e);
+    rc = rc != 0 ? rc : read_seed(out, e);
+    if (rc == 0) {
+        out->n = ds_store_n(out->store);
+        rc = survey(out, e);
+    }
+    free(path);
+    if (rc != 0) {
+        ds_export_close(out);
+    }
+    return rc;
+}
+
+void ds_export_close(ds_export_run *r)
+{
+    ds_store_close(r->store, NULL);
+    free(r->folder);
+    free(r->env);
+    free(r->opt);
+    free(r->env_version);
+    free(r->opt_version);
+    memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision
+ * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
+#include <diffsim/plugin.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engines/chain/chain.h"
+#include "engines/scene/scene_kit.h"
+#include "engines/scene/settings.h"
+
+enum { PAPER = 0, NIMBLE = 1 };
+enum { AUTO = 0 }; /* first choice of an enumeration: as the variant has it */
+enum { TIP = 0, STATE_NORM = 1, STATE_SQ = 2 };
+enum { RAIL, CART, LINK_1 };
+enum { M_TIP_X, M_TIP_Y, M_DISTANCE, M_X, M_V, M_LOSS, M_ENERGY };
+
+static const char *const variants[] = {"paper", "nimble", NULL};
+static const char *const controls[] = {"auto", "velocity", "force", NULL};
+static const char *const losses[] = {"auto", "tip", "state_norm", "state_sq", NULL};
+static const char *const integrators[] = {"explicit", "semi-implicit", NULL};
+
+static const ds_param *const params[] = {
+    DS_ENUM(
+        "variant", "paper", variants,
+        "Where defaults come from. paper: cart velocity and torques bring the tip to the target. nimble: "
+        "the cart-pole example of Nimble, force on the cart, no torque, the final state is to be zero."),
+    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, CHAIN_MAX_LINKS, "links", "1", "",
+                      "Links of the chain.", NULL},
+    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 100000, "steps", "100", "",
+                      "Steps with controls of their own; there are steps (links + 1) variables.", NULL},
+    DS_INT("hold", "1", 1, 1000, "", "Simulation steps for which each control is held."),
+    DS_LIST("h", "", 1e-9, 10, 1, "s", "Simulation step; empty = 0.02 (paper), 0.01 (nimble)."),
+    DS_ENUM("control", "auto", controls,
+            "First control of a step: velocity of the cart after the step, or force on it; auto = velocity "
+            "(paper), force (nimble)."),
+    DS_ENUM("loss", "auto", losses,
+            "tip: distance of the tip to the target at the end. state_norm, state_sq: Euclidean norm, or "
+            "its square, of the final state (cart position, relative joint angles, and their rates). auto = "
+            "tip (paper), state_norm (nimble)."),
+    DS_LIST("scale", "", -1e6, 1e6, CHAIN_MAX_LINKS + 1, "",
+            "Size of the controls at x = 1: cart (m/s or N), then torques (N m); 0 = unused. Empty = 2, 5 "
+            "with one link, else 2, 10, 5, 2, 1, 0.5, 0.25, ...; with force control the cart has 10; nimble "
+            "10, 0, 0, ..."),
+    DS_LIST("target", "", -1e6, 1e6, 2, "m",
+            "Target of the tip (x, y). Empty = (1, 0.8) with one link, else (n/2, (n + 1)/2) with n links."),
+    DS_LIST("start_theta", "3.1415926535897931", -1e3, 1e3, CHAIN_MAX_LINKS, "rad",
+            "Angles of the links at the start, from the upward vertical: one for all or one for each."),
+    DS_LIST("start_omega", "0", -1e3, 1e3, CHAIN_MAX_LINKS, "rad/s", "Rates of these angles at the start."),
+    DS_REAL("start_x", "0", -1e6, 1e6, "m", "Position of the cart at the start."),
+    DS_REAL("start_v", "0", -1e6, 1e6, "m/s", "Velocity of the cart at the start."),
+    DS_ENUM("integrator", "explicit", integrators,
+            "explicit: positions move with the velocities before the step, as in Nimble; semi-implicit: "
+            "after it."),
+    DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
+    DS_REAL("cart_mass", "1", 1e-9, 1e9, "kg", "Mass of the cart."),
+    DS_LIST("mass", "", 0, 1e9, CHAIN_MAX_LINKS, "kg", "Masses of the links; empty = 1, 0.5, 0.25, ..."),
+    DS_LIST("length", "1", 1e-9, 1e6, CHAIN_MAX_LINKS, "m", "Lengths of the links."),
+    DS_LIST("com", "", -1e6, 1e6, CHAIN_MAX_LINKS, "m",
+            "Distance of each link's centre of mass from its joint; empty = half the length."),
+    DS_LIST(
+        "inertia", "", 0, 1e9, CHAIN_MAX_LINKS, "kg m^2",
+        "Moments of inertia about the centres of mass. Empty = 1 for a single link (the default of Nimble), "
+        "m L^2/12 (rods) for more."),
+    NULL};
+
+typedef struct cartpole {
+    scene_kit scene; /* first: see scene_kit.h */
+    chain_params p;
+    chain *sim;
+    chain_state start;
+    int64_t loss;
+    uint64_t n, blocks, hold, steps; /* steps = blocks hold */
+    double scale[CHAIN_MAX_LINKS + 1], target[2];
+    double *u, *u_bar; /* controls in SI units */
+} cartpole;
+
+/* ---- loss ---- */
+
+/* Distance of the tip to the target; `bar` (zeros, or NULL) gets its derivatives (0 at the target). */
+static double tip_loss(const cartpole *e, const chain_state *s, chain_state *bar)
+{
+    double tip[2];
+    chain_tip(&e->p, s, tip);
+    double dx = tip[0] - e->target[0], dy = tip[1] - e->target[1], d = sqrt(dx * dx + dy * dy);
+    if (bar) {
+        double px = d < 1e-12 ? 0 : dx / d, py = d < 1e-12 ? 0 : dy / d;
+        bar->x = px;
+        for (int i = 0; i < e->p.links; i++) {
+            bar->theta[i] = -e->p.length[i] * (px * cos(s->theta[i]) + py * sin(s->theta[i]));
+        }
+    }
+    return d;
+}
+
+/* Sum of squares of the differences of neighbours, the first against 0 (absolute to relative angles). */
+static double relative_square(int n, const double *v)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        double d = i ? v[i] - v[i - 1] : v[i];
+        sum += d * d;
+    }
+    return sum;
+}
+
+static void relative_square_bar(int n, const double *v, double weight, double *bar)
+{
+    for (int i = 0; i < n; i++) {
+        double d = 2 * weight * (i ? v[i] - v[i - 1] : v[i]);
+        bar[i] += d;
+        if (i) {
+            bar[i - 1] -= d;
+        }
+    }
+}
+
+/* Norm, or its square, of the state in Nimble's coordinates (relative angles). */
+static double state_loss(const cartpole *e, const chain_state *s, chain_state *bar)
+{
+    int n = e->p.links;
+    double sum = s->x * s->x + s->v * s->v + relative_square(n, s->theta) + relative_square(n, s->omega);
+    double norm = sqrt(sum);
+    if (bar) {
+        double weight = e->loss == STATE_SQ ? 1 : norm < 1e-12 ? 0 : 0.5 / norm;
+        relative_square_bar(n, s->theta, weight, bar->theta);
+        relative_square_bar(n, s->omega, weight, bar->omega);
+        bar->x = 2 * weight * s->x;
+        bar->v = 2 * weight * s->v;
+    }
+    return e->loss == STATE_SQ ? sum : norm;
+}
+
+static double loss_of(const cartpole *e, const chain_state *s, chain_state *bar)
+{
+    return e->loss == TIP ? tip_loss(e, s, bar) : state_loss(e, s, bar);
+}
+
+/* ---- set-up ---- */
+
+/* The defaults that depend on the variant and the number of links. */
+static void usual(cartpole *e, int nimble)
+{
+    static const double torque[CHAIN_MAX_LINKS] = {10, 5, 2, 1, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625};
+    int n = e->p.links, force = e->p.control == CHAIN_FORCE;
+    e->p.h = nimble ? 0.01 : 0.02;
+    e->scale[0] = force ? 10 : 2;
+    for (int i = 0; i < n; i++) {
+        e->scale[1 + i] = nimble ? 0 : n == 1 ? 5 : torque[i];
+        e->p.mass[i] = ldexp(1, -i);
+    }
+    e->target[0] = n == 1 ? 1 : 0.5 * n;
+    e->target[1] = n == 1 ? 0.8 : 0.5 * (n + 1);
+}
+
+static ds_status read_params(cartpole *e, const ds_host *host)
+{
+    int64_t variant = 0, links = 0, blocks = 0, hold = 0, control = 0, loss = 0, integrator = 0;
+    ds_status s = DS_OK;
+    setting_int(&s, host, "variant", &variant);
+    setting_int(&s, host, "links", &links);
+    setting_int(&s, host, "steps", &blocks);
+    setting_int(&s, host, "hold", &hold);
+    setting_int(&s, host, "control", &control);
+    setting_int(&s, host, "loss", &loss);
+    setting_int(&s, host, "integrator", &integrator);
+    uint64_t n = (uint64_t)links;
+    chain_params *p = &e->p;
+    p->links = (int)links;
+    p->control = control == AUTO ? (variant == NIMBLE ? CHAIN_FORCE : CHAIN_VELOCITY) : (int)control - 1;
+    p->integrator = integrator ? CHAIN_SEMI_IMPLICIT : CHAIN_EXPLICIT;
+    e->loss = loss == AUTO ? (variant == NIMBLE ? STATE_NORM : TIP) : loss - 1;
+    e->blocks = (uint64_t)blocks;
+    e->hold = (uint64_t)hold;
+    e->steps = e->blocks * e->hold;
+    e->n = e->blocks * (n + 1);
+    usual(e, variant == NIMBLE);
+    setting_values(&s, host, "h", 1, &p->h);
+    setting_values(&s, host, "scale", n + 1, e->scale);
+    setting_values(&s, host, "target", 2, e->target);
+    setting_values(&s, host, "start_theta", n, e->start.theta);
+    setting_values(&s, host, "start_omega", n, e->start.omega);
+    setting_real(&s, host, "start_x", &e->start.x);
+    setting_real(&s, host, "start_v", &e->start.v);
+    setting_real(&s, host, "gravity", &p->gravity);
+    setting_real(&s, host, "cart_mass", &p->cart_mass);
+    setting_values(&s, host, "mass", n, p->mass);
+    setting_values(&s, host, "length", n, p->length);
+    for (int i = 0; i < p->links; i++) {
+        p->com[i] = 0.5 * p->length[i];
+        p->inertia[i] = n == 1 ? 1 : p->mass[i] * p->length[i] * p->length[i] / 12;
+    }
+    setting_values(&s, host, "com", n, p->com);
+    setting_values(&s, host, "inertia", n, p->inertia);
+    for (int i = 0; s == DS_OK && i < p->links; i++) {
+        if (!(p->inertia[i] + p->mass[i] * p->com[i] * p->com[i] > 0)) {
+            s = setting_bad(
+                host,
+                "link %d has mass %g, com %g and inertia %g: nothing resists its rotation, set inertia "
+                "above 0",
+                i + 1, p->mass[i], p->com[i], p->inertia[i]);
+        }
+    }
+    return s;
+}
+
+static void place(const void *self, uint64_t k, uint64_t b, double *out);
+
+/* How far the cart can get: by its prescribed velocity, or, under force, about the length of the chain. */
+static double reach(const cartpole *e)
+{
+    double length = 0, slide = fabs(e->scale[0]) * e->p.h * (double)e->steps;
+    for (int i = 0; i < e->p.links; i++) {
+        length += e->p.length[i];
+    }
+    return length + (e->p.control == CHAIN_VELOCITY ? 0.5 * slide : length);
+}
+
+static int set_scene(cartpole *e)
+{
+    static const char *const names[CHAIN_MAX_LINKS] = {"link1", "link2", "link3", "link4", "link5",
+                                                       "link6", "link7", "link8", "link9", "link10"};
+    scene_kit *s = &e->scene;
+    const double wide = reach(e), thick = 0.04 * e->p.length[0];
+    scene_kit_open(s, e->steps, e->p.h, place);
+    scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){wide, 0.25 * thick, thick, 0});
+    scene_kit_body(s, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){5 * thick, 2 * thick, 2 * thick, 0});
+    for (int i = 0; i < e->p.links; i++) {
+        uint64_t b = scene_kit_body(s, names[i], DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
+                                    (double[4]){thick, e->p.length[i], 0, 0});
+        s->body[b].variety = (uint32_t)i % 2;
+    }
+    scene_kit_body(s, "tip", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){2 * thick, 0, 0, 0});
+    if (e->loss == TIP) {
+        scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){2 * thick, 0, 0, 0});
+        scene_kit_include(s, e->target[0], e->target[1], 0, 4 * thick);
+    }
+    double length = 0;
+    for (int i = 0; i < e->p.links; i++) {
+        length += e->p.length[i];
+    }
+    scene_kit_include(s, e->start.x, 0, 0, length + 2 * thick);
+    scene_kit_include(s, e->start.x, 0, 0, wide);
+    s->info.box[1] = fmax(s->info.box[1], -length - 2 * thick);
+    s->info.box[4] = fmin(s->info.box[4], fmax(length, e->target[1]) + 4 * thick);
+    s->info.flat = 1;
+    scene_kit_metric(s, "tip_x", "m");
+    scene_kit_metric(s, "tip_y", "m");
+    scene_kit_metric(s, "distance", "m");
+    scene_kit_metric(s, "x", "m");
+    scene_kit_metric(s, "v", "m/s");
+    scene_kit_metric(s, "loss", "");
+    scene_kit_metric(s, "energy", "J");
+    return scene_kit_ready(s);
+}
+
+static void destroy(void *self)
+{
+    cartpole *e = self;
+    if (e) {
+        scene_kit_close(&e->scene);
+        chain_destroy(e->sim);
+        free(e->u);
+        free(e);
+    }
+}
+
+static ds_status create(const ds_host *host, void **out)
+{
+    cartpole *e = calloc(1, sizeof *e);
+    ds_status status = e ? read_params(e, host) : DS_E_NOMEM;
+    if (status == DS_OK) {
+        e->sim = chain_create(&e->p, e->steps);
+        e->u = calloc(2 * e->n, sizeof *e->u);
+        e->u_bar = e->u ? e->u + e->n : NULL;
+        status = e->sim && e->u && set_scene(e) ? DS_OK : DS_E_NOMEM;
+    }
+    if (status == DS_E_NOMEM) {
+        host->error(host, status, "out of memory: reduce parameters steps and hold");
+    }
+    if (status != DS_OK) {
+        destroy(e);
+        return status;
+    }
+    *out = e;
+    return DS_OK;
+}
+
+static ds_status info(void *self, ds_env_info *out)
+{
+    const cartpole *e = self;
+    out->n = e->n;
+    out->steps = e->steps;
+    out->dt = e->p.h;
+    out->loss_floor = 0;
+    return DS_OK;
+}
+
+static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    (void)self;
+    for (uint64_t i = 0; i < n; i++) {
+        lower[i] = -1;
+        upper[i] = 1;
+        if (x0) {
+            x0[i] = 0;
+        }
+    }
+    return DS_OK;
+}
+
+/* ---- episode ---- */
+
+static void to_controls(const cartpole *e, const double *x, double *u)
+{
+    uint64_t m = (uint64_t)e->p.links + 1;
+    for (uint64_t i = 0; i < e->n; i += m) {
+        for (uint64_t j = 0; j < m; j++) {
+            u[i + j] = e->scale[j] * x[i + j];
+        }
+    }
+}
+
+static void keep_scene(cartpole *e)
+{
+    scene_kit *s = &e->scene;
+    for (uint64_t k = 0; k <= e->steps; k++) {
+        chain_state at;
+        double tip[2];
+        chain_get(e->sim, k, &at);
+        chain_tip(&e->p, &at, tip);
+        scene_kit_values(s, M_X)[k] = at.x;
+        scene_kit_values(s, M_V)[k] = at.v;
+        scene_kit_values(s, M_TIP_X)[k] = tip[0];
+        scene_kit_values(s, M_TIP_Y)[k] = tip[1];
+        scene_kit_values(s, M_DISTANCE)[k] = tip_loss(e, &at, NULL);
+        scene_kit_values(s, M_LOSS)[k] = loss_of(e, &at, NULL);
+        scene_kit_values(s, M_ENERGY)[k] = chain_energy(&e->p, &at);
+    }
+    s->kept = 1;
+}
+
+static ds_status evaluate(void *self, ds_eval *io)
+{
+    cartpole *e = self;
+    chain_state end, bar = {0};
+    int want_grad = (io->want & DS_WANT_GRAD) != 0;
+    e->scene.kept = 0;
+    to_controls(e, io->x, e->u);
+    chain_simulate(e->sim, &e->start, e->steps, e->u, e->hold);
+    chain_get(e->sim, e->steps, &end);
+    io->loss = loss_of(e, &end, want_grad ? &bar : NULL);
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = e->steps;
+    if (!isfinite(io->loss)) {
+        io->outcome = DS_EVAL_DIVERGED;
+        io->loss = INFINITY;
+        io->bad_step = chain_bad_step(e->sim);
+        if (want_grad) {
+            memset(io->grad, 0, e->n * sizeof *io->grad);
+        }
+        return DS_OK;
+    }
+    if (want_grad) {
+        double sum = 0;
+        chain_adjoint(e->sim, &bar, e->u_bar);
+        to_controls(e, e->u_bar, io->grad); /* the same factors */
+        io->grad_kind = DS_GRAD_ADJOINT;
+        io->cost_steps += e->steps;
+        for (uint64_t i = 0; i < e->n; i++) {
+            sum += fabs(io->grad[i]);
+        }
+        if (!isfinite(sum)) {
+            memset(io->grad, 0, e->n * sizeof *io->grad);
+            io->outcome = DS_EVAL_BAD_GRAD;
+        }
+    }
+    if (io->want & DS_WANT_SCENE) {
+        keep_scene(e);
+    }
+    return DS_OK;
+}
+
+/* ---- scene ---- */
+
+static void place(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const cartpole *e = self;
+    uint64_t n = (uint64_t)e->p.links;
+    chain_state s;
+    double tip[2];
+    chain_get(e->sim, k, &s);
+    if (b == RAIL) {
+        scene_kit_pose(e->start.x, 0, 0, 0, out);
+    } else if (b == CART) {
+        scene_kit_pose(s.x, 0, 0, 0, out);
+    } else if (b < LINK_1 + n) {
+        double x = s.x, y = 0, half = 0;
+        for (uint64_t i = 0; i <= b - LINK_1; i++) { /* from the middle of a link to the middle of the next */
+            double from = i ? 0.5 * e->p.length[i - 1] : 0;
+            half = 0.5 * e->p.length[i];
+            x -= half * sin(s.theta[i]) + (i ? from * sin(s.theta[i - 1]) : 0);
+            y += half * cos(s.theta[i]) + (i ? from * cos(s.theta[i - 1]) : 0);
+        }
+        scene_kit_pose(x, y, 0, s.theta[b - LINK_1], out);
+    } else if (b == LINK_1 + n) {
+        chain_tip(&e->p, &s, tip);
+        scene_kit_pose(tip[0], tip[1], 0, 0, out);
+    } else {
+        scene_kit_pose(e->target[0], e->target[1], 0, 0, out);
+    }
+}
+
+static const void *get_extension(void *self, const char *id)
+{
+    (void)self;
+    return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
+}
+
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
+
+static const char *const extensions[] = {DS_EXT_SCENE, NULL};
+
+static const ds_desc desc = {
+    sizeof(ds_desc),
+    DS_KIND_ENV,
+    DS_ENV_GRADIENT,
+    "cartpole",
+    "1",
+    "Apache-2.0",
+    "n-link cart-pole: throw the tip of a hanging chain to a target.",
+    "links = 1 has 200 variables, links = 3 has 400: per step (cart, torque 1, ..., torque n), each in [-1, "
+    "1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
+    "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
+    "episodes: gradients grow with the horizon.\n"
+    "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
+    "ended there; energy.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167. Nimble: K. Werling et al., Fast and "
+    "feature-complete differentiable physics for articulated rigid bodies with contact, RSS 2021.",
+    params,
+    extensions,
+};
+
+DS_DEFINE_ENV(desc, vtable)

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chain.c - planar chain of links on a cart: equations of motion in absolute angles, stepping, reverse sweep.
+ *
+ * With ell(k,j) = L_j for j < k and c_k for j = k (arm of link j to the centre of mass of link k), the
+ * constants are A_ij = sum_{k >= max(i,j)} m_k ell(k,i) ell(k,j),   b_i = sum_{k >= i} m_k ell(k,i),   M0 =
+ * m_c + sum_k m_k, and with C_ij = A_ij cos(theta_i - theta_j), S_ij = A_ij sin(theta_i - theta_j), Q_i =
+ * tau_i - tau_(i+1): cart:   M0 a - sum_i b_i cos(theta_i) alpha_i + sum_i b_i sin(theta_i) omega_i^2 = F
+ *     link i: -b_i cos(theta_i) a + ((C + diag I) alpha)_i + sum_j S_ij omega_j^2 - g b_i sin(theta_i) = Q_i.
+ * C and S act on a vector through A alone: (C w)_i = c_i (A cw)_i + s_i (A sw)_i, (S w)_i = s_i (A cw)_i -
+ * c_i (A sw)_i with c, s the cosines and sines of the angles. The mass matrix is factored as L D L^T with the
+ * cart in the last row: velocity control needs the rows of the links only, force control one row more. The
+ * reverse sweep solves with the stored factor and differentiates lambda . (left side) at fixed accelerations,
+ * so no inverse is ever differentiated.
+ */
+#include "chain.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N CHAIN_MAX_LINKS
+#define INLINE static inline __attribute__((always_inline))
+
+struct chain {
+    chain_params p;
+    double A[N][N], b[N], M0;
+    uint64_t steps, hold;
+    double *tape; /* one record per state */
+};
+
+/* A record holds theta, omega, alpha, sin, cos (n each), x, v, a, and the packed factor of n + 1 rows. */
+#define RECORD(n) (5 * (n) + 3 + ((n) + 1) * ((n) + 2) / 2)
+#define THETA(r, n) (r)
+#define OMEGA(r, n) ((r) + (n))
+#define ALPHA(r, n) ((r) + 2 * (n))
+#define SIN(r, n) ((r) + 3 * (n))
+#define COS(r, n) ((r) + 4 * (n))
+#define CART(r, n) ((r) + 5 * (n)) /* x, v, a */
+#define FACTOR(r, n) ((r) + 5 * (n) + 3)
+#define ROW(i) ((i) * ((i) + 1) / 2) /* start of row i of a packed lower triangle */
+
+/* ---- small dense algebra ---- */
+
+/* Packed lower triangle F of m rows: in, a symmetric positive definite matrix; out, L below the diagonal and
+ * 1/D on it. */
+INLINE void factor(double *F, const int m)
+{
+    for (int i = 0; i < m; i++) {
+        double d = F[ROW(i) + i];
+        for (int j = 0; j < i; j++) {
+            double s = F[ROW(i) + j];
+            for (int k = 0; k < j; k++) {
+                s -= F[ROW(i) + k] * F[ROW(j) + k]; /* row i holds L_ik D_k here, row j holds L_jk */
+            }
+            F[ROW(i) + j] = s;
+        }
+        for (int j = 0; j < i; j++) {
+            double ld = F[ROW(i) + j];
+            F[ROW(i) + j] = ld * F[ROW(j) + j];
+            d -= ld * F[ROW(i) + j];
+        }
+        F[ROW(i) + i] = 1 / d;
+    }
+}
+
+INLINE void solve(const double *F, const int m, double *r)
+{
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < i; j++) {
+            r[i] -= F[ROW(i) + j] * r[j];
+        }
+    }
+    for (int i = m - 1; i >= 0; i--) {
+        r[i] *= F[ROW(i) + i];
+        for (int j = i + 1; j < m; j++) {
+            r[i] -= F[ROW(j) + i] * r[j];
+        }
+    }
+}
+
+/* Ac = A c-vector, As = A s-vector. */
+INLINE void times_A(const chain *c, const int n, const double *cv, const double *sv, double *Ac, double *As)
+{
+    for (int i = 0; i < n; i++) {
+        double u = 0, w = 0;
+        for (int j = 0; j < n; j++) {
+            u += c->A[i][j] * cv[j];
+            w += c->A[i][j] * sv[j];
+        }
+        Ac[i] = u;
+        As[i] = w;
+    }
+}
+
+/* ---- forward ---- */
+
+/* Fills sin, cos, factor, alpha and a of record r from its state and the controls u. */
+INLINE void accelerate(const chain *c, double *r, const double *u, const int n, const int force)
+{
+    const double *omega = OMEGA(r, n);
+    double *sn = SIN(r, n), *cs = COS(r, n), *F = FACTOR(r, n), *cart = CART(r, n);
+    double cw[N], sw[N], Ac[N], As[N], rhs[N + 1];
+    for (int i = 0; i < n; i++) {
+        double angle = THETA(r, n)[i], square = omega[i] * omega[i];
+        sn[i] = sin(angle);
+        cs[i] = cos(angle);
+        cw[i] = cs[i] * square;
+        sw[i] = sn[i] * square;
+    }
+    times_A(c, n, cw, sw, Ac, As);
+    for (int i = 0; i < n; i++) {
+        double torque = i + 1 < n ? u[i + 1] - u[i + 2] : u[i + 1];
+        rhs[i] = torque - (sn[i] * Ac[i] - cs[i] * As[i]) + c->p.gravity * c->b[i] * sn[i];
+        for (int j = 0; j < i; j++) {
+            F[ROW(i) + j] = c->A[i][j] * (cs[i] * cs[j] + sn[i] * sn[j]);
+        }
+        F[ROW(i) + i] = c->A[i][i] + c->p.inertia[i];
+    }
+    if (force) {
+        rhs[n] = u[0];
+        for (int i = 0; i < n; i++) {
+            rhs[n] -= c->b[i] * sw[i];
+            F[ROW(n) + i] = -c->b[i] * cs[i];
+        }
+        F[ROW(n) + n] = c->M0;
+    } else {
+        cart[2] = (u[0] - cart[1]) / c->p.h;
+        for (int i = 0; i < n; i++) {
+            rhs[i] += c->b[i] * cs[i] * cart[2];
+        }
+    }
+    factor(F, n + force);
+    solve(F, n + force, rhs);
+    memcpy(ALPHA(r, n), rhs, (size_t)n * sizeof *rhs);
+    if (force) {
+        cart[2] = rhs[n];
+    }
+}
+
+/* State of record `next` from record r. */
+INLINE void advance(const chain *c, const double *r, double *next, const int n)
+{
+    const double h = c->p.h, *cart = CART(r, n);
+    const int semi = c->p.integrator == CHAIN_SEMI_IMPLICIT;
+    double *to = CART(next, n);
+    for (int i = 0; i < n; i++) {
+        double omega = OMEGA(r, n)[i] + h * ALPHA(r, n)[i];
+        THETA(next, n)[i] = THETA(r, n)[i] + h * (semi ? omega : OMEGA(r, n)[i]);
+        OMEGA(next, n)[i] = omega;
+    }
+    to[1] = cart[1] + h * cart[2];
+    to[0] = cart[0] + h * (semi ? to[1] : cart[1]);
+}
+
+INLINE void simulate(chain *c, const double *u, const int n, const int force)
+{
+    double *r = c->tape;
+    uint64_t held = 0;
+    for (uint64_t t = 0; t < c->steps; t++, r += RECORD(n)) {
+        accelerate(c, r, u, n, force);
+        advance(c, r, r + RECORD(n), n);
+        if (++held == c->hold) {
+            held = 0;
+            u += n + 1;
+        }
+    }
+}
+
+/* ---- reverse ---- */
+
+/* One step backwards: xb, vb, tb, ob are the derivatives by the state after the step, then by the state
+ * before it; the derivatives by the controls are added to ub. */
+INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], double *tb, double *ob,
+                         double *ub, const int n, const int force)
+{
+    const double h = c->p.h, g = c->p.gravity, a = CART(r, n)[2];
+    const int semi = c->p.integrator == CHAIN_SEMI_IMPLICIT;
+    const double *omega = OMEGA(r, n), *alpha = ALPHA(r, n), *sn = SIN(r, n), *cs = COS(r, n);
+    double lam[N + 1], p[N], q[N], P[N], Q[N], cl[N], sl[N], X[N], Y[N], kept[N], kept_x = cart_bar[0];
+    for (int i = 0; i < n; i++) {
+        kept[i] = tb[i];
+        if (semi) {
+            ob[i] += h * tb[i];
+        }
+        lam[i] = h * ob[i];
+    }
+    if (semi) {
+        cart_bar[1] += h * kept_x;
+    }
+    lam[n] = h * cart_bar[1];
+    solve(FACTOR(r, n), n + force, lam);
+    for (int i = 0; i < n; i++) {
+        double square = omega[i] * omega[i];
+        p[i] = cs[i] * square + sn[i] * alpha[i];
+        q[i] = sn[i] * square - cs[i] * alpha[i];
+        cl[i] = cs[i] * lam[i];
+        sl[i] = sn[i] * lam[i];
+    }
+    times_A(c, n, p, q, P, Q);
+    times_A(c, n, cl, sl, X, Y);
+    for (int i = 0; i < n; i++) {
+        double bc = c->b[i] * cs[i], bs = c->b[i] * sn[i], Sl = sn[i] * X[i] - cs[i] * Y[i];
+        tb[i] += lam[i] * (g * bc - bs * a - cs[i] * P[i] - sn[i] * Q[i]) +
+                 omega[i] * omega[i] * (cs[i] * X[i] + sn[i] * Y[i]) + alpha[i] * Sl;
+        ob[i] += 2 * omega[i] * Sl;
+        if (force) {
+            tb[i] -= lam[n] * (bc * omega[i] * omega[i] + bs * alpha[i]);
+            ob[i] -= 2 * lam[n] * bs * omega[i];
+        } else {
+            lam[n] += lam[i] * bc;
+        }
+        if (!semi) {
+            ob[i] += h * kept[i];
+        }
+        ub[i + 1] += i ? lam[i] - lam[i - 1] : lam[i];
+    }
+    /* lam[n] is now the derivative by the force, or by the prescribed acceleration (u0 - v)/h of the cart. */
+    ub[0] += force ? lam[n] : lam[n] / h;
+    cart_bar[1] += (semi ? 0 : h * kept_x) - (force ? 0 : lam[n] / h);
+}
+
+INLINE void reverse(const chain *c, chain_state *bar, double *u_bar, const int n, const int force)
+{
+    double cart_bar[2] = {bar->x, bar->v}, tb[N], ob[N];
+    uint64_t left = c->steps % c->hold ? c->steps % c->hold : c->hold;
+    double *ub = u_bar + (c->steps - 1) / c->hold * (uint64_t)(n + 1);
+    memcpy(tb, bar->theta, (size_t)n * sizeof *tb);
+    memcpy(ob, bar->omega, (size_t)n * sizeof *ob);
+    for (uint64_t t = c->steps; t-- > 0;) {
+        reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, ub, n, force);
+        if (--left == 0) {
+            left = c->hold;
+            ub -= n + 1;
+        }
+    }
+    bar->x = cart_bar[0];
+    bar->v = cart_bar[1];
+    memcpy(bar->theta, tb, (size_t)n * sizeof *tb);
+    memcpy(bar->omega, ob, (size_t)n * sizeof *ob);
+}
+
+/* ---- interface ---- */
+
+/* The loops are compiled for a few fixed numbers of links, and once for any: n known, they unroll. */
+#define FOR_LINKS(call, ...)                                                                                 \
+    do {                                                                                                     \
+        const int any = c->p.links, force = c->p.control == CHAIN_FORCE;                                     \
+        switch (any * 2 + force) {                                                                           \
+        case 2: call(__VA_ARGS__, 1, 0); break;                                                              \
+        case 3: call(__VA_ARGS__, 1, 1); break;                                                              \
+        case 4: call(__VA_ARGS__, 2, 0); break;                                                              \
+        case 6: call(__VA_ARGS__, 3, 0); break;                                                              \
+        case 7: call(__VA_ARGS__, 3, 1); break;                                                              \
+        default: call(__VA_ARGS__, any, force);                                                              \
+        }                                                                                                    \
+    } while (0)
+
+static void put(chain *c, uint64_t t, const chain_state *s)
+{
+    int n = c->p.links;
+    double *r = c->tape + t * (uint64_t)RECORD(n);
+    memcpy(THETA(r, n), s->theta, (size_t)n * sizeof *r);
+    memcpy(OMEGA(r, n), s->omega, (size_t)n * sizeof *r);
+    CART(r, n)[0] = s->x;
+    CART(r, n)[1] = s->v;
+}
+
+void chain_get(const chain *c, uint64_t t, chain_state *out)
+{
+    int n = c->p.links;
+    const double *r = c->tape + t * (uint64_t)RECORD(n);
+    memset(out, 0, sizeof *out);
+    memcpy(out->theta, THETA(r, n), (size_t)n * sizeof *r);
+    memcpy(out->omega, OMEGA(r, n), (size_t)n * sizeof *r);
+    out->x = CART(r, n)[0];
+    out->v = CART(r, n)[1];
+}
+
+void chain_simulate(chain *c, const chain_state *start, uint64_t steps, const double *u, uint64_t hold)
+{
+    c->steps = steps;
+    c->hold = hold;
+    put(c, 0, start);
+    FOR_LINKS(simulate, c, u);
+}
+
+void chain_adjoint(chain *c, chain_state *bar, double *u_bar)
+{
+    if (c->steps == 0) {
+        return;
+    }
+    uint64_t blocks = (c->steps + c->hold - 1) / c->hold;
+    memset(u_bar, 0, blocks * (uint64_t)(c->p.links + 1) * sizeof *u_bar);
+    FOR_LINKS(reverse, c, bar, u_bar);
+}
+
+int64_t chain_bad_step(const chain *c)
+{
+    int n = c->p.links;
+    for (uint64_t t = 0; t <= c->steps; t++) {
+        const double *r = c->tape + t * (uint64_t)RECORD(n);
+        double sum = CART(r, n)[0] + CART(r, n)[1];
+        for (int i = 0; i < 2 * n; i++) {
+            sum += r[i];
+        }
+        if (!isfinite(sum)) {
+            return t ? (int64_t)t - 1 : 0;
+        }
+    }
+    return -1;
+}
+
+void chain_accelerations(chain *c, const chain_state *s, const double *u, double *a, double *alpha)
+{
+    int n = c->p.links;
+    c->steps = 0;
+    put(c, 0, s);
+    accelerate(c, c->tape, u, n, c->p.control == CHAIN_FORCE);
+    memcpy(alpha, ALPHA(c->tape, n), (size_t)n * sizeof *alpha);
+    *a = CART(c->tape, n)[2];
+}
+
+/* Arm of link j to the centre of mass of link k >= j. */
+static double arm(const chain_params *p, int k, int j)
+{
+    return j < k ? p->length[j] : p->com[k];
+}
+
+chain *chain_create(const chain_params *p, uint64_t steps)
+{
+    chain *c = calloc(1, sizeof *c);
+    if (!c) {
+        return NULL;
+    }
+    c->p = *p;
+    c->M0 = p->cart_mass;
+    for (int k = 0; k < p->links; k++) {
+        c->M0 += p->mass[k];
+        for (int i = 0; i <= k; i++) {
+            c->b[i] += p->mass[k] * arm(p, k, i);
+            for (int j = 0; j <= k; j++) {
+                c->A[i][j] += p->mass[k] * arm(p, k, i) * arm(p, k, j);
+            }
+        }
+    }
+    c->tape = calloc((steps + 1) * (uint64_t)RECORD(p->links), sizeof *c->tape);
+    if (!c->tape) {
+        chain_destroy(c);
+        return NULL;
+    }
+    return c;
+}
+
+void chain_destroy(chain *c)
+{
+    if (c) {
+        free(c->tape);
+        free(c);
+    }
+}
+
+/* ---- what one can observe ---- */
+
+void chain_tip(const chain_params *p, const chain_state *s, double tip[2])
+{
+    tip[0] = s->x;
+    tip[1] = 0;
+    for (int i = 0; i < p->links; i++) {
+        tip[0] -= p->length[i] * sin(s->theta[i]);
+        tip[1] += p->length[i] * cos(s->theta[i]);
+    }
+}
+
+double chain_energy(const chain_params *p, const chain_state *s)
+{
+    double E = 0.5 * p->cart_mass * s->v * s->v;
+    for (int k = 0; k < p->links; k++) {
+        double vx = s->v, vy = 0, y = 0;
+        for (int j = 0; j <= k; j++) {
+            vx -= arm(p, k, j) * cos(s->theta[j]) * s->omega[j];
+            vy -= arm(p, k, j) * sin(s->theta[j]) * s->omega[j];
+            y += arm(p, k, j) * cos(s->theta[j]);
+        }
+        E += 0.5 * p->mass[k] * (vx * vx + vy * vy) + 0.5 * p->inertia[k] * s->omega[k] * s->omega[k] +
+             p->mass[k] * p->gravity * y;
+    }
+    return E;
+}
+
+double chain_momentum(const chain_params *p, const chain_state *s)
+{
+    double P = p->cart_mass * s->v;
+    for (int k = 0; k < p->links; k++) {
+        double vx = s->v;
+        for (int j = 0; j <= k; j++) {
+            vx -= arm(p, k, j) * cos(s->theta[j]) * s->omega[j];
+        }
+        P += p->mass[k] * vx;
+    }
+    return P;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cloth.c - episode of a mass-spring system, forward and reverse (see cloth.h). */
+#include "cloth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double *zeros(size_t count)
+{
+    return calloc(count ? count : 1, sizeof(double));
+}
+
+int cloth_open(cloth *c, const cloth_mesh *mesh, uint64_t steps, uint64_t segment, const ds_host *host,
+               const cloth_driver *driver, void *self)
+{
+    memset(c, 0, sizeof *c);
+    c->mesh = *mesh;
+    c->steps = steps;
+    c->segment = segment;
+    c->host = host;
+    c->driver = driver;
+    c->self = self;
+    c->set = spring_widest();
+    const size_t n = c->mesh.stride, slots = c->mesh.springs;
+    c->anchored = calloc(n, sizeof *c->anchored);
+    c->x_bar = zeros(6 * n);
+    c->v_bar = c->x_bar ? c->x_bar + 3 * n : NULL;
+    c->k_bar = zeros(2 * slots);
+    c->rest_bar = c->k_bar ? c->k_bar + slots : NULL;
+    c->checkpoint = zeros((steps / segment + 1) * 6 * n);
+    c->frame = zeros((segment + 1) * 9 * n);
+    c->now = zeros(6 * n);
+    c->f = zeros(3 * n);
+    c->work = zeros(6 * n);
+    c->vertex_bar = zeros(2 * n);
+    return c->anchored && c->x_bar && c->k_bar && c->checkpoint && c->frame && c->now && c->f && c->work &&
+           c->vertex_bar;
+}
+
+void cloth_close(cloth *c)
+{
+    cloth_mesh_close(&c->mesh);
+    free(c->anchored);
+    free(c->x_bar);
+    free(c->k_bar);
+    free(c->checkpoint);
+    free(c->frame);
+    free(c->now);
+    free(c->f);
+    free(c->work);
+    free(c->vertex_bar);
+}
+
+double *cloth_start(cloth *c)
+{
+    return c->checkpoint;
+}
+
+/* ---- one step ---- */
+
+/* u from x and v: springs, drag, gravity, anchors. */
+static void velocities(cloth *c, uint64_t step, const double *x, const double *v, double *restrict u)
+{
+    const size_t n = c->mesh.stride;
+    const double keep = exp(-c->drag * c->h), per_mass = c->h / c->mass, fall = c->h * c->gravity;
+    const unsigned char *present = c->mesh.present;
+    double *restrict f = c->f;
+    memset(f, 0, 3 * n * sizeof *f);
+    spring_force(c->set, &c->mesh, x, v, f, c->work);
+    for (size_t i = 0; i < 3 * n; i++) {
+        u[i] = keep * v[i] + per_mass * f[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        u[n + i] -= present[i] ? fall : 0;
+    }
+    double prescribed[3];
+    if (c->anchors && c->driver->anchor && c->driver->anchor(c->self, step, prescribed)) {
+        for (size_t a = 0; a < c->anchors; a++) {
+            for (size_t i = 0; i < 3; i++) {
+                u[i * n + c->anchored[a]] = prescribed[i];
+            }
+        }
+    }
+}
+
+static void advance(cloth *c, uint64_t step, const double *x, const double *v, double *u, double *x_new, double *v_new)
+{
+    velocities(c, step, x, v, u);
+    if (c->surface == CLOTH_PAN) {
+        touch_pose pose;
+        c->driver->pose(c->self, step, &pose);
+        touch_pan_move(&c->pan, &pose, c->h, &c->mesh, x, u, x_new, v_new);
+    } else {
+        touch_floor_move(&c->floor, c->h, c->mesh.stride, x, u, x_new, v_new);
+    }
+}
+
+/* Reverse of contact: x_bar, v_bar by the new state become those by x and u. */
+static void contact_adjoint(cloth *c, uint64_t step, const double *x, const double *u)
+{
+    if (c->surface == CLOTH_PAN) {
+        touch_pose pose, bar = {0, 0, 0, 0, 0, 0};
+        c->driver->pose(c->self, step, &pose);
+        touch_pan_adjoint(&c->pan, &pose, c->h, &c->mesh, x, u, c->x_bar, c->v_bar, &bar);
+        c->driver->pose_bar(c->self, step, &bar);
+    } else {
+        touch_floor_adjoint(&c->floor, c->h, c->mesh.stride, x, u, c->x_bar, c->v_bar, c->vertex_bar + c->mesh.stride);
+    }
+}
+
+/* Anchored vertices do not depend on their velocity before. */
+static void anchor_adjoint(cloth *c, uint64_t step)
+{
+    const size_t n = c->mesh.stride;
+    double velocity[3], sum[3] = {0, 0, 0};
+    if (!c->anchors || !c->driver->anchor || !c->driver->anchor(c->self, step, velocity)) {
+        return;
+    }
+    for (size_t a = 0; a < c->anchors; a++) {
+        for (size_t i = 0; i < 3; i++) {
+            double *bar = &c->v_bar[i * n + c->anchored[a]];
+            sum[i] += *bar;
+            *bar = 0;
+        }
+    }
+    if (c->driver->anchor_bar) {
+        c->driver->anchor_bar(c->self, step, sum);
+    }
+}
+
+static void step_adjoint(cloth *c, uint64_t step, const double *x, const double *v, const double *restrict u)
+{
+    const size_t n = c->mesh.stride;
+    const double keep = exp(-c->drag * c->h), per_mass = c->h / c->mass, fall = c->h * c->gravity;
+    double *restrict f_bar = c->f, *restrict v_bar = c->v_bar, *restrict mass_bar = c->vertex_bar;
+    contact_adjoint(c, step, x, u);
+    anchor_adjoint(c, step);
+    /* h f / mass = u - exp(-drag h) v - h g for every vertex that is not anchored; anchored ones have v_bar = 0. */
+    for (size_t i = 0; i < n; i++) {
+        mass_bar[i] -= v_bar[i] * (u[i] - keep * v[i]) + v_bar[n + i] * (u[n + i] - keep * v[n + i] + fall) +
+                       v_bar[2 * n + i] * (u[2 * n + i] - keep * v[2 * n + i]);
+    }
+    for (size_t i = 0; i < 3 * n; i++) {
+        f_bar[i] = per_mass * v_bar[i];
+        v_bar[i] *= keep;
+    }
+    spring_adjoint(c->set, &c->mesh, x, v, f_bar, c->x_bar, c->v_bar, c->k_bar, c->rest_bar, c->work);
+}
+
+/* ---- episode ---- */
+
+static int finite_state(const cloth *c, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < 6 * c->mesh.stride; i++) {
+        sum += fabs(x[i]);
+    }
+    return isfinite(sum);
+}
+
+static int stopped(const cloth *c)
+{
+    return c->host && c->host->should_stop(c->host);
+}
+
+ds_status cloth_simulate(cloth *c, int64_t *bad)
+{
+    const size_t n = c->mesh.stride;
+    double *x = c->now, *u = c->frame;
+    *bad = -1;
+    memcpy(x, c->checkpoint, 6 * n * sizeof *x);
+    for (uint64_t k = 0;; k++) {
+        if (k % c->segment == 0 || k == c->steps) {
+            if (stopped(c)) {
+                return DS_STOPPED;
+            }
+            if (!finite_state(c, x)) {
+                *bad = (int64_t)(k ? k - 1 : 0);
+                return DS_OK;
+            }
+        }
+        if (k % c->segment == 0) {
+            memcpy(c->checkpoint + k / c->segment * 6 * n, x, 6 * n * sizeof *x);
+        }
+        if (c->driver->state) {
+            c->driver->state(c->self, k, x, x + 3 * n);
+        }
+        if (k == c->steps) {
+            return DS_OK;
+        }
+        double *to = x == c->now ? c->frame + 3 * n : c->now;
+        advance(c, k, x, x + 3 * n, u, to, to + 3 * n);
+        x = to;
+    }
+}
+
+ds_status cloth_adjoint(cloth *c)
+{
+    const size_t n = c->mesh.stride;
+    memset(c->x_bar, 0, 6 * n * sizeof *c->x_bar);
+    memset(c->k_bar, 0, 2 * c->mesh.springs * sizeof *c->k_bar);
+    memset(c->vertex_bar, 0, 2 * n * sizeof *c->vertex_bar);
+    c->driver->state_bar(c->self, c->steps, c->x_bar);
+    for (uint64_t end = c->steps; end > 0;) {
+        uint64_t begin = (end - 1) / c->segment * c->segment;
+        if (stopped(c)) {
+            return DS_STOPPED;
+        }
+        memcpy(c->frame, c->checkpoint + begin / c->segment * 6 * n, 6 * n * sizeof *c->frame);
+        for (uint64_t k = begin; k < end; k++) {
+            double *at = c->frame + (k - begin) * 9 * n, *to = at + 9 * n;
+            advance(c, k, at, at + 3 * n, at + 6 * n, to, to + 3 * n);
+        }
+        for (uint64_t k = end; k-- > begin;) {
+            const double *at = c->frame + (k - begin) * 9 * n;
+            step_adjoint(c, k, at, at + 3 * n, at + 6 * n);
+            c->driver->state_bar(c->self, k, c->x_bar);
+        }
+        end = begin;
+    }
+    c->mass_bar = 0;
+    c->mu_bar = 0;
+    for (size_t i = 0; i < c->mesh.vertices; i++) {
+        c->mass_bar += c->mesh.present[i] ? c->vertex_bar[i] / c->mass : 0;
+        c->mu_bar += c->vertex_bar[n + i];
+    }
+    return DS_OK;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pan.c - vertices against a pan that moves and tilts in the x-y plane (see touch.h). */
+#include <math.h>
+
+#include "touch.h"
+
+static const double slip_square = 1e-12;  /* (m/s)^2 under the root of the sliding speed */
+static const double drift_rate = 0.2;     /* share of the depth that is to be undone in one step */
+static const double drift_limit = 1;      /* m/s, the fastest such correction */
+static const double tiny = 1e-300;
+
+/* A vertex that the pan pushes; world components unless `local`. */
+typedef struct push {
+    double ox, oy;             /* from the pan's axis point to the predicted position */
+    double lx, ly, lz, r;      /* the same, local, and its distance from the axis */
+    double rise, slope, norm;  /* profile h, h', sqrt(1 + h'^2) */
+    double local[3], n[3];     /* normal */
+    double surface[2];         /* velocity of the pan there */
+    double rel[3], vn;         /* velocity against the pan, and its normal component */
+    double wanted;             /* normal component after contact */
+    double vt[3], slip;        /* tangential part and its size */
+    double factor;             /* what friction leaves of it */
+} push;
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Fills *p; 0 where the vertex at predicted position q with velocity u is not pushed. */
+static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, double sn, double h, const double q[3],
+                   const double u[3], push *p)
+{
+    p->ox = q[0] - pose->x;
+    p->oy = q[1] - pose->y;
+    p->lx = cs * p->ox + sn * p->oy;
+    p->ly = -sn * p->ox + cs * p->oy;
+    p->lz = q[2];
+    double square = p->lx * p->lx + p->lz * p->lz + tiny;
+    if (!(square < pan->radius * pan->radius)) {
+        return 0;
+    }
+    p->r = sqrt(square);
+    double over = p->r > pan->flat ? p->r - pan->flat : 0;
+    p->rise = pan->curve * over * over;
+    if (!(p->ly < p->rise && p->ly > p->rise - pan->thickness)) {
+        return 0;
+    }
+    p->slope = 2 * pan->curve * over;
+    p->norm = sqrt(1 + p->slope * p->slope);
+    p->local[0] = -p->slope * p->lx / p->r / p->norm;
+    p->local[1] = 1 / p->norm;
+    p->local[2] = -p->slope * p->lz / p->r / p->norm;
+    p->n[0] = cs * p->local[0] - sn * p->local[1];
+    p->n[1] = sn * p->local[0] + cs * p->local[1];
+    p->n[2] = p->local[2];
+    p->surface[0] = pose->vx - pose->omega * p->oy;
+    p->surface[1] = pose->vy + pose->omega * p->ox;
+    p->rel[0] = u[0] - p->surface[0];
+    p->rel[1] = u[1] - p->surface[1];
+    p->rel[2] = u[2];
+    p->vn = dot(p->rel, p->n);
+    p->wanted = fmin(drift_limit, drift_rate * (p->rise - p->ly) / (h * p->norm));
+    if (!(p->vn < p->wanted)) {
+        return 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        p->vt[i] = p->rel[i] - p->vn * p->n[i];
+    }
+    p->slip = sqrt(dot(p->vt, p->vt) + slip_square);
+    p->factor = fmax(0, 1 - pan->mu * (p->wanted - p->vn) / p->slip);
+    return 1;
+}
+
+void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m, const double *x,
+                    const double *u, double *x_new, double *v_new)
+{
+    const size_t n = m->stride;
+    const double cs = cos(pose->tilt), sn = sin(pose->tilt);
+    for (size_t i = 0; i < n; i++) {
+        double v[3] = {u[i], u[n + i], u[2 * n + i]};
+        const double q[3] = {x[i] + h * v[0], x[n + i] + h * v[1], x[2 * n + i] + h * v[2]};
+        push p;
+        if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, &p)) {
+            for (int j = 0; j < 3; j++) {
+                v[j] = (j < 2 ? p.surface[j] : 0) + p.factor * p.vt[j] + p.wanted * p.n[j];
+            }
+        }
+        for (size_t j = 0; j < 3; j++) {
+            v_new[j * n + i] = v[j];
+            x_new[j * n + i] = x[j * n + i] + h * v[j];
+        }
+    }
+}
+
+/* Derivatives by the geometry of a push: the offset (q_bar) and the pose, from those by normal, profile and depth. */
+static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, double sn, const double n_bar[3],
+                             double rise_bar, double ly_bar, double norm_bar, double q_bar[3], touch_pose *pose_bar)
+{
+    const double l_bar[3] = {cs * n_bar[0] + sn * n_bar[1], -sn * n_bar[0] + cs * n_bar[1], n_bar[2]};
+    double cs_bar = n_bar[0] * p->local[0] + n_bar[1] * p->local[1];
+    double sn_bar = -n_bar[0] * p->local[1] + n_bar[1] * p->local[0];
+    /* local = (-h' lx/r, 1, -h' lz/r) / norm */
+    double mx_bar = l_bar[0] / p->norm, mz_bar = l_bar[2] / p->norm;
+    double outward = mx_bar * p->lx + mz_bar * p->lz;
+    norm_bar -= dot(l_bar, p->local) / p->norm;
+    double slope_bar = norm_bar * p->slope / p->norm - outward / p->r;
+    double r_bar = p->slope * outward / (p->r * p->r);
+    double lx_bar = -p->slope * mx_bar / p->r, lz_bar = -p->slope * mz_bar / p->r;
+    if (p->r > pan->flat) {
+        r_bar += 2 * pan->curve * (slope_bar + (p->r - pan->flat) * rise_bar);
+    }
+    lx_bar += r_bar * p->lx / p->r;
+    lz_bar += r_bar * p->lz / p->r;
+    cs_bar += lx_bar * p->ox + ly_bar * p->oy;
+    sn_bar += lx_bar * p->oy - ly_bar * p->ox;
+    q_bar[0] += cs * lx_bar - sn * ly_bar;
+    q_bar[1] += sn * lx_bar + cs * ly_bar;
+    q_bar[2] += lz_bar;
+    pose_bar->tilt += cs * sn_bar - sn * cs_bar;
+}
+
+/* Reverse of a push: v_bar, the derivatives by the velocity after it, become those by the velocity before; q_bar gets
+ * those by the predicted position. */
+static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn, double h,
+                         double v_bar[3], double q_bar[3], touch_pose *pose_bar)
+{
+    double n_bar[3], vt_bar[3], change = p->wanted - p->vn;
+    double wanted_bar = dot(v_bar, p->n), factor_bar = p->factor > 0 ? dot(v_bar, p->vt) : 0;
+    double change_bar = -factor_bar * pan->mu / p->slip;
+    double slip_bar = factor_bar * pan->mu * change / (p->slip * p->slip);
+    for (int i = 0; i < 3; i++) {
+        n_bar[i] = p->wanted * v_bar[i];
+        vt_bar[i] = p->factor * v_bar[i] + slip_bar * p->vt[i] / p->slip;
+    }
+    wanted_bar += change_bar;
+    double vn_bar = -change_bar - dot(vt_bar, p->n), rel_bar[3];
+    for (int i = 0; i < 3; i++) {
+        n_bar[i] += vn_bar * p->rel[i] - p->vn * vt_bar[i];
+        rel_bar[i] = vt_bar[i] + vn_bar * p->n[i];
+    }
+    double surface_bar[2] = {v_bar[0] - rel_bar[0], v_bar[1] - rel_bar[1]};
+    q_bar[0] = pose->omega * surface_bar[1];
+    q_bar[1] = -pose->omega * surface_bar[0];
+    q_bar[2] = 0;
+    pose_bar->vx += surface_bar[0];
+    pose_bar->vy += surface_bar[1];
+    pose_bar->omega += p->ox * surface_bar[1] - p->oy * surface_bar[0];
+    double gain = drift_rate / (h * p->norm), depth = p->rise - p->ly;
+    wanted_bar = gain * depth < drift_limit ? wanted_bar * gain : 0;
+    geometry_adjoint(pan, p, cs, sn, n_bar, wanted_bar, -wanted_bar, -wanted_bar * depth / p->norm, q_bar, pose_bar);
+    pose_bar->x -= q_bar[0];
+    pose_bar->y -= q_bar[1];
+    for (int i = 0; i < 3; i++) {
+        v_bar[i] = rel_bar[i] + h * q_bar[i];
+    }
+}
+
+void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m, const double *x,
+                       const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar)
+{
+    const size_t n = m->stride;
+    const double cs = cos(pose->tilt), sn = sin(pose->tilt);
+    for (size_t i = 0; i < n; i++) {
+        const double v[3] = {u[i], u[n + i], u[2 * n + i]};
+        const double q[3] = {x[i] + h * v[0], x[n + i] + h * v[1], x[2 * n + i] + h * v[2]};
+        double q_bar[3] = {0, 0, 0};
+        double bar[3] = {v_bar[i] + h * x_bar[i], v_bar[n + i] + h * x_bar[n + i],
+                         v_bar[2 * n + i] + h * x_bar[2 * n + i]};
+        push p;
+        if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, &p)) {
+            push_adjoint(pan, pose, &p, cs, sn, h, bar, q_bar, pose_bar);
+        }
+        for (size_t j = 0; j < 3; j++) {
+            v_bar[j * n + i] = bar[j];
+            x_bar[j * n + i] += q_bar[j];
+        }
+    }
+}

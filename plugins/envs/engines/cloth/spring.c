@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spring.c - forces of damped springs and their adjoint, as loops over bands that the compiler vectorizes (see
+ * spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with damping along the spring. */
+#include "spring.h"
+
+#include <math.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last digit of any length. */
+static const double tiny = 1e-300;
+static const double epsilon = 1e-9; /* m, added to every length */
+
+/* Adds the force of each spring to its first end, and puts it to t. */
+INLINE void band_force(const cloth_band *b, size_t n, const double *x, const double *v, const double *restrict k,
+                       const double *restrict c, double *restrict f, double *restrict t)
+{
+    const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
+    const double rest = b->rest;
+    const size_t count = b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+#pragma omp simd
+    for (size_t s = 0; s < count; s++) {
+        double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
+        double wx = vb[s] - va[s], wy = vb[n + s] - va[n + s], wz = vb[2 * n + s] - va[2 * n + s];
+        double q = 1 / (sqrt(dx * dx + dy * dy + dz * dz + tiny) + epsilon);
+        double p = wx * dx + wy * dy + wz * dz;
+        double a = k[s] * (1 - rest * q) + c[s] * p * q * q;
+        t[s] = a * dx;
+        t[n + s] = a * dy;
+        t[2 * n + s] = a * dz;
+        f[s] += t[s];
+        f[n + s] += t[n + s];
+        f[2 * n + s] += t[2 * n + s];
+    }
+}
+
+/* Adds `sign` t to `components` vectors of the vertices from `to` on. */
+INLINE void band_add(double *restrict to, const double *restrict t, size_t n, size_t slots, int components, double sign)
+{
+    const size_t count = slots & ~(size_t)(CLOTH_LANES - 1);
+    for (int i = 0; i < components; i++) {
+        double *restrict at = to + (size_t)i * n;
+        const double *restrict from = t + (size_t)i * n;
+#pragma omp simd
+        for (size_t s = 0; s < count; s++) {
+            at[s] += sign * from[s];
+        }
+    }
+}
+
+INLINE void force(const cloth_mesh *m, const double *x, const double *v, double *f, double *work)
+{
+    for (size_t i = 0; i < m->bands; i++) {
+        const cloth_band *b = &m->band[i];
+        band_force(b, m->stride, x, v, m->k + b->at, m->c + b->at, f + b->first, work);
+        band_add(f + b->first + b->offset, work, m->stride, b->count, 3, -1);
+    }
+}
+
+/* With F = a d, a = k (1 - rest q) + c p q^2, q = 1/l, p = w.d: t gets the derivatives by d (3) and by w (3). */
+INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const double *v, const double *f_bar,
+                         const double *restrict k, const double *restrict c, double *restrict k_bar,
+                         double *restrict rest_bar, double *restrict t)
+{
+    const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
+    const double *ga = f_bar + b->first, *gb = ga + b->offset;
+    const double rest = b->rest;
+    const size_t count = b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+#pragma omp simd
+    for (size_t s = 0; s < count; s++) {
+        double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
+        double wx = vb[s] - va[s], wy = vb[n + s] - va[n + s], wz = vb[2 * n + s] - va[2 * n + s];
+        double gx = ga[s] - gb[s], gy = ga[n + s] - gb[n + s], gz = ga[2 * n + s] - gb[2 * n + s];
+        double r = sqrt(dx * dx + dy * dy + dz * dz + tiny), q = 1 / (r + epsilon);
+        double p = wx * dx + wy * dy + wz * dz, cq2 = c[s] * q * q;
+        double a = k[s] * (1 - rest * q) + cq2 * p;
+        double a_bar = gx * dx + gy * dy + gz * dz;
+        double p_bar = a_bar * cq2;
+        double l_bar = (a_bar * k[s] * rest * q - 2 * p_bar * p) * q; /* the derivative by l = r + epsilon */
+        double e = l_bar / r;
+        k_bar[s] += a_bar * (1 - rest * q);
+        rest_bar[s] -= a_bar * k[s] * q;
+        t[s] = a * gx + p_bar * wx + e * dx;
+        t[n + s] = a * gy + p_bar * wy + e * dy;
+        t[2 * n + s] = a * gz + p_bar * wz + e * dz;
+        t[3 * n + s] = p_bar * dx;
+        t[4 * n + s] = p_bar * dy;
+        t[5 * n + s] = p_bar * dz;
+    }
+}
+
+INLINE void adjoint(const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,
+                    double *v_bar, double *k_bar, double *rest_bar, double *work)
+{
+    const size_t n = m->stride;
+    for (size_t i = 0; i < m->bands; i++) {
+        const cloth_band *b = &m->band[i];
+        band_adjoint(b, n, x, v, f_bar, m->k + b->at, m->c + b->at, k_bar + b->at, rest_bar + b->at, work);
+        band_add(x_bar + b->first, work, n, b->count, 3, -1);
+        band_add(x_bar + b->first + b->offset, work, n, b->count, 3, 1);
+        band_add(v_bar + b->first, work + 3 * n, n, b->count, 3, -1);
+        band_add(v_bar + b->first + b->offset, work + 3 * n, n, b->count, 3, 1);
+    }
+}
+
+#define FORCE_ARGS                                                                                                     \
+    const cloth_mesh *m, const double *x, const double *v, double *f, double *work
+#define ADJOINT_ARGS                                                                                                   \
+    const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar, double *v_bar,          \
+        double *k_bar, double *rest_bar, double *work
+
+static void force_portable(FORCE_ARGS)
+{
+    force(m, x, v, f, work);
+}
+
+static void adjoint_portable(ADJOINT_ARGS)
+{
+    adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static void force_avx2(FORCE_ARGS)
+{
+    force(m, x, v, f, work);
+}
+
+__attribute__((target("avx2"))) static void adjoint_avx2(ADJOINT_ARGS)
+{
+    adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
+}
+
+#define WIDE __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")))
+WIDE static void force_avx512(FORCE_ARGS)
+{
+    force(m, x, v, f, work);
+}
+
+WIDE static void adjoint_avx512(ADJOINT_ARGS)
+{
+    adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
+}
+
+int spring_widest(void)
+{
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        return SPRING_AVX512;
+    }
+    return __builtin_cpu_supports("avx2") ? SPRING_AVX2 : SPRING_PORTABLE;
+}
+#else
+#define force_avx2 force_portable
+#define force_avx512 force_portable
+#define adjoint_avx2 adjoint_portable
+#define adjoint_avx512 adjoint_portable
+
+int spring_widest(void)
+{
+    return SPRING_PORTABLE;
+}
+#endif
+
+void spring_force(int set, const cloth_mesh *m, const double *x, const double *v, double *f, double *work)
+{
+    static void (*const table[])(FORCE_ARGS) = {force_portable, force_avx2, force_avx512};
+    table[set](m, x, v, f, work);
+}
+
+void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,
+                    double *v_bar, double *k_bar, double *rest_bar, double *work)
+{
+    static void (*const table[])(ADJOINT_ARGS) = {adjoint_portable, adjoint_avx2, adjoint_avx512};
+    table[set](m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
+}

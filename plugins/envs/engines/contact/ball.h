@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ball.h - a ball (unit mass, no spin) under gravity among boxes that are held at given angles, inside four
+ * walls: an episode of equal time steps and its adjoint.
+ *
+ * Step (Werling et al., RSS 2021): v* = v + h G; contacts at the position before the step; impulses that
+ * solve the contact problem give v'; q' = q + h v (explicit) or q + h v' (semi-implicit).
+ */
+#ifndef DS_ENGINES_BALL_H
+#define DS_ENGINES_BALL_H
+
+#include "impact.h"
+
+enum { BALL_EXPLICIT = 0, BALL_SEMI_IMPLICIT = 1 };
+
+/* How contacts of one step act together. */
+enum {
+    BALL_SIMULTANEOUS = 0, /* one linear complementarity problem */
+    BALL_SEQUENTIAL = 1,   /* one after the other, boxes in order, then walls */
+    BALL_REVERSED = 2      /* one after the other from the last to the first */
+};
+
+/* Which derivative the reverse sweep gives. */
+enum {
+    BALL_DISCRETE = 0,  /* of the program: what central differences with a small step show */
+    BALL_NIMBLE = 1,    /* a shift along the normal is reflected by a bounce (its "bounce approximation") */
+    BALL_SALTATION = 2, /* of the continuous motion: the time of impact shifts too */
+    BALL_ALTERNATE = 3  /* discrete, with contacts switched where that gives a larger derivative */
+};
+
+/* Bodies: boxes 0, 1, ..., then the walls. */
+enum { BALL_WALL = 1000, BALL_LEFT = 1000, BALL_RIGHT, BALL_BOTTOM, BALL_TOP };
+
+typedef struct ball_params {
+    double h;        /* s */
+    double gravity;  /* m/s^2, along -y */
+    double radius;   /* m */
+    double walls[4]; /* m: x of the left and right wall, y of the bottom and top one; infinite = none */
+    double clip;     /* m: deeper contacts are ignored; infinite = none are */
+    impact_law law;
+    int integrator, order, gradient;
+} ball_params;
+
+/* The contacts of a step, as recorded for the reverse sweep. */
+typedef struct ball_event {
+    uint64_t step;
+    uint64_t first; /* in the list of contacts */
+    int count;
+    double v[2]; /* before the impulses */
+} ball_event;
+
+typedef struct ball ball;
+
+/* Centres and half sizes of n boxes; memory for `steps` steps. NULL where there is no memory. */
+ball *ball_create(const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
+void ball_destroy(ball *b);
+
+/* Simulates `steps` steps; state = x, y, vx, vy. */
+void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
+
+/* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. */
+void ball_adjoint(ball *b, double state_bar[4], double *angle_bar);
+
+/* State before step t. */
+const double *ball_state(const ball *b, uint64_t t);
+
+/* Steps with contacts of the last simulation, in order, and their contacts. */
+uint64_t ball_events(const ball *b);
+const ball_event *ball_event_at(const ball *b, uint64_t i);
+const impact_contact *ball_contacts(const ball *b, const ball_event *e);
+
+/* How many of these had a contact problem that was solved only approximately. */
+uint64_t ball_approximate(const ball *b);
+
+/* Memory shared by ball.c and ball_adjoint.c. */
+struct ball {
+    ball_params p;
+    uint64_t n, steps, events, contacts, approximate;
+    shape_box *box;
+    double *state;     /* (steps + 1) x 4 */
+    ball_event *event; /* in sequential order one per contact */
+    impact_contact *contact;
+};
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* adam.c - first-order gradient methods from random starts: Adam (D. Kingma, J. Ba, "Adam: a method for stochastic
+ * optimization", ICLR 2015) and its relatives. With g the gradient at x, eta the learning rate and b = beta1:
+ *
+ *     adam      m = b m + (1 - b) g,  q = beta2 q + (1 - beta2) g^2
+ *               x = x - eta (m / (1 - b^t)) / (sqrt(q / (1 - beta2^t)) + eps)
+ *     sgd       x = x - eta g
+ *     momentum  m = b m + (1 - b) g,  x = x - eta m
+ *     nesterov  g taken at x - eta b m;  m = b m + g,  x = x - eta m      (Y. Nesterov 1983)
+ *
+ * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is dropped: it would
+ * keep it there after the gradient has turned. Unlike the short descents of randdescents, a search is long, its
+ * learning rate follows a schedule, and outliers of the gradient (chaos, contacts) are shortened.
+ */
+#include <diffsim/plugin.h>
+
+#include "methods/box.h"
+#include "methods/multistart.h"
+#include "methods/params.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NORMS 15        /* gradient norms whose median outliers are compared with */
+#define LEAST_RATE 0.01 /* end of the schedules, relative to the learning rate */
+
+enum { ADAM, SGD, MOMENTUM, NESTEROV };
+enum { CONSTANT, COSINE, HALVE };
+static const char *const rules[] = {"adam", "sgd", "momentum", "nesterov", NULL};
+static const char *const schedules[] = {"constant", "cosine", "halve", NULL};
+
+typedef struct arm {
+    double *x;                   /* iterate */
+    double *probe;               /* point to simulate: x, with nesterov ahead of it */
+    double *m, *q;               /* moments of the gradient */
+    int64_t t;                   /* simulations of this search */
+    double best, rate;           /* least smoothed loss; factor of the schedule "halve" */
+    int64_t stall;
+    double recent[3];            /* last losses */
+    double norm[NORMS];          /* last gradient norms, a ring */
+} arm;
+
+typedef struct adam {
+    size_t n;
+    int rule, schedule, smooth;
+    double lr, beta1, beta2, eps, clip, outlier, tol;
+    int64_t j, patience;
+    arm *arms;
+    multistart starts;
+} adam;
+
+static void begin(void *self_, size_t i, const double *start)
+{
+    adam *self = self_;
+    arm *a = &self->arms[i];
+    size_t bytes = self->n * sizeof(double);
+    memcpy(a->x, start, bytes);
+    memcpy(a->probe, start, bytes);
+    memset(a->m, 0, bytes);
+    memset(a->q, 0, bytes);
+    a->t = a->stall = 0;
+    a->best = INFINITY;
+    a->rate = 1.0;
+}
+
+static const double *point(void *self_, size_t i)
+{
+    const adam *self = self_;
+    return self->arms[i].probe;
+}
+
+static double median(size_t count, const double *values)
+{
+    double sorted[NORMS];
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+        for (; at > 0 && sorted[at - 1] > values[i]; at--) {
+            sorted[at] = sorted[at - 1];
+        }
+        sorted[at] = values[i];
+    }
+    return sorted[count / 2];
+}
+
+/* Learning rate of step t = 1, 2, ... */
+static double learning_rate(const adam *self, const arm *a)
+{
+    if (self->schedule == COSINE && self->j > 1) {
+        double done = (double)(a->t - 1) / (double)(self->j - 1);
+        return self->lr * (LEAST_RATE + (1.0 - LEAST_RATE) * 0.5 * (1.0 + cos(3.14159265358979323846 * done)));
+    }
+    return self->lr * a->rate;
+}
+
+/* Whether the search goes on after `loss`: counts what is no progress; with "halve", a stall costs half the rate. */
+static int progress(const adam *self, arm *a, double loss)
+{
+    a->recent[(a->t - 1) % 3] = loss;
+    double smoothed = self->smooth && a->t >= 3 ? median(3, a->recent) : loss;
+    if (a->t == 1 || smoothed < a->best - self->tol * fmax(1.0, fabs(a->best))) {
+        a->best = smoothed;
+        a->stall = 0;
+    } else if (++a->stall > self->patience) {
+        a->stall = 0;
+        a->rate *= 0.5;
+        return self->schedule == HALVE && a->rate >= LEAST_RATE;
+    }
+    return 1;
+}
+
+/* Euclidean norm, without overflow; infinite where a component is not finite. */
+static double norm2(size_t n, const double *g)
+{
+    double norm = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        norm = isfinite(g[k]) ? hypot(norm, g[k]) : (double)INFINITY;
+    }
+    return norm;
+}
+
+/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where the step is
+ * as long as the gradient. */
+static double gradient_scale(const adam *self, arm *a, double norm)
+{
+    size_t known = a->t - 1 < NORMS ? (size_t)(a->t - 1) : NORMS;
+    double typical = known >= 3 ? median(known, a->norm) : norm;
+    double length = self->outlier > 0.0 && norm > self->outlier * typical ? typical : norm;
+    a->norm[(a->t - 1) % NORMS] = norm;
+    return (self->rule != ADAM ? fmin(length, self->clip) : length) / norm;
+}
+
+/* The change of coordinate k, which is subtracted. */
+static double step(const adam *self, arm *a, size_t k, double g, double eta)
+{
+    double b1 = self->beta1, b2 = self->beta2;
+    switch (self->rule) {
+    case ADAM:
+        a->m[k] = b1 * a->m[k] + (1.0 - b1) * g;
+        /* q holds the root of the second moment: the square of a huge gradient would overflow */
+        a->q[k] = hypot(sqrt(b2) * a->q[k], sqrt(1.0 - b2) * g);
+        return eta * (a->m[k] / (1.0 - pow(b1, (double)a->t))) /
+               (a->q[k] / sqrt(1.0 - pow(b2, (double)a->t)) + self->eps);
+    case MOMENTUM:
+        a->m[k] = b1 * a->m[k] + (1.0 - b1) * g;
+        return eta * a->m[k];
+    case NESTEROV:
+        a->m[k] = b1 * a->m[k] + g;
+        return eta * a->m[k];
+    default:
+        return eta * g;
+    }
+}
+
+static void update(const adam *self, arm *a, const double *gradient, double norm)
+{
+    double eta = learning_rate(self, a), scale = gradient_scale(self, a, norm);
+    for (size_t k = 0; k < self->n; k++) {
+        double g = scale * gradient[k];
+        double target = a->x[k] - step(self, a, k, g, eta);
+        if (!isnan(target)) {
+            a->x[k] = box_clamp(target, -1.0, 1.0);
+        }
+        if (a->x[k] != target && g * (a->x[k] - target) > 0.0) { /* held by the box, and pushed out further */
+            a->m[k] = 0.0;
+        }
+        double ahead = self->rule == NESTEROV ? eta * self->beta1 * a->m[k] : 0.0;
+        a->probe[k] = box_clamp(a->x[k] - ahead, -1.0, 1.0);
+    }
+}
+
+static int tell(void *self_, size_t i, double loss, const double *gradient, uint32_t outcome)
+{
+    adam *self = self_;
+    arm *a = &self->arms[i];
+    a->t++;
+    if (outcome != DS_EVAL_OK || !progress(self, a, loss) || a->t >= self->j) {
+        return 0;
+    }
+    double norm = norm2(self->n, gradient);
+    if (!(norm > 0.0) || isinf(norm)) {
+        return 0;
+    }
+    update(self, a, gradient, norm);
+    return 1;
+}
+
+static ds_status run(void *self_, const ds_objective *objective)
+{
+    static const local_search first_order = {begin, point, tell};
+    adam *self = self_;
+    return multistart_run(&self->starts, objective, &first_order, self);
+}
+
+static void destroy(void *self_)
+{
+    adam *self = self_;
+    if (self) {
+        for (size_t i = 0; self->arms && i < self->starts.arms; i++) {
+            free(self->arms[i].x);
+        }
+        free(self->arms);
+        multistart_free(&self->starts);
+        free(self);
+    }
+}
+
+static ds_status allocate(adam *self, const ds_host *host)
+{
+    size_t n = self->n;
+    self->arms = calloc(self->starts.arms, sizeof(*self->arms));
+    int ok = self->arms != NULL;
+    for (size_t i = 0; ok && i < self->starts.arms; i++) {
+        arm *a = &self->arms[i];
+        a->x = calloc(4 * n, sizeof(double));
+        ok = a->x != NULL;
+        if (ok) {
+            a->probe = a->x + n;
+            a->m = a->x + 2 * n;
+            a->q = a->x + 3 * n;
+        }
+    }
+    if (!ok) {
+        host->error(host, DS_E_NOMEM, "out of memory: lower arms");
+        return DS_E_NOMEM;
+    }
+    return DS_OK;
+}
+
+static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+{
+    ds_status status = multistart_need_gradient(host, problem, "adam");
+    if (status != DS_OK) {
+        return status;
+    }
+    adam *self = calloc(1, sizeof(*self));
+    if (!self) {
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    param_reader in = {host, DS_OK};
+    self->n = (size_t)problem->n;
+    self->rule = (int)param_int(&in, "rule");
+    self->lr = param_real(&in, "lr");
+    self->beta1 = param_real(&in, "beta1");
+    self->beta2 = param_real(&in, "beta2");
+    self->eps = param_real(&in, "eps");
+    self->schedule = (int)param_int(&in, "schedule");
+    self->clip = param_real(&in, "clip");
+    self->outlier = param_real(&in, "outlier");
+    self->smooth = param_int(&in, "smooth") != 0;
+    self->j = param_int(&in, "j");
+    self->patience = param_int(&in, "patience");
+    self->tol = param_real(&in, "tol");
+    status = multistart_init(&self->starts, &in, problem);
+    status = status == DS_OK ? allocate(self, host) : status;
+    if (status != DS_OK) {
+        destroy(self);
+        return status;
+    }
+    *out = self;
+    return DS_OK;
+}
+
+static const ds_param *const params[] = {
+    DS_ENUM("rule", "adam", rules, "How the gradient becomes a step."),
+    DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
+    DS_ENUM("schedule", "constant", schedules,
+            "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, whenever the "
+            "loss has not fallen for `patience` evaluations, down to a hundredth."),
+    DS_INT("j", "100", 1, 1e9, "", "Most evaluations of a search, its start included."),
+    DS_INT("patience", "20", 0, 1e9, "",
+           "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did not improve."),
+    DS_REAL("beta1", "0.9", 0, 0.999999, "", "Decay of the first moment: adam, momentum, nesterov."),
+    DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
+    DS_REAL("eps", "1e-8", 0, 1, "", "Added to the root of the second moment: adam."),
+    DS_REAL("clip", "1", 0, INFINITY, "", "Longest gradient; a longer one is scaled down to it: sgd, momentum, nesterov."),
+    DS_REAL("outlier", "1000", 0, INFINITY, "",
+            "A gradient more than so many times longer than the median of the last ones is cut to that; 0 = none is."),
+    DS_BOOL("smooth", "false", "Judge progress by the median of the last three losses, for noisy ones."),
+    DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),
+    MULTISTART_PARAMS,
+    NULL};
+
+static const ds_desc desc = {
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_OPTIMIZER,
+    .flags = DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT,
+    .id = "adam",
+    .version = "0.1",
+    .license = "Apache-2.0",
+    .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
+    .description = "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the last steps "
+                   "and with adam scaled per coordinate, for at most j evaluations; stop earlier once the loss has not "
+                   "fallen for `patience` evaluations, at a zero gradient, or where the simulation fails.\n"
+                   "The learning rate may follow a schedule, and gradients far longer than the last ones are shortened.",
+    .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",
+    .params = params,
+};
+
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof(ds_optimizer_vtable),
+    .create = create,
+    .destroy = destroy,
+    .run = run,
+};
+
+DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nlopt.c - every algorithm of S. Johnson's NLopt library (https://nlopt.readthedocs.io) that takes a box, 2.7 or later:
+ *
+ *     repeat
+ *         start = random point of [-1, 1]^n
+ *         run the algorithm from there until it ends by itself
+ *
+ * A local algorithm thus becomes a multi-start method; a global one mostly runs on until the budget is spent, and one
+ * that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is given the worst loss
+ * of the search so far, with a zero gradient, and a local search whose start fails is given up for the next start.
+ */
+#include <diffsim/plugin.h>
+#include <diffsim/random.h>
+
+#include "methods/box.h"
+#include "methods/params.h"
+#include "methods/sim.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGE 1e100           /* losses are cut at this size: NLopt squares them */
+#define UNKNOWN_FAILURE 1e10  /* loss of a failed simulation as long as none has succeeded */
+
+/* Name, NLopt's constant, and whether random numbers or the start change the search. */
+#define ALGORITHMS(X)                                                                                    \
+    X("gn_direct", NLOPT_GN_DIRECT, 0)                                                                   \
+    X("gn_direct_l", NLOPT_GN_DIRECT_L, 0)                                                               \
+    X("gn_direct_l_rand", NLOPT_GN_DIRECT_L_RAND, 1)                                                     \
+    X("gn_direct_noscal", NLOPT_GN_DIRECT_NOSCAL, 0)                                                     \
+    X("gn_direct_l_noscal", NLOPT_GN_DIRECT_L_NOSCAL, 0)                                                 \
+    X("gn_direct_l_rand_noscal", NLOPT_GN_DIRECT_L_RAND_NOSCAL, 1)                                       \
+    X("gn_orig_direct", NLOPT_GN_ORIG_DIRECT, 0)                                                         \
+    X("gn_orig_direct_l", NLOPT_GN_ORIG_DIRECT_L, 0)                                                     \
+    X("gd_stogo", NLOPT_GD_STOGO, 0)                                                                     \
+    X("gd_stogo_rand", NLOPT_GD_STOGO_RAND, 1)                                                           \
+    X("ld_lbfgs", NLOPT_LD_LBFGS, 1)                                                                     \
+    X("ln_praxis", NLOPT_LN_PRAXIS, 1)                                                                   \
+    X("ld_var1", NLOPT_LD_VAR1, 1)                                                                       \
+    X("ld_var2", NLOPT_LD_VAR2, 1)                                                                       \
+    X("ld_tnewton", NLOPT_LD_TNEWTON, 1)                                                                 \
+    X("ld_tnewton_restart", NLOPT_LD_TNEWTON_RESTART, 1)                                                 \
+    X("ld_tnewton_precond", NLOPT_LD_TNEWTON_PRECOND, 1)                                                 \
+    X("ld_tnewton_precond_restart", NLOPT_LD_TNEWTON_PRECOND_RESTART, 1)                                 \
+    X("gn_crs2_lm", NLOPT_GN_CRS2_LM, 1)                                                                 \
+    X("gn_mlsl", NLOPT_GN_MLSL, 1)                                                                       \
+    X("gd_mlsl", NLOPT_GD_MLSL, 1)                                                                       \
+    X("gn_mlsl_lds", NLOPT_GN_MLSL_LDS, 1)                                                               \
+    X("gd_mlsl_lds", NLOPT_GD_MLSL_LDS, 1)                                                               \
+    X("ld_mma", NLOPT_LD_MMA, 1)                                                                         \
+    X("ln_cobyla", NLOPT_LN_COBYLA, 1)                                                                   \
+    X("ln_newuoa", NLOPT_LN_NEWUOA, 1)                                                                   \
+    X("ln_newuoa_bound", NLOPT_LN_NEWUOA_BOUND, 1)                                                       \
+    X("ln_neldermead", NLOPT_LN_NELDERMEAD, 1)                                                           \
+    X("ln_sbplx", NLOPT_LN_SBPLX, 1)                                                                     \
+    X("ln_auglag", NLOPT_LN_AUGLAG, 1)                                                                   \
+    X("ld_auglag", NLOPT_LD_AUGLAG, 1)                                                                   \
+    X("ln_auglag_eq", NLOPT_LN_AUGLAG_EQ, 1)                                                             \
+    X("ld_auglag_eq", NLOPT_LD_AUGLAG_EQ, 1)                                                             \
+    X("ln_bobyqa", NLOPT_LN_BOBYQA, 1)                                                                   \
+    X("gn_isres", NLOPT_GN_ISRES, 1)                                                                     \
+    X("auglag", NLOPT_AUGLAG, 1)                                                                         \
+    X("auglag_eq", NLOPT_AUGLAG_EQ, 1)                                                                   \
+    X("g_mlsl", NLOPT_G_MLSL, 1)                                                                         \
+    X("g_mlsl_lds", NLOPT_G_MLSL_LDS, 1)                                                                 \
+    X("ld_slsqp", NLOPT_LD_SLSQP, 1)                                                                     \
+    X("ld_ccsaq", NLOPT_LD_CCSAQ, 1)                                                                     \
+    X("gn_esch", NLOPT_GN_ESCH, 1)                                                                       \
+    X("gn_ags", NLOPT_GN_AGS, 0)
+
+#define NAME(name, constant, varies) name,
+#define ENTRY(name, constant, varies) {name, constant, varies},
+static const char *const names[] = {"auto", ALGORITHMS(NAME) NULL};
+static const struct algorithm {
+    const char *name;
+    nlopt_algorithm constant;
+    int varies;
+} algorithms[] = {ALGORITHMS(ENTRY)};
+
+typedef struct library_search {
+    const ds_host *host;
+    const ds_problem *problem;
+    const struct algorithm *algorithm, *local; /* local: of those that are made of another one */
+    double ftol, xtol, initial_step;
+    int64_t population;
+    int use_x0;
+    sim sim;
+    nlopt_opt opt;
+
+    /* The present search. */
+    double *start;       /* n values, then the end of the search */
+    double *v, *lower, *upper;
+    uint64_t number, evaluations;
+    double worst;        /* largest finite loss; -INFINITY = none yet */
+    ds_status status;    /* what the objective answered last */
+} library_search;
+
+static int is_local(const struct algorithm *a)
+{
+    return a->name[0] == 'l' || strncmp(a->name, "auglag", 6) == 0;
+}
+
+static int takes_local(const struct algorithm *a)
+{
+    return strncmp(a->name, "auglag", 6) == 0 || strncmp(a->name, "g_mlsl", 6) == 0;
+}
+
+/* The choice of the user; number 0 is "auto". */
+static const struct algorithm *choose(int64_t choice, const char *automatic)
+{
+    const struct algorithm *a = algorithms;
+    if (choice > 0) {
+        return &algorithms[choice - 1];
+    }
+    while (strcmp(a->name, automatic) != 0) {
+        a++;
+    }
+    return a;
+}
+
+static int takes_gradient(const struct algorithm *a)
+{
+    return a->name[1] == 'd' && a->name[2] == '_';
+}
+
+/* The loss in the form that NLopt can live with. */
+static double finite_loss(library_search *self, double loss)
+{
+    if (isfinite(loss)) {
+        loss = box_clamp(loss, -LARGE, LARGE);
+        self->worst = fmax(self->worst, loss);
+        return loss;
+    }
+    if (is_local(self->algorithm) && self->evaluations == 1) {
+        nlopt_force_stop(self->opt); /* nothing to compare with: on to the next start */
+    }
+    return isfinite(self->worst) ? self->worst : UNKNOWN_FAILURE;
+}
+
+static double objective(unsigned n, const double *v, double *gradient, void *self_)
+{
+    library_search *self = self_;
+    double loss = INFINITY;
+    size_t done = 0;
+    for (unsigned k = 0; k < n; k++) {
+        if (isnan(v[k])) { /* the algorithm has lost its way: end this search */
+            nlopt_force_stop(self->opt);
+            return isfinite(self->worst) ? self->worst : UNKNOWN_FAILURE;
+        }
+        self->v[k] = box_clamp(v[k], -1.0, 1.0);
+    }
+    if (self->status == DS_OK && self->host->should_stop(self->host)) {
+        self->status = DS_STOPPED;
+    }
+    if (self->status == DS_OK) {
+        sim_label label = {self->evaluations == 0 ? "init" : (is_local(self->algorithm) ? "descent" : "sample"),
+                           self->number};
+        self->status = sim_evaluate(&self->sim, label, 1, self->v, &loss, gradient, NULL, &done);
+        self->evaluations++;
+    }
+    if (self->status != DS_OK) {
+        nlopt_force_stop(self->opt);
+        return HUGE_VAL;
+    }
+    for (unsigned k = 0; gradient && k < n; k++) {
+        gradient[k] = box_clamp(gradient[k], -LARGE, LARGE);
+    }
+    return finite_loss(self, loss);
+}
+
+static void draw_start(library_search *self)
+{
+    const ds_problem *p = self->problem;
+    ds_random rng = ds_random_open(self->host->seed, "start", self->number);
+    for (size_t k = 0; k < self->sim.n; k++) {
+        if (self->use_x0 && self->number == 1) {
+            double half = 0.5 * p->upper[k] - 0.5 * p->lower[k];
+            self->start[k] = box_clamp((p->x0[k] - (0.5 * p->upper[k] + 0.5 * p->lower[k])) / half, -1.0, 1.0);
+        } else {
+            self->start[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
+        }
+    }
+    /* NLopt's generator is global in each thread; every search seeds it anew. */
+    rng = ds_random_open(self->host->seed, "nlopt", self->number);
+    nlopt_srand(ds_random_u32(&rng));
+}
+
+/* A search that never asked for a loss: the library does not take this problem. */
+static ds_status refused(const library_search *self, nlopt_result result)
+{
+    char line[400];
+    const char *why = nlopt_get_errmsg(self->opt);
+    snprintf(line, sizeof line,
+             "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose another one; the "
+             "stogo algorithms and gn_ags are missing where NLopt was built without C++",
+             self->algorithm->name, self->sim.n, nlopt_result_to_string(result), why ? ": " : "", why ? why : "");
+    self->host->error(self->host, DS_E_UNSUPPORTED, line);
+    return DS_E_UNSUPPORTED;
+}
+
+static ds_status run(void *self_, const ds_objective *host_objective)
+{
+    library_search *self = self_;
+    self->sim.objective = host_objective;
+    do {
+        double least;
+        self->number++;
+        self->evaluations = 0;
+        self->worst = -INFINITY;
+        draw_start(self);
+        nlopt_set_force_stop(self->opt, 0);
+        nlopt_result result = nlopt_optimize(self->opt, self->start, &least);
+        if (self->status == DS_OK && result == NLOPT_OUT_OF_MEMORY) {
+            self->host->error(self->host, DS_E_NOMEM, "out of memory in NLopt");
+            return DS_E_NOMEM;
+        }
+        if (self->status == DS_OK && self->evaluations == 0) {
+            return refused(self, result);
+        }
+    } while (self->status == DS_OK && self->algorithm->varies);
+    return self->status;
+}
+
+static void destroy(void *self_)
+{
+    library_search *self = self_;
+    if (self) {
+        nlopt_destroy(self->opt);
+        sim_free(&self->sim);
+        free(self->start);
+        free(self);
+    }
+}
+
+/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them on to its
+ * local searches, and reads them even where they are not set. */
+static void set_tolerances(const library_search *self, nlopt_opt opt)
+{
+    nlopt_set_ftol_rel(opt, self->ftol);
+    nlopt_set_xtol_abs1(opt, self->xtol);
+    if (self->initial_step > 0.0) {
+        nlopt_set_initial_step1(opt, self->initial_step);
+    }
+}
+
+static int set_up(library_search *self)
+{
+    unsigned n = (unsigned)self->sim.n;
+    self->opt = nlopt_create(self->algorithm->constant, n);
+    if (!self->opt) {
+        return 0;
+    }
+    for (unsigned k = 0; k < n; k++) {
+        self->lower[k] = -1.0;
+        self->upper[k] = 1.0;
+    }
+    int ok = nlopt_set_lower_bounds(self->opt, self->lower) >= 0 &&
+             nlopt_set_upper_bounds(self->opt, self->upper) >= 0 &&
+             nlopt_set_min_objective(self->opt, objective, self) >= 0;
+    if (is_local(self->algorithm) || strstr(self->algorithm->name, "mlsl")) {
+        set_tolerances(self, self->opt);
+    }
+    if (self->population > 0) {
+        nlopt_set_population(self->opt, (unsigned)self->population);
+    }
+    if (ok && takes_local(self->algorithm)) {
+        nlopt_opt local = nlopt_create(self->local->constant, n);
+        if (!local) {
+            return 0;
+        }
+        set_tolerances(self, local);
+        ok = nlopt_set_local_optimizer(self->opt, local) >= 0; /* copies it */
+        nlopt_destroy(local);
+    }
+    return ok;
+}
+
+static ds_status check_algorithm(const library_search *self)
+{
+    char line[300];
+    const struct algorithm *a = takes_local(self->algorithm) ? self->local : self->algorithm;
+    if (takes_local(self->algorithm) && (a->name[0] != 'l' || strstr(a->name, "auglag"))) {
+        snprintf(line, sizeof line, "local = %s is no local algorithm: choose one that begins with ln_ or ld_", a->name);
+        self->host->error(self->host, DS_E_PARAM, line);
+        return DS_E_PARAM;
+    }
+    if (takes_gradient(a) && !self->problem->has_gradient) {
+        snprintf(line, sizeof line,
+                 "algorithm %s needs gradients and this environment has none: choose one whose name begins with ln_ "
+                 "or gn_", a->name);
+        self->host->error(self->host, DS_E_UNSUPPORTED, line);
+        return DS_E_UNSUPPORTED;
+    }
+    return DS_OK;
+}
+
+static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+{
+    library_search *self = calloc(1, sizeof(*self));
+    if (!self) {
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    self->host = host;
+    self->problem = problem;
+    param_reader in = {host, DS_OK};
+    self->algorithm = choose(param_int(&in, "algorithm"), "g_mlsl_lds");
+    self->local = choose(param_int(&in, "local"), problem->has_gradient ? "ld_lbfgs" : "ln_sbplx");
+    self->ftol = param_real(&in, "ftol");
+    self->xtol = param_real(&in, "xtol");
+    self->initial_step = param_real(&in, "initial_step");
+    self->population = param_int(&in, "population");
+    self->use_x0 = param_int(&in, "use_x0") != 0;
+    ds_status status = in.status != DS_OK ? in.status : check_algorithm(self);
+    if (status == DS_OK) {
+        size_t n = (size_t)problem->n;
+        self->start = calloc(4 * n, sizeof(double));
+        self->v = self->start + n;
+        self->lower = self->v + n;
+        self->upper = self->lower + n;
+        if (!self->start || !sim_init(&self->sim, problem, 1) || !set_up(self)) {
+            host->error(host, DS_E_NOMEM, "NLopt could not be set up: out of memory");
+            status = DS_E_NOMEM;
+        }
+    }
+    if (status != DS_OK) {
+        destroy(self);
+        return status;
+    }
+    *out = self;
+    return DS_OK;
+}
+
+static const ds_param *const params[] = {
+    DS_ENUM("algorithm", "auto", names,
+            "NLopt's name of the algorithm: g = global, l = local (from random starts); n = without, d = with gradient. "
+            "auto: g_mlsl_lds."),
+    DS_ENUM("local", "auto", names,
+            "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds. auto: ld_lbfgs with, ln_sbplx without gradient."),
+    DS_REAL("ftol", "1e-9", 0, 1, "", "A local search ends when the loss changes by less than this share of itself."),
+    DS_REAL("xtol", "1e-8", 0, 2, "",
+            "A local search ends when no variable changes by more than this, where the box is [-1, 1]."),
+    DS_REAL("initial_step", "0.5", 0, 1, "",
+            "First step of a local search without gradient, where the box is [-1, 1]; 0 = NLopt's choice, which is short "
+            "where the start is near a bound."),
+    DS_INT("population", "0", 0, 1e6, "",
+           "Points of a generation of gn_crs2_lm, gn_isres, gn_esch and mlsl; 0 = NLopt's choice."),
+    DS_BOOL("use_x0", "false", "The first search begins at the start point that the environment suggests."),
+    NULL};
+
+static const ds_desc desc = {
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_OPTIMIZER,
+    .flags = DS_OPT_USES_GRADIENT,
+    .id = "nlopt",
+    .version = "0.1",
+    .license = "Apache-2.0",
+    .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP and others",
+    .description = "Runs the algorithm in [-1, 1]^n from a random start; when a local algorithm or one with random numbers "
+                   "has converged, again from another start, until the budget is spent.\n"
+                   "A failed simulation is told to NLopt as the worst loss so far with a zero gradient. auglag without "
+                   "constraints is its local algorithm. Some algorithms need two variables or more (newuoa), gn_ags "
+                   "at most ten. ln_newuoa_bound can compute for minutes between two evaluations of a rugged loss: take "
+                   "ln_bobyqa there. The stogo algorithms and gn_ags are missing where NLopt was built without C++.",
+    .citation = "S. Johnson: The NLopt nonlinear-optimization package, https://nlopt.readthedocs.io; the paper of each "
+                "algorithm is named there",
+    .params = params,
+};
+
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof(ds_optimizer_vtable),
+    .create = create,
+    .destroy = destroy,
+    .run = run,
+};
+
+DS_DEFINE_OPTIMIZER(desc, vtable)

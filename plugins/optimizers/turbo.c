@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* turbo.c - TuRBO-1: Bayesian optimization in a trust region that follows the best point. D. Eriksson, M. Pearce,
+ * J. Gardner, R. Turner, M. Poloczek, "Scalable global optimization via local Bayesian optimization" (NeurIPS 2019,
+ * arXiv:1910.01739):
+ *
+ *     repeat
+ *         evaluate a Latin hypercube of n_init points; L = 0.8; forget all other data
+ *         while L >= 0.5^7
+ *             fit a Gaussian process (Matern 5/2, a length scale per variable) to the data of this trust region
+ *             box = best point +- L w / 2, with w = length scales / their geometric mean
+ *             candidates = Sobol points of the box, each with most variables as in the best point where n > 20
+ *             evaluate `batch` candidates, each the minimiser of a draw from the process (Thompson sampling)
+ *             3 successes in a row: L = min(2 L, 1.6); ceil(max(4, n) / batch) failures in a row: L = L / 2
+ *
+ * Where gradients are known, j > 0 adds a descent of j evaluations from the best point of each batch; its points
+ * are data, too. Everything is in [0, 1]^n.
+ */
+#include <diffsim/plugin.h>
+#include <diffsim/random.h>
+
+#include "methods/blas.h"
+#include "methods/box.h"
+#include "methods/descent.h"
+#include "methods/gp.h"
+#include "methods/params.h"
+#include "methods/sim.h"
+#include "methods/sobol.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define L_INIT 0.8
+#define L_MAX 1.6
+#define L_MIN 0.0078125       /* 0.5^7 */
+#define SUCCESSES 3           /* in a row until the trust region grows */
+#define SUCCESS_GAIN 1e-3     /* relative improvement that is a success */
+#define CHANGED_VARIABLES 20  /* expected number of variables in which a candidate leaves the best point */
+#define FIT_ITERATIONS 50
+#define MOST_CANDIDATES 2000
+
+typedef struct turbo {
+    const ds_host *host;
+    size_t n, n_init, batch, candidates, n_max;
+    int64_t J;                 /* evaluations of a descent; 0 = none */
+    sim sim;
+    descent descent;
+    gp *model;
+    uint64_t restart, trial;
+
+    /* Data of this trust region. */
+    size_t count, capacity;
+    double *u, *loss;          /* count x n, count (INFINITY where the simulation failed) */
+    double best_loss, *best;   /* n: centre of the trust region */
+    double L;
+    uint64_t successes, failures;
+
+    double *candidate, *draw;  /* candidates x n, batch x candidates */
+    double *v, *batch_loss;    /* rows x n, rows, with rows = max(n_init, batch) */
+    double *y, *order;         /* capacity each: targets of the model, work */
+} turbo;
+
+static int reserve_data(turbo *self, size_t count)
+{
+    if (count <= self->capacity) {
+        return 1;
+    }
+    size_t room = 2 * count + 64;
+    double *u = realloc(self->u, room * self->n * sizeof(double));
+    self->u = u ? u : self->u;
+    double *loss = realloc(self->loss, room * sizeof(double));
+    self->loss = loss ? loss : self->loss;
+    double *y = realloc(self->y, 2 * room * sizeof(double));
+    self->y = y ? y : self->y;
+    if (!u || !loss || !y) {
+        return 0;
+    }
+    self->order = self->y + room;
+    self->capacity = room;
+    return 1;
+}
+
+/* Simulates points v and adds them to the data of the trust region. */
+static ds_status simulate(turbo *self, const char *tag, size_t count, const double *v, double *loss, double *gradient,
+                          uint32_t *outcome)
+{
+    size_t done;
+    ds_status status = sim_evaluate(&self->sim, (sim_label){tag, self->restart}, count, v, loss, gradient, outcome, &done);
+    if (!reserve_data(self, self->count + done)) {
+        self->host->error(self->host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    for (size_t i = 0; i < done; i++) {
+        double *u = self->u + self->count * self->n;
+        box_u_from_v(self->n, v + i * self->n, u);
+        self->loss[self->count++] = loss[i];
+        if (loss[i] < self->best_loss) {
+            self->best_loss = loss[i];
+            memcpy(self->best, u, self->n * sizeof(double));
+        }
+    }
+    return status;
+}
+
+static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient, uint32_t *outcome)
+{
+    return simulate(self_, "descent", 1, s, loss, gradient, outcome);
+}
+
+/* A Latin hypercube: in each variable one point per interval of length 1 / n_init. */
+static ds_status evaluate_design(turbo *self)
+{
+    size_t m = self->n_init;
+    ds_random rng = ds_random_open(self->host->seed, "design", self->restart);
+    self->count = 0;
+    self->best_loss = INFINITY;
+    self->L = L_INIT;
+    self->successes = self->failures = 0;
+    gp_default_hyper(self->model);
+    for (size_t k = 0; k < self->n; k++) {
+        for (size_t i = 0; i < m; i++) { /* a random permutation of the intervals, inside out */
+            size_t j = (size_t)ds_random_below(&rng, i + 1);
+            self->v[i * self->n + k] = self->v[j * self->n + k];
+            self->v[j * self->n + k] = (double)i;
+        }
+        for (size_t i = 0; i < m; i++) {
+            double u = (self->v[i * self->n + k] + ds_random_uniform(&rng)) / (double)m;
+            self->v[i * self->n + k] = box_clamp(2.0 * u - 1.0, -1.0, 1.0);
+        }
+    }
+    return simulate(self, "init", m, self->v, self->batch_loss, NULL, NULL);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Targets of the model: the last `count` losses, less their median, over their standard deviation; failed simulations
+ * have the worst finite loss. */
+static void scale_losses(turbo *self, size_t count)
+{
+    const double *loss = self->loss + (self->count - count);
+    double worst = self->best_loss, largest = 0.0, mean = 0.0, square = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        worst = isfinite(loss[i]) ? fmax(worst, loss[i]) : worst;
+    }
+    for (size_t i = 0; i < count; i++) {
+        self->y[i] = 0.25 * (isfinite(loss[i]) ? loss[i] : worst); /* a quarter: differences do not overflow */
+        self->order[i] = self->y[i];
+    }
+    qsort(self->order, count, sizeof(double), ascending);
+    double median = 0.5 * self->order[(count - 1) / 2] + 0.5 * self->order[count / 2];
+    for (size_t i = 0; i < count; i++) {
+        self->y[i] -= median;
+        largest = fmax(largest, fabs(self->y[i]));
+    }
+    for (size_t i = 0; i < count && largest > 0.0; i++) {
+        self->y[i] /= largest;
+        mean += self->y[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        square += (self->y[i] - mean) * (self->y[i] - mean) / (double)count;
+    }
+    for (size_t i = 0; i < count && square > 0.0; i++) {
+        self->y[i] /= sqrt(square);
+    }
+}
+
+static uint32_t stop_requested(const void *host)
+{
+    const ds_host *h = host;
+    return h->should_stop(h);
+}
+
+/* DS_E_NUMERIC where the process cannot be conditioned on the data. */
+static ds_status fit_model(turbo *self)
+{
+    size_t count = self->count < self->n_max ? self->count : self->n_max;
+    const double *u = self->u + (self->count - count) * self->n;
+    ds_random rng = ds_random_open(self->host->seed, "fit", self->trial);
+    scale_losses(self, count);
+    ds_status status = gp_fit(self->model, count, u, self->y, FIT_ITERATIONS, &rng, stop_requested, self->host);
+    if (status == DS_STOPPED || status == DS_E_NOMEM) {
+        return status;
+    }
+    status = gp_condition(self->model, count, u);
+    if (status == DS_OK) {
+        gp_set_targets(self->model, self->y);
+    }
+    return status;
+}
+
+/* Sobol points of the trust region; each variable keeps the value of the centre with probability 1 - 20 / n. */
+static void draw_candidates(turbo *self)
+{
+    size_t n = self->n, m = self->candidates;
+    const double *length = self->model->hyper.length;
+    double log_mean = 0.0, change = fmin((double)CHANGED_VARIABLES / (double)n, 1.0);
+    ds_random rng = ds_random_open(self->host->seed, "candidates", self->trial);
+    for (size_t k = 0; k < n; k++) {
+        log_mean += log(length[k]) / (double)n;
+    }
+    sobol_points(m, n, &rng, self->candidate);
+    for (size_t i = 0; i < m; i++) {
+        double *c = self->candidate + i * n;
+        size_t always = change < 1.0 ? (size_t)ds_random_below(&rng, n) : 0, changed = 0;
+        double of_always = c[always];
+        for (size_t k = 0; k <= n; k++) {
+            size_t at = k < n ? k : always;
+            if (k == n && changed > 0) {
+                break;
+            }
+            double half = 0.5 * self->L * length[at] / exp(log_mean);
+            double lower = fmax(self->best[at] - half, 0.0), upper = fmin(self->best[at] + half, 1.0);
+            int take = k == n || change >= 1.0 || ds_random_uniform(&rng) <= change;
+            double t = k == n ? of_always : c[at];
+            c[at] = take ? box_clamp(lower + t * (upper - lower), 0.0, 1.0) : self->best[at];
+            changed += (size_t)take;
+        }
+    }
+}
+
+/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none taken twice.
+ * Without a model they are the first ones. */
+static ds_status choose_batch(turbo *self, ds_status fitted)
+{
+    size_t n = self->n, m = self->candidates;
+    ds_random rng = ds_random_open(self->host->seed, "thompson", self->trial);
+    ds_status status = fitted;
+    if (status == DS_OK) {
+        status = gp_sample(self->model, m, self->candidate, self->batch, &rng, self->draw);
+    }
+    if (status != DS_OK && status != DS_E_NUMERIC) {
+        return status;
+    }
+    for (size_t q = 0; q < self->batch; q++) {
+        size_t least = q % m;
+        double *f = self->draw + q * m;
+        for (size_t i = 0; status == DS_OK && i < m; i++) {
+            least = f[i] < f[least] ? i : least;
+        }
+        for (size_t r = q + 1; status == DS_OK && r < self->batch; r++) {
+            self->draw[r * m + least] = INFINITY;
+        }
+        box_v_from_u(n, self->candidate + least * n, self->v + q * n);
+    }
+    return DS_OK;
+}
+
+/* Success: the best loss of the trust region fell by more than a thousandth of itself. */
+static void adjust_trust_region(turbo *self, double before)
+{
+    double n = (double)self->n, q = (double)self->batch;
+    if (self->best_loss < before - SUCCESS_GAIN * fabs(before)) {
+        self->successes++;
+        self->failures = 0;
+    } else {
+        self->successes = 0;
+        self->failures++;
+    }
+    if (self->successes == SUCCESSES) {
+        self->L = fmin(2.0 * self->L, L_MAX);
+        self->successes = 0;
+    } else if ((double)self->failures >= ceil(fmax(4.0 / q, n / q))) {
+        self->L *= 0.5;
+        self->failures = 0;
+    }
+}
+
+/* One batch, and with j > 0 the descent from its best point. */
+static ds_status take_trial(turbo *self)
+{
+    self->trial++;
+    double before = self->best_loss;
+    ds_status status = fit_model(self);
+    if (status == DS_STOPPED || status == DS_E_NOMEM) {
+        return status;
+    }
+    draw_candidates(self);
+    status = choose_batch(self, status);
+    if (status == DS_OK) {
+        status = simulate(self, "sample", self->batch, self->v, self->batch_loss, NULL, NULL);
+    }
+    if (status == DS_OK && self->J > 0) {
+        size_t best = 0;
+        for (size_t q = 1; q < self->batch; q++) {
+            best = self->batch_loss[q] < self->batch_loss[best] ? q : best;
+        }
+        if (isfinite(self->batch_loss[best])) {
+            status = descent_run(&self->descent, self->v + best * self->n, self->J, simulate_step, self);
+        }
+    }
+    adjust_trust_region(self, before);
+    return status;
+}
+
+static ds_status turbo_run(void *self_, const ds_objective *objective)
+{
+    turbo *self = self_;
+    ds_status status = DS_OK;
+    self->sim.objective = objective;
+    while (status == DS_OK) {
+        self->restart++;
+        status = evaluate_design(self);
+        while (status == DS_OK && self->L >= L_MIN && isfinite(self->best_loss)) {
+            status = take_trial(self);
+        }
+        if (status == DS_OK && self->host->should_stop(self->host)) {
+            status = DS_STOPPED;
+        }
+    }
+    if (status == DS_E_NOMEM) {
+        self->host->error(self->host, status, "out of memory: lower n_max, candidates or batch");
+    }
+    return status;
+}
+
+static void turbo_destroy(void *self_)
+{
+    turbo *self = self_;
+    if (self) {
+        gp_destroy(self->model);
+        descent_free(&self->descent);
+        sim_free(&self->sim);
+        free(self->u);
+        free(self->loss);
+        free(self->y);
+        free(self->candidate);
+        free(self);
+    }
+}
+
+static int allocate(turbo *self, const ds_problem *problem, const descent_options *steps)
+{
+    static const gp_model matern = {GP_MATERN52, GP_PRIOR_FLAT, 0.0};
+    size_t n = self->n, rows = self->n_init > self->batch ? self->n_init : self->batch;
+    self->model = gp_create(n, &matern);
+    self->candidate = calloc(self->candidates * (n + self->batch) + rows * (n + 1) + n, sizeof(double));
+    if (!self->model || !self->candidate || !reserve_data(self, rows)) {
+        return 0;
+    }
+    self->draw = self->candidate + self->candidates * n;
+    self->v = self->draw + self->candidates * self->batch;
+    self->batch_loss = self->v + rows * n;
+    self->best = self->batch_loss + rows;
+    return descent_init(&self->descent, n, steps) && sim_init(&self->sim, problem, rows);
+}
+
+static ds_status turbo_create(const ds_host *host, const ds_problem *problem, void **out)
+{
+    blas_use_one_thread();
+    turbo *self = calloc(1, sizeof(*self));
+    if (!self) {
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    param_reader in = {host, DS_OK};
+    self->host = host;
+    self->n = (size_t)problem->n;
+    self->n_init = (size_t)param_int(&in, "n_init");
+    self->batch = (size_t)param_int(&in, "batch");
+    self->candidates = (size_t)param_int(&in, "candidates");
+    self->n_max = (size_t)param_int(&in, "n_max");
+    self->J = param_int(&in, "j");
+    descent_options steps = descent_read_options(&in);
+    if (self->J > 0 && !problem->has_gradient) {
+        host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, no descents");
+        self->J = 0;
+    }
+    if (self->n_init == 0) {
+        self->n_init = 2 * self->n;
+    }
+    if (self->candidates == 0) {
+        self->candidates = 100 * self->n < MOST_CANDIDATES ? 100 * self->n : MOST_CANDIDATES;
+    }
+    ds_status status = in.status;
+    if (status == DS_OK && !allocate(self, problem, &steps)) {
+        status = DS_E_NOMEM;
+        host->error(host, status, "out of memory: lower candidates or batch");
+    }
+    if (status != DS_OK) {
+        turbo_destroy(self);
+        return status;
+    }
+    *out = self;
+    return DS_OK;
+}
+
+static const ds_param *const params[] = {
+    DS_INT("n_init", "0", 0, 1e6, "", "Points of the Latin hypercube that each trust region begins with; 0 = 2 n."),
+    DS_INT("batch", "1", 1, 1000, "", "Points that are chosen at a time and simulated in parallel."),
+    DS_INT("candidates", "0", 0, 1e4, "", "Points of the trust region to choose from; 0 = 100 n, at most 2000."),
+    DS_INT("j", "0", 0, 1e6, "", "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
+    DS_INT("n_max", "1000", 4, 1e5, "", "The model takes at most so many points of the trust region, the latest ones."),
+    DESCENT_PARAMS,
+    NULL};
+
+static const ds_desc desc = {
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_OPTIMIZER,
+    .flags = 0,
+    .id = "turbo",
+    .version = "0.1",
+    .license = "Apache-2.0",
+    .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
+    .description = "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian process to the "
+                   "points since then and evaluate the minimiser of a random draw from it among many candidates. The box "
+                   "doubles after 3 successes in a row and halves after max(4, n) failures; once it is smaller than "
+                   "1/128 of the search space, begin again elsewhere.\n"
+                   "Needs no gradient; with j > 0 a short gradient descent follows every batch.",
+    .citation = "D. Eriksson, M. Pearce, J. Gardner, R. Turner, M. Poloczek: Scalable global optimization via local "
+                "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",
+    .params = params,
+};
+
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof(ds_optimizer_vtable),
+    .create = turbo_create,
+    .destroy = turbo_destroy,
+    .run = turbo_run,
+};
+
+DS_DEFINE_OPTIMIZER(desc, vtable)

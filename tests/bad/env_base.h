@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it
+ * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_GETTER changes a status,
+ * BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR are numbers. */
+#include <diffsim/diffsim.h>
+#include <stdlib.h>
+
+#ifndef BAD_CREATE
+#define BAD_CREATE
+#endif
+#ifndef BAD_EVALUATE
+#define BAD_EVALUATE
+#endif
+#ifndef BAD_ENTRIES
+#define BAD_ENTRIES (io->n)
+#endif
+#ifndef BAD_GETTER
+#define BAD_GETTER(status) (status)
+#endif
+#ifndef BAD_MAGIC
+#define BAD_MAGIC DS_MAGIC
+#endif
+#ifndef BAD_MINOR
+#define BAD_MINOR DS_ABI_MINOR
+#endif
+
+typedef struct bowl {
+    const ds_host *host;
+    double centre;
+} bowl;
+
+static const ds_param *const params[] = {DS_REAL("centre", "0.25", -1, 1, "", "Where the minimum is."), NULL};
+
+static ds_status create(const ds_host *host, void **out)
+{
+    bowl *b = calloc(1, sizeof *b);
+    if (b == NULL || BAD_GETTER(host->get_real(host, "centre", &b->centre)) != DS_OK) {
+        host->error(host, DS_E_GENERIC, "no memory or no centre");
+        free(b);
+        return DS_E_GENERIC;
+    }
+    b->host = host;
+    BAD_CREATE
+    *out = b;
+    return DS_OK;
+}
+
+static ds_status info(void *self, ds_env_info *out)
+{
+    (void)self;
+    out->n = 3;
+    out->steps = 0;
+    out->dt = 0;
+    out->loss_floor = 0;
+    return DS_OK;
+}
+
+static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    (void)self;
+    for (uint64_t i = 0; i < n; i++) {
+        lower[i] = -2;
+        upper[i] = 2;
+        if (x0 != NULL) {
+            x0[i] = 1;
+        }
+    }
+    return DS_OK;
+}
+
+static ds_status evaluate(void *self, ds_eval *io)
+{
+    bowl *b = self;
+    io->loss = 0;
+    for (uint64_t i = 0; i < io->n; i++) {
+        double d = io->x[i] - b->centre;
+        io->loss += d * d;
+        if ((io->want & DS_WANT_GRAD) && i < BAD_ENTRIES) {
+            io->grad[i] = 2 * d;
+        }
+    }
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = DS_GRAD_ADJOINT;
+    if (!isfinite(io->loss)) {
+        io->loss = INFINITY;
+        io->outcome = DS_EVAL_INFEASIBLE;
+    }
+    BAD_EVALUATE
+    return DS_OK;
+}
+
+static const ds_env_vtable vtable = {sizeof vtable, 0, create, free, info, bounds, evaluate, NULL};
+static const ds_desc desc = {
+    sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID, "1", "Apache-2.0", "A bad environment.",
+    "",          "",          params,          NULL};
+
+const ds_plugin *ds_plugin_query(void)
+{
+    static const ds_plugin plugin = {BAD_MAGIC, sizeof(ds_plugin), DS_ABI_MAJOR, BAD_MINOR, DS_LAYOUT, 0, "",
+                                     &desc,     &vtable,           NULL};
+    return &plugin;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opt_base.h - a sound optimizer (random search) with holes in which the files beside it commit one sin each:
+ * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation. */
+#include <diffsim/diffsim.h>
+#include <diffsim/random.h>
+#include <stdlib.h>
+
+#ifndef BAD_X
+#define BAD_X(u) (p->lower[i] + (u) * (p->upper[i] - p->lower[i]))
+#endif
+#ifndef BAD_AFTER
+#define BAD_AFTER
+#endif
+#ifndef BAD_WANT
+#define BAD_WANT 0
+#endif
+
+typedef struct search {
+    const ds_problem *problem;
+    ds_random random;
+    double x[];
+} search;
+
+static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+{
+    search *s = calloc(1, sizeof *s + 2 * problem->n * sizeof(double));
+    if (s == NULL) {
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    s->problem = problem;
+    s->random = ds_random_open(host->seed, "search", 0);
+    *out = s;
+    return DS_OK;
+}
+
+static ds_status run(void *self, const ds_objective *objective)
+{
+    search *s = self;
+    const ds_problem *p = s->problem;
+    double f;
+    ds_batch batch = {.struct_size = sizeof batch,
+                      .want = BAD_WANT,
+                      .count = 1,
+                      .x = s->x,
+                      .loss = &f,
+                      .grad = s->x + p->n};
+    for (;;) {
+        for (uint64_t i = 0; i < p->n; i++) {
+            s->x[i] = BAD_X(ds_random_uniform(&s->random));
+        }
+        ds_status status = objective->evaluate(objective, &batch);
+        BAD_AFTER
+        if (status != DS_OK) {
+            return status;
+        }
+    }
+}
+
+static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
+static const ds_desc desc = {sizeof desc,  DS_KIND_OPTIMIZER,  0,  BAD_ID, "1",
+                             "Apache-2.0", "A bad optimizer.", "", "",     NULL,
+                             NULL};
+DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check.sh - the conformance kit: every plugin of tests/bad fails the test that its sin breaks, sound plugins pass all of
+# a known number of tests, and the command keeps its contract (TAP, JSON, exit status).
+dshost=$DS_TOP_BUILD/dshost
+bad=$DS_TOP_SRC/tests/bad
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 99
+n=0
+
+ok() { # ok STATUS NAME
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        sed 's/^/# | /' out err 2> /dev/null
+    fi
+}
+
+compile() { # compile FILE.c: makes FILE.so here
+    # shellcheck disable=SC2086
+    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -o "$(basename "$1" .c).so" "$1" -lm
+}
+
+# plugin, the test it must fail, exit status, flags
+while read -r id test status flags; do
+    if ! compile "$bad/$id.c" > out 2> err; then
+        ok 1 "$id compiles"
+        continue
+    fi
+    case $id-$(uname -m) in
+    fast_math-x86_64) ;;
+    fast_math-*)
+        n=$((n + 1))
+        echo "ok $n - $id # SKIP for x86-64"
+        continue
+        ;;
+    esac
+    if [ -n "$DS_SANITIZE" ] && [ "$id" = uninitialised ]; then
+        n=$((n + 1))
+        echo "ok $n - $id # SKIP needs glibc's allocator"
+        continue
+    fi
+    # shellcheck disable=SC2086
+    "$dshost" check "./$id.so" --only "$test" $flags > out 2> err
+    is=$?
+    [ $is -eq "$status" ] && grep -q "^not ok [0-9]* - $test:" out && grep -q '^# hint: ' out
+    ok $? "$id fails $test with status $status (is $is)"
+done << 'END'
+wrong_magic desc.accept 4
+wrong_minor desc.accept 4
+fast_math load.state 4
+two_symbols load.file 8
+silent_error inst.params 8
+swallows_error inst.errors 8
+leaks_file inst.leak 8
+leaks_memory inst.leak 8
+nan_loss eval.points 8
+crashes eval.points 8
+exits eval.points 8
+hangs eval.points 8 --timeout-s 0.5
+past_grad eval.buffers 8
+short_grad eval.buffers 8
+always_grad eval.buffers 8
+ignores_stop eval.stop 8
+changes_mode eval.state 8
+prints eval.quiet 8
+hidden_state pure.repeat 8
+uninitialised pure.process 8
+shared_state pure.parallel 8
+wrong_gradient grad.difference 8
+outside search.points 8
+asks_nan search.failures 8
+ignores_stopped search.stop 8
+not_repeatable search.repeat 8
+wants_gradient search.gradient 8
+needs_services inst.sizes 8
+maximises search.better 8
+END
+
+# A sin fails the tests of its own promise and no others.
+for id in wrong_gradient leaks_file prints maximises; do
+    "$dshost" check ./$id.so > out 2> err
+    [ "$(grep -c '^not ok' out)" -eq 1 ]
+    ok $? "$id fails one test only"
+done
+
+# Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
+"$dshost" check analytic > out 2> err
+is=$?
+[ $is -eq 0 ] && grep -qx '1\.\.33' out && [ "$(grep -c '^ok ' out)" -eq 33 ] && grep -qx 'TAP version 13' out
+ok $? "analytic passes 33 tests"
+"$dshost" check rand > out 2> err
+is=$?
+[ $is -eq 0 ] && grep -qx '1\.\.28' out && [ "$(grep -c '^ok ' out)" -eq 28 ]
+ok $? "rand passes 28 tests"
+for f in rosenbrock rastrigin branin hartmann6; do
+    "$dshost" check analytic --set env.function=$f --seed 3 > out 2> err
+    ok $? "analytic passes with function = $f"
+done
+"$dshost" check analytic --set env.dim=60 --set env.rotate=true --only grad > out 2> err
+ok $? "gradient of 60 variables by components and directions"
+"$dshost" check analytic --set env.noise=0.1 --set env.fail_rate=0.2 > out 2> err
+ok $? "analytic passes with noise and failures"
+
+compile "$DS_TOP_SRC/tests/abi/plugin_v0_1.c"
+"$dshost" check ./plugin_v0_1.so > out 2> err
+ok $? "a plugin compiled with the frozen declarations of ABI 0.1 passes"
+"$dshost" eval --env ./plugin_v0_1.so --gradient --json > out 2> err && grep -q '"loss": 1.6875' out
+ok $? "... and evaluates to what it did then"
+
+# The contract of the command.
+"$dshost" check analytic --json --only desc,no_such > out 2> err &&
+    grep -q '"failed": 0' out && grep -q '"id": "desc.accept"' out
+ok $? "--json"
+"$dshost" check analytic --in-process > out 2> err
+ok $? "--in-process"
+"$dshost" check --list > out 2> err && grep -q '^grad.difference ' out && grep -q '^search.stop ' out
+ok $? "--list"
+"$dshost" check rand --list > out 2> err && ! grep -q '^eval' out && grep -q '^search.stop ' out
+ok $? "--list of an optimizer"
+while read -r status text; do
+    eval "\"$dshost\" check $text" > out 2> err
+    is=$?
+    [ $is -eq "$status" ] && [ -s err ]
+    ok $? "exit status $status: check $text"
+done << 'END'
+2
+2 analytic rand
+2 analytic --only no_such_test
+2 analytic --seed -1
+2 analytic --timeout-s 0
+2 analytic --colour
+3 analytic --set env
+END
+"$dshost" check ./no_such_file.so > out 2> err
+is=$?
+[ $is -eq 4 ] && grep -q '^not ok 1 - load.file' out && grep -q '^# hint' out
+ok $? "a missing file is a failed test and status 4"
+"$dshost" check analytic --set env.dimm=3 > out 2> err
+is=$?
+[ $is -eq 8 ] && grep -q 'dimm' out
+ok $? "an unknown parameter is named"
+"$dshost" check analytic > /dev/full 2> err
+[ $? -eq 6 ]
+ok $? "a full disk is status 6"
+echo "1..$n"

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# docs.sh - the manual page has the commands and flags that the program has, and no others; completion offers them.
+. "$(dirname "$0")/lib.sh"
+page=$DS_TOP_SRC/docs/dshost.1
+cd "$tmp" || exit 99
+
+commands=$("$dshost" --help | sed -n 's/^  \([a-z][a-z]*\)  *[a-z].*/\1/p' | sort)
+sed -n '/^\.Sh COMMANDS/,/^\.Sh SETTINGS/s/^\.Ss //p' "$page" | sort > out
+[ -n "$commands" ] && [ "$commands" = "$(cat out)" ]
+result $? "the commands of the manual page"
+for c in $commands; do
+    "$dshost" "$c" --help | sed -n 's/^  *\(-[a-z], \)\{0,1\}--\([a-z][a-z-]*\).*/\2/p' | grep -v '^help$' | sort > want
+    # Items of lists only; a list item may name several flags.
+    sed -n "/^\\.Ss $c\$/,/^\\.S[sh] /p" "$page" | sed '1d;$d' |
+        awk '/^\.It Xo/ { item = 1 } /^\.It Fl|^\.Fl/ && (item || /^\.It/) { print } /^\.Xc/ { item = 0 }' |
+        grep -o 'Fl -[a-z][a-z-]*' | sed 's/Fl -//' | sort > have
+    diff want have > out
+    result $? "the flags of $c"
+done
+for s in 0 1 2 3 4 5 6 7 8 75 '130 , 143'; do
+    grep -q "^\\.It $s\$" "$page"
+    result $? "exit status $s is explained"
+done
+if command -v man > /dev/null; then
+    MANWIDTH=80 LC_ALL=C man --warnings "$page" > page.txt 2> err
+    [ $? -eq 0 ] && [ ! -s err ] && grep -q 'timeout-s' page.txt
+    result $? "the page formats without warnings"
+else
+    skip "the page formats without warnings: man is missing"
+fi
+
+if command -v bash > /dev/null; then
+    cat > complete.bash << 'END'
+complete() { :; }
+compopt() { :; }
+. "$1"
+shift
+COMP_WORDS=(dshost "$@")
+COMP_CWORD=$#
+_dshost "$DSHOST"
+printf '%s\n' "${COMPREPLY[@]}"
+END
+    offers() { # offers WORD ARGUMENT...: completing the last argument offers WORD
+        word=$1
+        shift
+        DSHOST=$dshost bash complete.bash "$DS_TOP_SRC/docs/completion/dshost" "$@" > out 2> err
+        grep -qx -- "$word" out && [ ! -s err ]
+        result $? "completion of '$*' offers $word"
+    }
+    offers resume re
+    offers eval ''
+    offers --trajectory eval --tr
+    offers --budget --bud
+    offers analytic --env ''
+    offers rand run --opt r
+    offers --no-times export dir --no
+    offers analytic template ''
+    offers rand template analytic ''
+    offers torus help tor
+    offers none eval --isolation n
+else
+    skip "completion: bash is missing"
+fi
+finish

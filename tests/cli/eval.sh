@@ -1,0 +1,172 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# eval.sh - `dshost eval`: the forms of --x, the JSON contract, gradients, metrics, trajectories, failures of plugins.
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 99
+HOME=$tmp
+export HOME
+
+field() { # field KEY: the text of a value that is no list, from --json
+    sed -n "s/.*\"$1\": \\([^,}]*\\)[,}].*/\\1/p" out
+}
+list() { # list KEY: the numbers of a list, without brackets
+    sed -n "s/.*\"$1\": \\[\\([^]]*\\)\\].*/\\1/p" out
+}
+keys() { # the keys in order, without those inside metrics
+    sed 's/, "metrics": {.*/, "metrics": 0}/' out | grep -o '"[a-z_]*": ' | tr -d '":\n'
+}
+sphere="--env analytic --set env.dim=3 --set env.optimum=origin"
+
+# ---- JSON ----
+# shellcheck disable=SC2086
+good "json" eval $sphere --json
+[ "$(keys)" = "env n x loss outcome gradient gradient_kind steps wall_s " ]
+result $? "the keys of the contract"
+[ "$(field env)" = '"analytic"' ] && [ "$(field n)" = 3 ] && [ "$(field gradient)" = null ] &&
+    [ "$(field gradient_kind)" = '"none"' ] && [ "$(field outcome)" = '"ok"' ] && [ "$(field steps)" = 0 ]
+result $? "its values"
+[ "$(wc -l < out)" -eq 1 ]
+result $? "one line"
+printf '0.1 0.2\t0.30000000000000004\n' > x.txt
+# shellcheck disable=SC2086
+good "x from a text file" eval $sphere --json --gradient --fd --x x.txt
+[ "$(list x)" = "0.10000000000000001, 0.20000000000000001, 0.30000000000000004" ]
+result $? "17 significant digits"
+[ "$(keys)" = "env n x loss outcome gradient gradient_kind gradient_fd steps wall_s " ]
+result $? "the keys with gradients"
+[ "$(field gradient_kind)" = '"adjoint"' ] && [ "$(list gradient)" = "0.20000000000000001, 0.40000000000000002, 0.60000000000000009" ]
+result $? "the gradient of the sphere function"
+list gradient_fd | awk -F', ' '{ exit !(($1 - 0.2)^2 + ($2 - 0.4)^2 + ($3 - 0.6)^2 < 1e-18) }'
+result $? "finite differences agree"
+
+# ---- x ----
+cat x.txt > in.txt
+# shellcheck disable=SC2086
+input=in.txt good "x from standard input" eval $sphere --json --x -
+unset input
+[ "$(list x)" = "0.10000000000000001, 0.20000000000000001, 0.30000000000000004" ]
+result $? "the numbers of standard input"
+{
+    printf "\\223NUMPY\\001\\000\\166\\000{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"
+    printf '%60s\n' ''
+    printf '\000\000\000\000\000\000\360\077\000\000\000\000\000\000\000\300\000\000\000\000\000\000\000\000'
+} > x.npy
+# shellcheck disable=SC2086
+good "x from a .npy file" eval $sphere --json --x x.npy
+[ "$(list x)" = "1.0, -2.0, 0.0" ]
+result $? "the numbers of the .npy file"
+# shellcheck disable=SC2086
+good "center" eval $sphere --json --x center
+[ "$(list x)" = "0.0, 0.0, 0.0" ]
+result $? "center is the middle of the box"
+# shellcheck disable=SC2086
+good "random:18446744073709551615" eval $sphere --json --x random:18446744073709551615
+first=$(list x)
+# shellcheck disable=SC2086
+good "again" eval $sphere --json --x random:18446744073709551615 --isolation none
+[ "$(list x)" = "$first" ]
+result $? "the same seed gives the same point, with and without isolation"
+# shellcheck disable=SC2086
+good "random:1" eval $sphere --json --x random:1
+[ "$(list x)" != "$first" ]
+result $? "another seed gives another point"
+
+printf '1 2\n' > two.txt
+printf '1 2 6\n' > far.txt
+printf '1 2 nan\n' > nan.txt
+printf '1 2 x\n' > word.txt
+head -c 100 x.npy > cut.npy
+cp x.txt text.npy
+: > none.txt
+for f in "two.txt|--x two.txt: 2 numbers, but analytic has 3 variables" "far.txt|variable 2 is 6, outside of its bounds -5..5" \
+    "nan.txt|nan.txt" "word.txt|word.txt" "cut.npy|cut.npy" "text.npy|text.npy" "none.txt|none.txt" \
+    "missing.txt|missing.txt: cannot open: No such file" ".|: cannot read: Is a directory"; do
+    # shellcheck disable=SC2086
+    bad 3 "${f#*|}" eval $sphere --x "${f%%|*}"
+done
+printf '[run]\nenv = analytic\nx = 1 2\n    3\n[env]\ndim = 3\n' > point.ini
+good "a point in an .ini file, as reproducers have it" eval --config point.ini --json
+[ "$(list x)" = "1.0, 2.0, 3.0" ]
+result $? "it was taken"
+good "--x wins over it" eval --config point.ini --x center --json
+bad 3 "run.x: 3 numbers, but analytic has 2 variables" eval --config point.ini --set env.dim=2
+bad 3 "run.x: variable 0 is 7, outside" eval --config point.ini --set "run.x=7 7 7"
+
+# ---- text output ----
+# shellcheck disable=SC2086
+good "text" eval $sphere --gradient --fd
+grep -q '^loss ' out && grep -q 'finite difference' out && [ "$(grep -c '^ *[0-2]  ' out)" -eq 3 ]
+result $? "a table with one line per variable"
+
+# ---- scenes ----
+bad 2 "analytic offers no scene" eval --env analytic --metrics
+bad 2 "analytic offers no scene" eval --env analytic --trajectory t.npz
+torus="--env torus --set env.preset=small --set env.steps=2 --set env.segments=1"
+# shellcheck disable=SC2086
+good "metrics" eval $torus --metrics --json
+[ "$(keys)" = "env n x loss outcome gradient gradient_kind steps wall_s metrics " ]
+result $? "the keys with metrics"
+[ "$(list density | tr -cd , | wc -c)" -eq 2 ] && [ "$(field steps)" = 2 ]
+result $? "one value per output step, step 0 first"
+loss=$(field loss)
+# shellcheck disable=SC2086
+good "metrics, trajectory and gradient together" eval $torus --metrics --trajectory t.npz --gradient --json
+[ "$(field loss)" = "$loss" ] && [ "$(field gradient_kind)" = '"adjoint"' ] && [ "$(head -c 2 t.npz)" = PK ]
+result $? "the same loss, the gradient, and a zip archive"
+# shellcheck disable=SC2086
+good "in this process" eval $torus --metrics --gradient --json --isolation none
+[ "$(field loss)" = "$loss" ]
+result $? "isolation changes no digit of the loss"
+# shellcheck disable=SC2086
+bad 6 "missing/t.npz: cannot write" eval $torus --trajectory missing/t.npz
+# shellcheck disable=SC2086
+bad 6 "/dev/full: cannot write: No space left on device" eval $torus --trajectory /dev/full
+
+# ---- plugins that fail ----
+fails() { # fails FAULT OUTCOME TEXT: status 5, the outcome in the JSON, one line
+    run "$dshost" eval --env "$faulty" --set env.fault="$1" --gradient --json --set run.timeout_s=1 --set run.memory_mb=256
+    [ $status -eq 5 ] && [ "$(field outcome)" = "\"$2\"" ] && [ "$(field loss)" = null ] &&
+        [ "$(field gradient)" = null ] && [ "$(grep -c '^dshost: error: ' err)" -eq 1 ] &&
+        grep -q "^dshost: error: faulty: evaluation failed: $2.*$3" err
+    result $? "$1 gives $2 and status 5"
+}
+if [ -f "$faulty" ]; then
+    # Sanitizers turn the signal into a message of their own and an exit status.
+    fails segv crashed 'SIG\|exit status'
+    fails abort crashed 'SIG\|exit status'
+    fails loop timeout ''
+    fails nan invalid 'not finite'
+    fails error error 'the solver did not converge'
+    fails diverge diverged ''
+    fails infeasible infeasible ''
+    run "$dshost" eval --env "$faulty" --set env.fault=nangrad --gradient --json
+    [ $status -eq 0 ] && [ "$(field outcome)" = '"bad_gradient"' ] && [ "$(field gradient)" = null ] && [ "$(field loss)" = 0.5 ]
+    result $? "a bad gradient leaves the loss"
+    run "$dshost" eval --env "$faulty" --set env.fault=nograd --gradient --json
+    [ $status -eq 0 ] && [ "$(field outcome)" = '"bad_gradient"' ]
+    result $? "a gradient that was not filled is noticed"
+    bad 3 "faulty: create() failed: fault = error: refused as asked" eval --env "$faulty" --set env.fault=error --set env.stage=create
+    run "$dshost" eval --env "$faulty" --set env.fault=segv --set env.stage=create
+    [ $status -eq 4 ] && [ "$(grep -c '^dshost: error: ' err)" -eq 1 ]
+    result $? "a crash in create() is status 4"
+else
+    skip "plugins that fail: faulty.so is not built"
+fi
+bad 4 "no environment 'analitic' on the plugin path; did you mean 'analytic'?" eval --env analitic
+bad 4 "rand is an optimizer, an environment is wanted here" eval --env rand
+
+# ---- full disks ----
+if [ -c /dev/full ]; then
+    for c in "--version" "--help" "list" "list --json" "help analytic" "help analytic --json" "help run" "doctor" \
+        "doctor --json" "template analytic rand" "eval --env analytic" "eval --env analytic --json" "eval --help"; do
+        # shellcheck disable=SC2086
+        "$dshost" $c > /dev/full 2> err
+        status=$?
+        [ $status -eq 6 ] && grep -q 'dshost: error: standard output: cannot write: No space left on device' err &&
+            [ "$(wc -l < err)" -eq 1 ]
+        result $? "$c to a full disk: status 6"
+    done
+else
+    skip "full disks: no /dev/full"
+fi
+finish

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# Helpers of the command line tests: TAP by hand. Source it, test, and call `finish`.
+: "${DS_TOP_BUILD:=$(cd "$(dirname "$0")/../.." && pwd)}"
+: "${DS_TOP_SRC:=$DS_TOP_BUILD}"
+dshost=$DS_TOP_BUILD/dshost
+faulty=$DS_TOP_BUILD/tests/plugins/.libs/faulty.so
+badopt=$DS_TOP_BUILD/tests/plugins/.libs/badopt.so
+LC_ALL=C
+LSAN_OPTIONS=suppressions=$DS_TOP_SRC/tests/lsan.supp:print_suppressions=0
+export LC_ALL LSAN_OPTIONS
+unset DS_PLUGIN_PATH POSIXLY_CORRECT
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/diffsim-cli-XXXXXX") || exit 99
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+tests_run=0
+
+# result STATUS NAME: one line of TAP; the status of the test is 0 for passed.
+result() {
+    tests_run=$((tests_run + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tests_run - $2"
+    else
+        echo "not ok $tests_run - $2"
+        for f in "$tmp/out" "$tmp/err"; do
+            [ -f "$f" ] && head -n 12 "$f" | sed 's/^/#   /'
+        done
+    fi
+}
+
+skip() {
+    tests_run=$((tests_run + 1))
+    echo "ok $tests_run - # SKIP $1"
+}
+
+# status EXPECTED NAME COMMAND...: runs a command; stdout and stderr go to $tmp/out and $tmp/err.
+status() {
+    expected=$1
+    name=$2
+    shift 2
+    got=0
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+    [ "$got" -eq "$expected" ]
+    passed=$?
+    [ "$passed" -eq 0 ] || echo "#   exit status $got, expected $expected: $*"
+    result "$passed" "$name"
+}
+
+# refuses EXPECTED PATTERN NAME COMMAND...: exit status, and one error line with a pattern, and nothing on stdout.
+refuses() {
+    expected=$1
+    pattern=$2
+    name=$3
+    shift 3
+    got=0
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+    [ "$got" -eq "$expected" ] && grep -q "^dshost: error: .*$pattern" "$tmp/err" &&
+        [ "$(grep -c '^dshost: error: ' "$tmp/err")" -eq 1 ]
+    passed=$?
+    [ "$passed" -eq 0 ] || echo "#   exit status $got, expected $expected with '$pattern': $*"
+    result "$passed" "$name"
+}
+
+# run COMMAND...: stdout and stderr go to $tmp/out and $tmp/err, stdin comes from $input, the exit status to $status.
+run() {
+    status=0
+    "$@" >"$tmp/out" 2>"$tmp/err" <"${input:-/dev/null}" || status=$?
+    return "$status"
+}
+
+# good NAME ARGUMENT...: dshost succeeds and says nothing on stderr.
+good() {
+    name=$1
+    shift
+    run "$dshost" "$@"
+    [ "$status" -eq 0 ] && [ ! -s "$tmp/err" ]
+    result $? "$name"
+}
+
+# bad EXPECTED TEXT ARGUMENT...: dshost ends with that status, nothing on stdout, and one line, with TEXT, on stderr.
+bad() {
+    expected=$1
+    text=$2
+    shift 2
+    run "$dshost" "$@"
+    [ "$status" -eq "$expected" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
+        grep -q '^dshost: error: ' "$tmp/err" && grep -qF -- "$text" "$tmp/err"
+    passed=$?
+    [ "$passed" -eq 0 ] || echo "#   exit status $status, expected $expected with '$text'"
+    result "$passed" "$expected: $* -> $text"
+}
+
+# has TEXT NAME: the last output contains TEXT.
+has() {
+    grep -qF -- "$1" "$tmp/out"
+    result $? "$2"
+}
+
+# table DIR: the record of a run without the columns that depend on the time.
+table() {
+    "$dshost" export "$1" --format csv --no-times --out -
+}
+
+# same NAME DIR DIR: equal records.
+same() {
+    table "$2" >"$tmp/table1" 2>"$tmp/err" && table "$3" >"$tmp/table2" 2>>"$tmp/err" && [ -s "$tmp/table1" ] &&
+        cmp -s "$tmp/table1" "$tmp/table2"
+    passed=$?
+    [ "$passed" -eq 0 ] || diff "$tmp/table1" "$tmp/table2" >"$tmp/out"
+    result "$passed" "$1"
+}
+
+# rows DIR: number of evaluations recorded.
+rows() {
+    table "$1" 2>/dev/null | tail -n +2 | grep -c .
+}
+
+# field FILE KEY: a number or string of a flat JSON file.
+field() {
+    sed -n "s/^ *\"$2\": \"\\{0,1\\}\\([^\",]*\\)\"\\{0,1\\},\\{0,1\\}\$/\\1/p" "$1" | head -n 1
+}
+
+finish() {
+    echo "1..$tests_run"
+}

@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `dshost run`, `resume` and `export`: result folders, equal records, extension, target, time, signals, series.
+. "$(dirname "$0")/lib.sh"
+
+# ---- one run ----
+cd "$tmp" || exit 99
+status 0 "a run ends with its budget" "$dshost" --env analytic --opt rand --budget 60
+[ "$(cat "$tmp/out")" = results/analytic-rand-s0 ]
+result $? "it prints the default folder"
+d=results/analytic-rand-s0
+[ -s $d/run.sqlite ] && [ -s $d/run.ini ] && [ -s $d/summary.json ] && [ -s $d/convergence.png ] &&
+    [ -s $d/convergence.svg ] && [ -s $d/best.png ] && [ "$(ls $d | wc -l)" -eq 6 ]
+result $? "it leaves the six files and no others"
+[ "$(field $d/summary.json evaluations)" = 60 ] && [ "$(field $d/summary.json ended)" = budget ]
+result $? "the summary counts"
+status 0 "the default name does not collide" "$dshost" --env analytic --opt rand --budget 60 --pictures no
+[ "$(cat "$tmp/out")" = results/analytic-rand-s0-2 ] && [ ! -e results/analytic-rand-s0-2/best.png ]
+result $? "a second folder, without pictures"
+same "the same run twice" $d results/analytic-rand-s0-2
+status 0 "run.ini reproduces a run" "$dshost" run --config $d/run.ini --out again
+same "equal to the first" $d again
+refuses 6 "holds a run already; go on with it by: dshost resume again" "a folder with a run is refused" \
+    "$dshost" --env analytic --opt rand --budget 10 --out again
+status 0 "summary as JSON" "$dshost" --env analytic --opt rand --budget 10 --json --out j
+grep -q '"best_loss": *[0-9.]*,' "$tmp/out" && grep -q '"best_x": *\[' "$tmp/out"
+result $? "on stdout"
+
+# ---- jobs, threads, isolation ----
+run() {
+    "$dshost" --env "$faulty" --set env.n=3 --set env.fault=error --set env.share=0.1 --set env.noise=0.5 \
+        --opt "$badopt" --set opt.rows=7 --set opt.gradient=yes --pictures no --budget 300 --seed 5 "$@" >/dev/null 2>"$tmp/err"
+}
+run --jobs 1 --out one
+for k in 2 4; do
+    run --jobs $k --out jobs$k
+    same "jobs = 1 and $k give the same record" one jobs$k
+done
+run --jobs 2 --threads 2 --out threads2
+same "threads = 1 and 2 give the same record" one threads2
+run --isolation none --out local
+same "with and without isolation the same record" one local
+
+# ---- extension, target, time ----
+"$dshost" --env analytic --opt rand --budget 100 --out ext >/dev/null 2>&1
+status 0 "nothing to do for a finished run" "$dshost" resume ext
+grep -q "nothing to do" "$tmp/err"
+result $? "and it says so"
+status 0 "a finished run is extended" "$dshost" resume ext --budget 200
+"$dshost" --env analytic --opt rand --budget 200 --out direct >/dev/null 2>&1
+same "100 extended to 200 equals 200" ext direct
+refuses 2 "has 200 evaluations already" "a smaller budget is refused" "$dshost" resume ext --budget 150
+"$dshost" --env "$faulty" --opt "$badopt" --set opt.rows=16 --budget 500 --target 0.05 --jobs 1 --out t1 \
+    >"$tmp/out" 2>"$tmp/err"
+result $? "a target that is reached is success"
+"$dshost" --env "$faulty" --opt "$badopt" --set opt.rows=16 --budget 500 --target 0.05 --jobs 4 --out t4 >/dev/null 2>&1
+same "it stops at the same evaluation for every number of jobs" t1 t4
+[ "$(field t1/summary.json ended)" = target ] && [ "$(rows t1)" -lt 500 ]
+result $? "before the budget is used"
+status 1 "a target that is not reached is status 1" "$dshost" --env analytic --opt rand --budget 50 --target -5 --out t0
+status 0 "the time limit is success" "$dshost" --env "$faulty" --set env.work=0.01 --opt "$badopt" --seconds 0.6 --out time
+[ "$(field time/summary.json ended)" = time ] && [ "$(rows time)" -gt 5 ] && [ "$(rows time)" -lt 500 ]
+result $? "and ends the run early"
+status 0 "an optimizer may finish by itself" "$dshost" --env analytic --opt "$badopt" --set opt.fault=early --out early
+[ "$(field early/summary.json ended)" = optimizer_finished ] && [ "$(rows early)" -eq 20 ]
+result $? "its evaluations are there"
+
+status 1 "a finished run that missed its target stays one that missed it" "$dshost" resume t0
+"$dshost" --env analytic --opt "$badopt" --set opt.work_ms=40 --budget 60 --pictures no --out slow >/dev/null 2>&1
+status 0 "repeating the record does not count as time" "$dshost" resume slow --budget 80 --seconds 0.3
+[ "$(rows slow)" -gt 60 ]
+result $? "so that a resumed run gets on"
+cp slow/summary.json summary.before
+"$dshost" resume slow --budget 400 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.3
+kill -INT $pid
+wait $pid
+[ $? -eq 130 ] && grep -q "while repeating the record.*nothing was changed" "$tmp/err" && cmp -s slow/summary.json summary.before
+result $? "a resumed run that is stopped while it repeats the record leaves the summary alone"
+status 0 "an optimizer that ends by itself ..." "$dshost" --env analytic --opt "$badopt" --set opt.work_ms=1 --budget 30 \
+    --pictures no --out shorter
+sqlite3 shorter/run.sqlite "update setting set value='early' where section='opt' and key='fault'" 2>/dev/null &&
+    refuses 4 "now ends after evaluation 20, the record has 30.*nothing was changed" "... before its record does is refused" \
+        "$dshost" resume shorter --budget 60 || skip "no sqlite3"
+
+# ---- signals ----
+for s in INT:130 TERM:143; do
+    sig=${s%:*}
+    "$dshost" --env "$faulty" --set env.work=0.01 --opt "$badopt" --budget 200 --out "sig$sig" >"$tmp/out" 2>"$tmp/err" &
+    pid=$!
+    sleep 0.7
+    kill -"$sig" $pid
+    wait $pid
+    [ $? -eq "${s#*:}" ] && grep -q "stopped by a signal, everything is saved" "$tmp/err"
+    result $? "SIG$sig ends with status ${s#*:}"
+    [ "$(rows "sig$sig")" -gt 10 ] && [ "$(field "sig$sig/summary.json" ended)" = signal ]
+    result $? "with everything saved"
+done
+status 0 "an interrupted run is resumed" "$dshost" resume sigINT
+"$dshost" --env "$faulty" --set env.work=0 --opt "$badopt" --budget 200 --out undisturbed >/dev/null 2>&1
+same "and equals an undisturbed one" sigINT undisturbed
+"$dshost" --env "$faulty" --set env.fault=loop --set env.above=0.5 --opt "$badopt" --budget 200 --jobs 1 --out stuck \
+    >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.7
+kill -INT $pid
+wait $pid
+[ $? -eq 130 ] && [ "$(rows stuck)" -gt 0 ]
+result $? "a worker that does not listen is killed"
+
+"$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=loop --budget 200 --jobs 1 --out deaf >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.5
+kill -INT $pid
+sleep 0.2
+kill -INT $pid
+wait $pid
+[ $? -eq 130 ] && [ "$(rows deaf)" -eq 20 ]
+result $? "a second signal ends an optimizer that does not listen"
+
+# ---- series ----
+status 0 "several seeds" "$dshost" --env analytic --opt rand --budget 20 --runs 3 --seed 4 --out series --pictures no
+[ -s series/seed-4/run.sqlite ] && [ -s series/seed-5/run.sqlite ] && [ -s series/seed-6/summary.json ] &&
+    [ -s series/run.ini ]
+result $? "one folder each"
+rm -r series/seed-5 series/seed-6/run.sqlite series/seed-6/summary.json
+status 0 "a series is resumed" "$dshost" resume series
+[ "$(rows series/seed-5)" -eq 20 ] && [ "$(rows series/seed-6)" -eq 20 ]
+result $? "missing runs are started"
+
+# ---- export ----
+for f in csv jsonl npz; do
+    status 0 "export $f" "$dshost" export again --format $f
+    [ -s "$(cat "$tmp/out")" ]
+    result $? "leaves a file"
+done
+[ "$(grep -c . again/export/evaluations.csv)" -eq 61 ] && [ "$(grep -c '^{"id":.*}$' again/export/evaluations.jsonl)" -eq 60 ]
+result $? "one line per evaluation"
+for f in ioh coco; do
+    status 0 "export $f of a series" "$dshost" export series --format $f
+done
+info=series/export/ioh/IOHprofiler_f1_i1.info
+grep -q "funcId = 1.*DIM = 10.*algId = 'rand'" $info && grep -q "^data_f1_analytic/.*dat, 1:20|.*, 1:20|.*, 1:20|" $info
+result $? "IOHanalyzer's head names the runs"
+data=series/export/ioh/data_f1_analytic/IOHprofiler_f1_DIM10_i1.dat
+[ "$(grep -c '^"function evaluation" "best-so-far f(x)"$' $data)" -eq 3 ] && [ "$(grep -c '^20 ' $data)" -eq 3 ]
+result $? "each block ends with the last evaluation"
+grep -q "coco_version" series/export/coco/bbobexp_f1_i1.info && [ "$(grep -c '^20 ' series/export/coco/data_f1/*.tdat)" -eq 3 ]
+result $? "COCO's files, too"
+finish

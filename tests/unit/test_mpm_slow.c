@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slow checks of the plasticine engine: the tables of published and measured values for all ten tasks, the
+ * stored targets made again, and the gradient of whole episodes against differences. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "env.h"
+#include "mpm_support.h"
+#include "mt19937.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 50 };
+
+static void open_episode(mpm_episode *e, const mpm_scene *scene, uint32_t steps, uint32_t segments,
+                         double softness, const mpm_pose *start, const double *target)
+{
+    mpm_episode_spec spec = {.scene = scene,
+                             .domain = mpm_domain_make(MPM_PRESET_FULL),
+                             .steps = steps,
+                             .segments = segments,
+                             .loss_mode = MPM_LOSS_STEP_SUM,
+                             .softness = softness,
+                             .tool_start = start};
+    assert_int_equal(mpm_episode_init(e, &spec), MPM_OK);
+    e->objective.weight_density = 10.0;
+    e->objective.weight_sdf = 10.0;
+    e->objective.weight_contact = 1.0;
+    assert_int_equal(mpm_objective_init(&e->objective, spec.domain.n, target), MPM_OK);
+}
+
+static int task_number(const char *name)
+{
+    for (int t = 0; t < MPM_TASKS; t++) {
+        if (strcmp(mpm_task_names[t], name) == 0) {
+            return t;
+        }
+    }
+    fail();
+    return -1;
+}
+
+/* ---- frame 0 of all tasks and targets ---- */
+
+typedef struct frame0 {
+    const char *task;
+    double density[5], sdf[5], iou, hard, soft, distance_sum, distance_max;
+} frame0;
+
+static const frame0 frames[] = {
+    {"Assembly",
+     {.566692, .566760, .567118, .566950, .566697},
+     {.052890, .052895, .052896, .052895, .052895},
+     .074841,
+     0,
+     8.65848e-4,
+     121260.547180,
+     1.015144},
+    {"Chopsticks",
+     {1.199869, 1.191092, 1.161246, 1.210489, 1.210255},
+     {.069344, .053356, .057519, .084529, .088157},
+     .003333,
+     0,
+     1.94238e-4,
+     133373.634090,
+     1.154454},
+    {"Move",
+     {1.220703, 1.217313, 1.220703, 1.220703, 1.220703},
+     {.106783, .073406, .138592, .132373, .183543},
+     0,
+     0,
+     1.28113e-3,
+     152314.424755,
+     1.281059},
+    {"Pinch",
+     {.301990, .289506, .303933, .293613, .279342},
+     {.000867, .000662, .000865, .000715, .000610},
+     .310547,
+     .0126036,
+     .0385372,
+     119342.097031,
+     .976031},
+    {"Rollingpin",
+     {.444594, .495938, .420190, .315793, .374916},
+     {.004501, .005351, .004202, .003213, .003843},
+     .237643,
+     0,
+     7.49323e-4,
+     125241.592251,
+     1.018146},
+    {"Rope",
+     {1.220703, 1.076535, 1.216971, 1.220703, .959072},
+     {.081604, .039007, .061332, .131668, .032161},
+     0,
+     1.94644e-3,
+     .0198574,
+     139189.874421,
+     1.105517},
+    {"Table",
+     {.194405, .228629, .103515, .149601, .309343},
+     {.001169, .002046, .000575, .000817, .003100},
+     .244206,
+     1.49035e-3,
+     5.4979e-3,
+     120339.651304,
+     .976406},
+    {"Torus",
+     {.146753, .124682, .144839, .135732, .134997},
+     {.001487, .001408, .001522, .001432, .001413},
+     .347268,
+     4.92175e-3,
+     .0154907,
+     127281.153267,
+     1.020062},
+    {"TripleMove",
+     {1.220723, 1.220642, 1.220741, 1.220642, 1.220791},
+     {.136359, .131185, .179426, .136049, .100292},
+     0,
+     0,
+     5.59584e-3,
+     104545.610208,
+     .994737},
+    {"Writer",
+     {.092978, .079189, .058534, .092335, .099557},
+     {.001130, .001039, .000929, .001130, .001117},
+     .349141,
+     0,
+     1.23784e-3,
+     128438.706230,
+     1.025433},
+};
+
+static void test_frame0(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof frames / sizeof frames[0]; k++) {
+        const frame0 *f = &frames[k];
+        int t = task_number(f->task);
+        for (int v = 1; v <= 5; v++) {
+            mpm_scene scene = mpm_test_scene(t, v);
+            double *target = mpm_shipped_target(t, v);
+            mpm_episode e;
+            mpm_measure m;
+            open_episode(&e, &scene, 1, 1, 666.0, NULL, target);
+            assert_int_equal(mpm_measure_state(&e.objective, &e.sim, e.start, e.start_pose, &m), MPM_OK);
+            mpm_expect(m.density, f->density[v - 1], 6e-7, "%s v%d density", f->task, v);
+            mpm_expect(m.sdf, f->sdf[v - 1], 6e-7, "%s v%d sdf", f->task, v);
+            if (v == 1) {
+                double sum = 0.0, max = 0.0;
+                for (size_t i = 0; i < 64 * 64 * 64; i++) {
+                    sum += e.objective.distance[i];
+                    max = fmax(max, e.objective.distance[i]);
+                }
+                mpm_expect(m.iou, f->iou, 6e-7, "%s iou", f->task);
+                mpm_expect(m.contact_hard, f->hard, 6e-6 * f->hard, "%s hard contact", f->task);
+                mpm_expect(m.contact_soft, f->soft, 6e-6 * f->soft, "%s soft contact", f->task);
+                mpm_expect(sum, f->distance_sum, 6e-7, "%s sum of distances", f->task);
+                mpm_expect(max, f->distance_max, 6e-7, "%s largest distance", f->task);
+            }
+            mpm_episode_free(&e);
+            free(target);
+        }
+    }
+}
+
+/* ---- idle episodes and constant actions ---- */
+
+typedef struct last_state {
+    mpm_measure measure;
+    mpm_pose poses[MPM_MAX_TOOLS];
+    mpm_particle first;
+    uint32_t n_tools;
+} last_state;
+
+static void keep_last(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                      const mpm_measure *measure)
+{
+    last_state *last = context;
+    (void)step;
+    last->measure = *measure;
+    last->first = particles[0];
+    memcpy(last->poses, poses, last->n_tools * sizeof *poses);
+}
+
+static double run_constant(int t, uint32_t steps, const double *action, double softness, last_state *last)
+{
+    mpm_scene scene = mpm_test_scene(t, 1);
+    double *target = mpm_shipped_target(t, 1);
+    mpm_episode e;
+    mpm_outcome out;
+    open_episode(&e, &scene, steps, 1, softness, NULL, target);
+    last->n_tools = scene.n_tools;
+    assert_int_equal(mpm_episode_run(&e, action, NULL, keep_last, last, &out), MPM_OK);
+    mpm_episode_free(&e);
+    free(target);
+    return out.loss;
+}
+
+/* PlasticineLab's objective of 50 idle steps. */
+static void test_idle_totals(void **state)
+{
+    (void)state;
+    static const double total[MPM_TASKS] = {309.820, 634.608, 663.860, 152.060, 224.509,
+                                            651.251, 88.64,   74.391,  678.542, 47.081};
+    const double idle[18] = {0.0};
+    for (int t = 0; t < MPM_TASKS; t++) {
+        last_state last;
+        double tol = t == 6 ? 1e-2 * total[t] : 1e-5 * total[t];
+        mpm_expect(run_constant(t, STEPS, idle, 0.0, &last), total[t], tol, "%s, idle", mpm_task_names[t]);
+    }
+}
+
+/* 19 idle substeps: position and velocity of particle 0, mean det F (measured with an independent program).
+ */
+static void test_idle_step(void **state)
+{
+    (void)state;
+    typedef struct expected {
+        const char *task;
+        double x[3], v[3], det_f;
+    } expected;
+    static const expected all[] = {
+        {"Assembly",
+         {.6078103486, .1143838687, .5164424573},
+         {5.327221e-4, -.03330299, 1.018954e-3},
+         .999763287},
+        {"Chopsticks",
+         {.5019525734, .0286073792, .5616580805},
+         {-4.779071e-5, -2.736723e-4, -1.06279e-4},
+         .999982054},
+        {"Move",
+         {.7572728391, .5803657846, .7968507256},
+         {-2.075577e-3, -.04692028, 1.50551e-3},
+         1.000006298},
+        {"Pinch",
+         {.5097627088, .1429840008, .5205527336},
+         {4.241775e-5, -.04679593, 2.591359e-4},
+         .999803952},
+        {"Rollingpin",
+         {.5146438007, .0714969195, .5308288892},
+         {1.503289e-4, -2.818906e-3, -1.17878e-4},
+         .999772175},
+        {"Rope",
+         {.5292880754, .0429106360, .7361657635},
+         {-1.034899e-4, -1.361465e-3, -3.366523e-4},
+         .999986500},
+        {"Table",
+         {.4269525634, .1214621305, .4291105341},
+         {5.498608e-5, -.05655882, -3.425413e-6},
+         .999990860},
+        {"TripleMove",
+         {.3048818961, .0714964886, .5102776208},
+         {9.049092e-4, -1.335255e-3, 1.540667e-3},
+         .999814105},
+        {"Writer",
+         {.5146438044, .0714969134, .5308288941},
+         {1.643187e-4, -2.836682e-3, -1.01878e-4},
+         .999772176},
+    };
+    const double idle[18] = {0.0};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        const expected *e = &all[k];
+        last_state last;
+        run_constant(task_number(e->task), 1, idle, 0.0, &last);
+        for (int d = 0; d < 3; d++) {
+            mpm_expect(last.first.x[d], e->x[d], 6e-11, "%s x", e->task);
+            mpm_expect(last.first.v[d], e->v[d], 6e-7 * fmax(fabs(e->v[d]), 1e-3), "%s v", e->task);
+        }
+        mpm_expect(last.measure.det_f_mean, e->det_f, 6e-10, "%s det F", e->task);
+    }
+}
+
+/* Ten steps of one action; softness 0, and for some 666. The tolerances are those stated with the values. */
+static void test_ten_steps(void **state)
+{
+    (void)state;
+    typedef struct expected {
+        const char *task;
+        double action[18], density, sdf, com[3], position[3], soft_density, soft_sdf;
+    } expected;
+    static const expected all[] = {
+        {"Assembly",
+         {-1, .5, .2, 1, .5, .2},
+         .566794,
+         .051547,
+         {.482493, .084014, .503046},
+         {.29, .105, .518},
+         .566794,
+         .050984},
+        {"Chopsticks",
+         {.5, -.5, .5, .5, .5, .5, .5},
+         1.183539,
+         .046550,
+         {.539558, .020533, .564174},
+         {.6, .05, .6},
+         0,
+         0},
+        {"Move",
+         {1, .5, .5, -1, .5, .5},
+         1.220693,
+         .089296,
+         {.669830, .594629, .785625},
+         {.675714, .611916, .801598},
+         0,
+         0},
+        {"Pinch",
+         {.3, -1, .2},
+         .318092,
+         .001087,
+         {.501046, .096400, .499253},
+         {.56, .15, .54},
+         .319731,
+         .001111},
+        {"Rollingpin",
+         {.5, .5, -1},
+         .421708,
+         .004058,
+         {.498329, .048830, .498910},
+         {.401827, .113, .483573},
+         .416617,
+         .003977},
+        {"Rope",
+         {.5, .5, -1, -.5, .5, -1},
+         1.220211,
+         .073155,
+         {.499965, .034591, .714029},
+         {.27, .065, .72},
+         1.219956,
+         .072400},
+        {"Table",
+         {.5, 0, .5},
+         .410955,
+         .008715,
+         {.512808, .116336, .512426},
+         {.65, .06, .65},
+         .413247,
+         .009026},
+        {"TripleMove",
+         {1, .2, .5, -1, .2, .5, 1, .2, .5, -1, .2, .5, 1, .2, .5, -1, .2, .5},
+         1.220384,
+         .131639,
+         {.484484, .072776, .531340},
+         {.33, .07, .55},
+         1.220299,
+         .131637},
+        {"Writer",
+         {.3, -1, .2},
+         .083462,
+         .001126,
+         {.500828, .049945, .499752},
+         {.53, .05, .52},
+         .082951,
+         .001130},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        const expected *e = &all[k];
+        last_state last;
+        run_constant(task_number(e->task), 10, e->action, 0.0, &last);
+        mpm_expect(last.measure.density, e->density, 1e-3 * e->density, "%s density", e->task);
+        mpm_expect(last.measure.sdf, e->sdf, 1e-3 * e->sdf, "%s sdf", e->task);
+        for (int d = 0; d < 3; d++) {
+            mpm_expect(last.measure.com[d], e->com[d], 1e-4, "%s com", e->task);
+            mpm_expect(last.poses[0].position[d], e->position[d], 6e-7, "%s tool", e->task);
+        }
+        if (e->soft_density > 0.0) {
+            run_constant(task_number(e->task), 10, e->action, 666.0, &last);
+            mpm_expect(last.measure.density, e->soft_density, 1e-3 * e->soft_density, "%s density, soft",
+                       e->task);
+            mpm_expect(last.measure.sdf, e->soft_sdf, 1e-3 * e->soft_sdf, "%s sdf, soft", e->task);
+        }
+    }
+}
+
+/* ---- stored targets ---- */
+
+static void test_stored_targets(void **state)
+{
+    (void)state;
+    enum { CELLS = 64 * 64 * 64 };
+    const mpm_task *task = mpm_task_of_plugin();
+    const char *top = getenv("DS_TOP_SRC");
+    char path[4096];
+    double *made = calloc(CELLS, sizeof(double)), *stored = calloc(CELLS, sizeof(double));
+    snprintf(path, sizeof path, "%s/plugins/envs/%s", top ? top : ".", task->target_file);
+    for (uint32_t v = 1; v <= MPM_TARGET_VARIANTS; v++) {
+        double largest = 0.0, worst = 0.0;
+        assert_int_equal(mpm_target_simulate(&task->scene, task->script, v, made), 0);
+        assert_null(mpm_target_read(path, 64, v, stored));
+        for (int i = 0; i < CELLS; i++) {
+            largest = fmax(largest, made[i]);
+            worst = fmax(worst, fabs(made[i] - stored[i]));
+        }
+        mpm_expect(worst / largest, 0.0, 1.0 / 65535, "stored target %u", v);
+    }
+    free(made);
+    free(stored);
+}
+
+/* ---- gradients of episodes against differences ---- */
+
+/* Torus from the golden start pose, just above the slab, so that the ring works from the start; segments =
+ * steps. */
+static void open_torus(mpm_episode *e, const mpm_scene *scene, uint32_t steps)
+{
+    static const mpm_pose start = {{0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0};
+    double *stored = calloc(64 * 64 * 64, sizeof(double));
+    const char *top = getenv("DS_TOP_SRC");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/plugins/envs/data/torus.targets", top ? top : ".");
+    assert_null(mpm_target_read(path, 64, 1, stored));
+    open_episode(e, scene, steps, steps, 666.0, &start, stored);
+    e->objective.weight_contact = 40.0;
+    e->objective.soft_contact = true;
+    free(stored);
+}
+
+/* The loss of the episode, from output step `from` on (earlier actions unchanged since the last gradient
+ * run). */
+static double loss_from(mpm_episode *e, const double *x, uint32_t from)
+{
+    mpm_outcome out;
+    assert_int_equal(mpm_episode_resume(e, x, from, &out), MPM_OK);
+    return out.loss;
+}
+
+typedef struct tally {
+    double errors[512];
+    size_t count, without;
+} tally;
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One component: quotients at smaller and smaller h until two agree. Returns false where none do. */
+static bool difference(mpm_episode *e, double *x, uint32_t i, double norm, double *out)
+{
+    static const double steps[] = {1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8};
+    double previous = NAN, at = x[i];
+    uint32_t from = i / e->action_dim;
+    for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
+        double h = steps[k];
+        x[i] = at + h;
+        double up = loss_from(e, x, from);
+        x[i] = at - h;
+        *out = (up - loss_from(e, x, from)) / (2.0 * h);
+        x[i] = at;
+        if (fabs(*out - previous) <= 2e-6 * norm) {
+            return true;
+        }
+        previous = *out;
+    }
+    return false;
+}
+
+static void protocol(uint32_t steps, uint32_t points, uint32_t components)
+{
+    mpm_scene scene = mpm_test_scene(TASK_TORUS, 1);
+    mpm_episode e;
+    mpm_rng rng;
+    tally all = {.count = 0};
+    open_torus(&e, &scene, steps);
+    uint32_t n = mpm_episode_dim(&e);
+    double *x = calloc(n, sizeof(double)), *grad = calloc(n, sizeof(double));
+    mpm_rng_seed(&rng, 100 + steps);
+    for (uint32_t p = 0; p < points; p++) {
+        mpm_outcome out;
+        double norm = 0.0;
+        for (uint32_t i = 0; i < n; i++) {
+            x[i] = 0.999 * (2.0 * mpm_rng_uniform(&rng) - 1.0);
+        }
+        assert_int_equal(mpm_episode_run(&e, x, grad, NULL, NULL, &out), MPM_OK);
+        for (uint32_t i = 0; i < n; i++) {
+            norm += grad[i] * grad[i];
+        }
+        norm = sqrt(norm);
+        for (uint32_t c = 0; c < components && c < n; c++) {
+            uint32_t i = components < n ? (uint32_t)(mpm_rng_uniform(&rng) * n) : c;
+            double quotient;
+            if (difference(&e, x, i, norm, &quotient)) {
+                all.errors[all.count++] = fabs(quotient - grad[i]) / norm;
+            } else {
+                all.without++;
+            }
+        }
+    }
+    qsort(all.errors, all.count, sizeof all.errors[0], by_size);
+    assert_true(all.count > all.without);
+    double median = all.errors[all.count / 2];
+    print_message(
+        "H=%u: %zu of %zu components without two agreeing quotients; error relative to the gradient's norm: "
+        "median %.2e, 90 %% %.2e, largest %.2e\n",
+        steps, all.without, all.count + all.without, median, all.errors[all.count * 9 / 10],
+        all.errors[all.count - 1]);
+    mpm_expect(median, 0.0, 1e-6, "H=%u median error", steps);
+    free(x);
+    free(grad);
+    mpm_episode_free(&e);
+}
+
+static uint32_t points_wanted(uint32_t otherwise)
+{
+    const char *text = getenv("MPM_GRADIENT_POINTS");
+    return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+static void test_gradient_2(void **state)
+{
+    (void)state;
+    protocol(2, 10, 15);
+}
+
+static void test_gradient_10(void **state)
+{
+    (void)state;
+    protocol(10, 10, 15);
+}
+
+/* Ten points take an hour; MPM_GRADIENT_POINTS=10 does it. */
+static void test_gradient_50(void **state)
+{
+    (void)state;
+    protocol(50, points_wanted(1), 15);
+}
+
+/* The derivative along a random direction over all 50 steps, with the episode's 15 default variables. */
+static void test_direction(void **state)
+{
+    (void)state;
+    mpm_scene scene = mpm_test_scene(TASK_TORUS, 1);
+    mpm_episode e;
+    mpm_rng rng;
+    mpm_outcome out;
+    double x[15], d[15], y[15], grad[15], slope = 0.0, size = 0.0, previous = NAN, error = INFINITY;
+    open_torus(&e, &scene, STEPS);
+    e.segments = 5;
+    e.loss_mode = MPM_LOSS_SEGMENT_SUM;
+    mpm_rng_seed(&rng, 7);
+    for (int i = 0; i < 15; i++) {
+        x[i] = 1.8 * mpm_rng_uniform(&rng) - 0.9;
+        d[i] = 2.0 * mpm_rng_uniform(&rng) - 1.0;
+    }
+    assert_int_equal(mpm_episode_run(&e, x, grad, NULL, NULL, &out), MPM_OK);
+    for (int i = 0; i < 15; i++) {
+        slope += grad[i] * d[i];
+        size += grad[i] * grad[i];
+    }
+    for (double h = 1e-6; h > 1e-9 && !isfinite(error); h /= 4.0) {
+        double value[2];
+        for (int side = 0; side < 2; side++) {
+            for (int i = 0; i < 15; i++) {
+                y[i] = x[i] + (side ? -h : h) * d[i];
+            }
+            assert_int_equal(mpm_episode_run(&e, y, NULL, NULL, NULL, &out), MPM_OK);
+            value[side] = out.loss;
+        }
+        double quotient = (value[0] - value[1]) / (2.0 * h);
+        if (fabs(quotient - previous) <= 1e-5 * sqrt(size)) {
+            error = fabs(quotient - slope) / sqrt(size);
+        }
+        previous = quotient;
+    }
+    print_message("derivative along a direction, 50 steps: error %.2e of the gradient's norm\n", error);
+    mpm_expect(error, 0.0, 1e-5, "directional derivative");
+    mpm_episode_free(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frame0),         cmocka_unit_test(test_idle_step),
+        cmocka_unit_test(test_ten_steps),      cmocka_unit_test(test_idle_totals),
+        cmocka_unit_test(test_stored_targets), cmocka_unit_test(test_gradient_2),
+        cmocka_unit_test(test_gradient_10),    cmocka_unit_test(test_direction),
+        cmocka_unit_test(test_gradient_50),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The torus plugin through the public interface, on the small preset. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_host.h"
+
+#include <diffsim/ext/scene.h>
+#include <diffsim/random.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The ring starts in the slab, so that the actions matter within the 10 short steps. */
+static const char *const in_contact = "0.5 0.13 0.5 0 0 0 1";
+
+static int set_up(void **state)
+{
+    fake_host *f = calloc(1, sizeof *f);
+    fake_host_open(f, "torus");
+    fake_host_set(f, "preset", "small");
+    fake_host_set(f, "tool_start", in_contact);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fake_host_close(*state);
+    free(*state);
+    return 0;
+}
+
+static void *create(fake_host *f)
+{
+    void *env = NULL;
+    ds_status status = f->plugin->env->create(&f->host, &env);
+    if (status != DS_OK) {
+        print_error("%s\n", f->error);
+    }
+    assert_int_equal(status, DS_OK);
+    return env;
+}
+
+static void expect_refusal(fake_host *f, const char *part)
+{
+    void *env = NULL;
+    f->error[0] = 0;
+    assert_true(f->plugin->env->create(&f->host, &env) < 0);
+    assert_null(env);
+    if (!strstr(f->error, part)) {
+        print_error("message: %s\n", f->error);
+        fail();
+    }
+}
+
+static ds_eval evaluate(fake_host *f, void *env, uint32_t want, uint64_t n, const double *x, double *grad)
+{
+    ds_eval io = {.struct_size = sizeof io, .want = want, .n = n, .x = x, .grad = grad};
+    assert_int_equal(f->plugin->env->evaluate(env, &io), DS_OK);
+    return io;
+}
+
+static void random_point(uint64_t index, uint64_t n, double *x)
+{
+    ds_random r = ds_random_open(1, "test point", index);
+    for (uint64_t i = 0; i < n; i++) {
+        x[i] = 2.0 * ds_random_uniform(&r) - 1.0;
+    }
+}
+
+static void test_descriptor(void **state)
+{
+    fake_host *f = *state;
+    assert_int_equal(f->plugin->magic, DS_MAGIC);
+    assert_int_equal(f->plugin->layout, DS_LAYOUT);
+    assert_string_equal(f->plugin->desc->id, "torus");
+    assert_non_null(f->plugin->env);
+}
+
+static void test_info_and_bounds(void **state)
+{
+    fake_host *f = *state;
+    ds_env_info info = {.struct_size = sizeof info};
+    double lower[30], upper[30], x0[30];
+    void *env = create(f);
+    assert_int_equal(f->plugin->env->info(env, &info), DS_OK);
+    assert_int_equal(info.n, 15);
+    assert_int_equal(info.steps, 10);
+    assert_true(fabs(info.dt - 1.8e-3) < 1e-15);
+    assert_true(info.loss_floor == 0.0);
+    assert_int_equal(f->plugin->env->bounds(env, 15, lower, upper, x0), DS_OK);
+    for (int i = 0; i < 15; i++) {
+        assert_true(lower[i] == -1.0 && upper[i] == 1.0 && x0[i] == 0.0);
+    }
+    assert_true(f->plugin->env->bounds(env, 14, lower, upper, x0) < 0);
+    f->plugin->env->destroy(env);
+
+    fake_host_set(f, "preset", "full");
+    fake_host_set(f, "segments", "10");
+    env = create(f);
+    assert_int_equal(f->plugin->env->info(env, &info), DS_OK);
+    assert_int_equal(info.n, 30);
+    assert_int_equal(info.steps, 50);
+    assert_true(fabs(info.dt - 1.9e-3) < 1e-15);
+    f->plugin->env->destroy(env);
+    f->plugin->env->destroy(NULL);
+}
+
+static void test_pure_and_repeatable(void **state)
+{
+    fake_host *f = *state;
+    double x[15], other[15], grad[15], again[15];
+    void *env = create(f), *twin = create(f);
+    random_point(0, 15, x);
+    random_point(1, 15, other);
+    ds_eval plain = evaluate(f, env, 0, 15, x, NULL);
+    ds_eval first = evaluate(f, env, DS_WANT_GRAD, 15, x, grad);
+    evaluate(f, env, DS_WANT_GRAD | DS_WANT_SCENE, 15, other, again);
+    ds_eval second = evaluate(f, env, DS_WANT_GRAD | DS_WANT_SCENE, 15, x, again);
+    ds_eval third = evaluate(f, twin, 0, 15, x, NULL);
+    assert_true(plain.loss == first.loss && first.loss == second.loss && third.loss == first.loss);
+    assert_memory_equal(grad, again, sizeof grad);
+    assert_int_equal(first.outcome, DS_EVAL_OK);
+    assert_int_equal(first.grad_kind, DS_GRAD_ADJOINT);
+    assert_int_equal(first.bad_step, -1);
+    assert_int_equal(plain.cost_steps, 90);
+    assert_int_equal(first.cost_steps, 270);
+    f->plugin->env->destroy(env);
+    f->plugin->env->destroy(twin);
+}
+
+/* Directional derivative against differences whose step is halved until two of them agree: the loss has
+ * jumps. */
+static void check_direction(fake_host *f, const char *what, uint64_t n, double tolerance)
+{
+    void *env = create(f);
+    double x[64], d[64], y[64], grad[64], best = INFINITY;
+    for (uint64_t point = 0; point < 2; point++) {
+        random_point(point, n, x);
+        random_point(point + 100, n, d);
+        double slope = 0.0, scale = 0.0;
+        for (uint64_t i = 0; i < n; i++) {
+            x[i] *= 0.9; /* room for the differences inside the bounds */
+        }
+        evaluate(f, env, DS_WANT_GRAD, n, x, grad);
+        for (uint64_t i = 0; i < n; i++) {
+            slope += grad[i] * d[i];
+            scale += grad[i] * grad[i];
+        }
+        double previous = NAN, error = INFINITY, quotient = NAN;
+        for (double h = 1e-5; h > 1e-8; h /= 4.0) {
+            for (uint64_t i = 0; i < n; i++) {
+                y[i] = x[i] + h * d[i];
+            }
+            double up = evaluate(f, env, 0, n, y, NULL).loss;
+            for (uint64_t i = 0; i < n; i++) {
+                y[i] = x[i] - h * d[i];
+            }
+            quotient = (up - evaluate(f, env, 0, n, y, NULL).loss) / (2.0 * h);
+            if (fabs(quotient - previous) <= tolerance * sqrt(scale)) {
+                error = fabs(quotient - slope) / sqrt(scale);
+                break;
+            }
+            previous = quotient;
+        }
+        best = fmin(best, error);
+        if (isfinite(error) && error > 3.0 * tolerance) {
+            print_error("%s, point %d: slope %.12g, difference %.12g\n", what, (int)point, slope, quotient);
+            fail();
+        }
+    }
+    assert_true(isfinite(best));
+    f->plugin->env->destroy(env);
+}
+
+static void test_gradient(void **state)
+{
+    fake_host *f = *state;
+    check_direction(f, "segment_sum, soft contact", 15, 1e-5);
+    fake_host_set(f, "loss", "step_sum");
+    fake_host_set(f, "contact", "hard");
+    fake_host_set(f, "segments", "10");
+    fake_host_set(f, "tool_start", "0.5 0.15 0.5 0.92 0.2 0.3 0.1");
+    check_direction(f, "step_sum, hard contact, tilted ring", 30, 1e-5);
+    fake_host_set(f, "loss", "final");
+    fake_host_set(f, "softness", "0");
+    fake_host_set(f, "segments", "3");
+    fake_host_set(f, "particles", "700");
+    check_direction(f, "final, softness 0, 700 particles", 9, 1e-5);
+}
+
+/* At rest all singular values coincide; the reference's clamped derivative is only slightly off over so few
+ * steps. */
+static void test_reference_gradients(void **state)
+{
+    fake_host *f = *state;
+    double x[15], exact[15], clamped[15], spread[15];
+    random_point(3, 15, x);
+    fake_host_set(f, "contact", "hard");
+    fake_host_set(f, "tool_start", "0.5 0.15 0.5 0 0 0 1");
+    void *env = create(f);
+    evaluate(f, env, DS_WANT_GRAD, 15, x, exact);
+    f->plugin->env->destroy(env);
+    fake_host_set(f, "svd_grad", "reference");
+    env = create(f);
+    evaluate(f, env, DS_WANT_GRAD, 15, x, clamped);
+    f->plugin->env->destroy(env);
+    fake_host_set(f, "contact_grad", "reference");
+    env = create(f);
+    evaluate(f, env, DS_WANT_GRAD, 15, x, spread);
+    f->plugin->env->destroy(env);
+    double norm = 0.0, difference = 0.0, factor = 0.0;
+    for (int i = 0; i < 15; i++) {
+        norm += exact[i] * exact[i];
+        difference += (exact[i] - clamped[i]) * (exact[i] - clamped[i]);
+        factor += spread[i] * spread[i];
+    }
+    assert_true(norm > 0.0 && difference <= 1e-4 * norm);
+    assert_true(factor > 100.0 * norm);
+}
+
+static void test_refusals(void **state)
+{
+    fake_host *f = *state;
+    static double wrong[32 * 32 * 32];
+    const uint64_t flat[2] = {64, 64}, small[3] = {32, 32, 32};
+    fake_host_set(f, "tool_start", "1 2 3");
+    expect_refusal(f, "tool_start has 3 numbers, the 1 tool(s) of this task need 7");
+    fake_host_set(f, "tool_start", "0.5 0.5 0.5 0 0 0 0");
+    expect_refusal(f, "quaternion");
+    fake_host_set(f, "tool_start", "");
+    fake_host_set_array(f, "target", wrong, 2, flat);
+    expect_refusal(f, "target has shape 64x64, this preset needs 32x32x32");
+    fake_host_set_array(f, "target", wrong, 3, small);
+    expect_refusal(f, "no node with a mass above 0.0001");
+    wrong[7] = NAN;
+    expect_refusal(f, "not finite, at node (0, 0, 7)");
+    wrong[7] = 1.0;
+    f->plugin->env->destroy(create(f));
+    fake_host_set_array(f, "target", NULL, 0, small);
+    f->folder = "/nonexistent";
+    expect_refusal(f, "data/torus.targets");
+}
+
+static void test_unused_segments(void **state)
+{
+    fake_host *f = *state;
+    double x[90], grad[90];
+    fake_host_set(f, "segments", "30");
+    void *env = create(f);
+    assert_non_null(strstr(f->log, "the variables of 20 segments have no effect"));
+    random_point(5, 90, x);
+    evaluate(f, env, DS_WANT_GRAD, 90, x, grad);
+    int zero = 0;
+    for (int s = 0; s < 30; s++) {
+        zero += grad[3 * s] == 0.0 && grad[3 * s + 1] == 0.0 && grad[3 * s + 2] == 0.0;
+    }
+    assert_int_equal(zero, 20);
+    f->plugin->env->destroy(env);
+}
+
+static void test_stop(void **state)
+{
+    fake_host *f = *state;
+    double x[15] = {0.0}, grad[15];
+    void *env = create(f);
+    for (long calls = 1; calls < 270; calls += 60) {
+        ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 15, .x = x, .grad = grad};
+        f->stop_after = calls;
+        assert_int_equal(f->plugin->env->evaluate(env, &io), DS_STOPPED);
+    }
+    f->stop_after = -1;
+    evaluate(f, env, DS_WANT_GRAD, 15, x, grad);
+    f->plugin->env->destroy(env);
+}
+
+/* A target whose difference to the state overflows: the first state that the loss counts is after step 2. */
+static void test_divergence_is_reported(void **state)
+{
+    fake_host *f = *state;
+    double x[15], grad[15];
+    static double target[32 * 32 * 32];
+    const uint64_t shape[3] = {32, 32, 32};
+    for (int i = 0; i < 32 * 32 * 32; i++) {
+        target[i] = 1e308;
+    }
+    fake_host_set_array(f, "target", target, 3, shape);
+    void *env = create(f);
+    random_point(0, 15, x);
+    ds_eval io = evaluate(f, env, DS_WANT_GRAD, 15, x, grad);
+    assert_int_equal(io.outcome, DS_EVAL_DIVERGED);
+    assert_true(isinf(io.loss) && io.bad_step == 2);
+    assert_true(grad[0] == 0.0 && grad[14] == 0.0);
+    f->plugin->env->destroy(env);
+}
+
+static void test_scene(void **state)
+{
+    fake_host *f = *state;
+    static const char *const names[] = {"density", "sdf",   "contact_soft", "contact_hard", "iou",
+                                        "com_x",   "com_y", "com_z",        "sum_sq",       "det_f_mean"};
+    double x[15], *points = malloc(3 * 20000 * sizeof(double));
+    void *env = create(f);
+    const ds_scene *scene = f->plugin->env->get_extension(env, DS_EXT_SCENE);
+    assert_non_null(scene);
+    assert_null(f->plugin->env->get_extension(env, "no.such/1"));
+    ds_scene_info info = {.struct_size = sizeof info};
+    assert_int_equal(scene->info(env, &info), DS_E_STATE);
+    random_point(2, 15, x);
+    ds_eval io = evaluate(f, env, DS_WANT_SCENE, 15, x, NULL);
+    assert_int_equal(scene->info(env, &info), DS_OK);
+    assert_int_equal(info.frames, 11);
+    assert_int_equal(info.bodies, 3);
+    assert_int_equal(info.metrics, 10);
+    static const uint32_t shapes[] = {DS_BODY_POINTS, DS_BODY_TORUS, DS_BODY_POINTS};
+    static const uint32_t roles[] = {DS_ROLE_MATERIAL, DS_ROLE_TOOL, DS_ROLE_TARGET};
+    for (uint64_t b = 0; b < 3; b++) {
+        ds_scene_body body = {.struct_size = sizeof body};
+        assert_int_equal(scene->body(env, b, &body), DS_OK);
+        assert_int_equal(body.shape, shapes[b]);
+        assert_int_equal(body.role, roles[b]);
+        assert_int_equal(body.count, b == 1 ? 1 : 1250);
+        assert_int_equal(scene->frame(env, 10, b, 1, points), DS_E_ARG);
+        assert_int_equal(scene->frame(env, 11, b, 60000, points), DS_E_ARG);
+        assert_int_equal(scene->frame(env, 10, b, 60000, points), DS_OK);
+        for (uint64_t i = 0; i < (b == 1 ? 1 : body.count) * 3; i++) {
+            assert_true(points[i] >= 0.0 && points[i] <= 1.0);
+        }
+    }
+    double weighted = 0.0;
+    for (uint64_t m = 0; m < 10; m++) {
+        const char *name, *unit;
+        const double *values;
+        assert_int_equal(scene->metric(env, m, &name, &unit, &values), DS_OK);
+        assert_string_equal(name, names[m]);
+        for (int s = 2; s <= 10; s += 2) {
+            weighted += m == 2 ? 40.0 * values[s] : m < 2 ? 10.0 * values[s] : 0.0;
+        }
+        if (m == 9) {
+            assert_true(fabs(values[0] - 1.0) < 1e-15);
+        }
+    }
+    assert_true(fabs(weighted - io.loss) < 1e-12 * io.loss);
+    assert_true(
+        scene->metric(env, 10, &(const char *){NULL}, &(const char *){NULL}, &(const double *){NULL}) < 0);
+    free(points);
+    f->plugin->env->destroy(env);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_descriptor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_info_and_bounds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pure_and_repeatable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gradient, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reference_gradients, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unused_segments, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_divergence_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_scene, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
