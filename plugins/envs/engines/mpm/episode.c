@@ -74,7 +74,12 @@ static mpm_result reserve(mpm_episode *e, bool gradient)
     }
     if (e->engine == MPM_ENGINE_FAST && !e->fast) {
         e->fast = mpm_fast_create(&e->sim, &e->fast_options);
-        return e->fast ? MPM_OK : MPM_NO_MEMORY;
+        if (!e->fast) {
+            return MPM_NO_MEMORY;
+        }
+    }
+    if (e->fast) {
+        mpm_fast_on_stop(e->fast, e->should_stop, e->stop_context);
     }
     if (e->fast || !gradient) {
         return MPM_OK;

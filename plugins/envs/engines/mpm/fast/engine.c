@@ -36,6 +36,8 @@ struct mpm_fast {
     mpm_buffer velocity, node_bar;  /* grid, when no history is kept */
     mpm_buffer sorting;
     size_t marks_stride;
+    uint32_t (*should_stop)(const void *context);
+    const void *stop_context;
     /* the episode */
     const mpm_pose *poses;
     uint32_t substeps, frame;
@@ -54,6 +56,12 @@ enum { NONE = UINT32_MAX };
 const char *mpm_fast_isa(const mpm_fast *f)
 {
     return f->kernels->isa;
+}
+
+void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context), const void *context)
+{
+    f->should_stop = should_stop;
+    f->stop_context = context;
 }
 
 static size_t chunks_of(const mpm_fast *f)
@@ -81,7 +89,7 @@ static void make_blocks(mpm_fast *f)
 
 mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
 {
-    const mpm_kernels *kernels = mpm_kernels_find(options->bits, NULL);
+    const mpm_kernels *kernels = mpm_kernels_find(options->bits, options->isa);
     mpm_fast *f = kernels && sim->n_particles > 0 ? calloc(1, sizeof *f) : NULL;
     if (!f) {
         return NULL;
@@ -617,6 +625,9 @@ static mpm_result ensure_history(mpm_fast *f, uint32_t index)
     }
     mpm_result result = reserve_history(f, index);
     for (uint32_t local = 0; local < s->count && result == MPM_OK; local++) {
+        if (f->should_stop && f->should_stop(f->stop_context) != 0) {
+            return MPM_STOPPED;
+        }
         result = step(f, s, s->history, local);
     }
     if (result == MPM_OK) {

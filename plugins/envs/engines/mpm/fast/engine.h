@@ -13,6 +13,7 @@ typedef struct mpm_fast_options {
     bool store;          /* keep all substeps; else a checkpoint now and then, and simulate twice */
     uint32_t threads;    /* at least 1; the results do not depend on it */
     uint32_t interval;   /* most substeps between two sorts; 0 = a good number */
+    const char *isa;     /* NULL: the best that runs here, or what the environment variable DS_ISA says */
 } mpm_fast_options;
 
 /* `sim` and what it points to must outlive the engine; it must have at least one particle. NULL when there is no
@@ -23,6 +24,9 @@ void mpm_fast_destroy(mpm_fast *f);
 /* Name of the instruction set in use, and bytes allocated. */
 const char *mpm_fast_isa(const mpm_fast *f);
 size_t mpm_fast_memory(const mpm_fast *f);
+
+/* Asked between the substeps that are simulated again; may be NULL. */
+void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context), const void *context);
 
 /* Begins an episode of `substeps`. poses: [substeps + 1][tools], must stay until the adjoint is done. */
 mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_pose *poses, uint32_t substeps,
