@@ -95,15 +95,22 @@ static int list_runs(const char *folder, run_list *list, ds_error *e)
         list->count = list->folder[0] != NULL;
         return list->count == 1 ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    for (struct dirent *item; (item = readdir(d)) != NULL && list->count < RUNS_MAX;) {
+    int more = 0;
+    for (struct dirent *item; (item = readdir(d)) != NULL && !more;) {
         char *path = strncmp(item->d_name, "seed-", 5) == 0 ? ds_folder_path(folder, item->d_name) : NULL;
-        if (path != NULL && ds_folder_has_run(path)) {
+        int is_run = path != NULL && ds_folder_has_run(path);
+        more = is_run && list->count == RUNS_MAX;
+        if (is_run && !more) {
             list->folder[list->count++] = path;
         } else {
             free(path);
         }
     }
     closedir(d);
+    if (more) {
+        return ds_fail(e, DS_EXIT_USAGE, "%s holds more than %d runs: export them one by one", folder,
+                       RUNS_MAX);
+    }
     qsort(list->folder, list->count, sizeof(list->folder[0]), by_length_and_name);
     if (list->count == 0) {
         return ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite)", folder);

@@ -106,14 +106,14 @@ static void *tick(void *arg)
         uint64_t start = atomic_load(&p->start);
         int limited = p->seconds > 0.0 && start != 0;
         double left = limited ? p->seconds - 1e-9 * (double)(ds_clock_ns() - start) : 1.0;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until); /* the other clock may be set back */
         until.tv_nsec += left > 0.0 && 1e9 * left < TICK_NS ? (long)(1e9 * left) + 1000 : TICK_NS;
         if (until.tv_nsec >= 1000000000) {
             until.tv_nsec -= 1000000000;
             until.tv_sec++;
         }
         int rc;
-        while ((rc = sem_timedwait(&p->quit, &until)) != 0 && errno == EINTR) {
+        while ((rc = sem_clockwait(&p->quit, CLOCK_MONOTONIC, &until)) != 0 && errno == EINTR) {
         }
         if (rc == 0) {
             return NULL;

@@ -69,13 +69,13 @@ static void sleep_writer(ds_recorder *r, int limited)
         return;
     }
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until); /* the other clock may be set back */
     until.tv_nsec += GATHER_NS;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
-    while (!atomic_load(&r->hurry) && sem_timedwait(&r->wake, &until) == 0) {
+    while (!atomic_load(&r->hurry) && sem_clockwait(&r->wake, CLOCK_MONOTONIC, &until) == 0) {
     }
 }
 

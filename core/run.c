@@ -153,8 +153,8 @@ static void judge_return(ds_run *run, ds_status st)
     }
     if (run->end == DS_END_OPTIMIZER && unrepeated(run) > 0) {
         ds_fail(&run->error, DS_EXIT_PLUGIN,
-                "%s: the optimizer now ends after evaluation %llu, the record has %llu: it is not deterministic, "
-                "or not the version that made this run; nothing was changed",
+                "%s: the optimizer now ends after evaluation %llu, the record has %llu: it is not "
+                "deterministic, or not the version that made this run; nothing was changed",
                 ds_store_path(run->store), (unsigned long long)run->ledger.count,
                 (unsigned long long)(run->ledger.count + unrepeated(run)));
         run->end = DS_END_ERROR;
@@ -203,7 +203,7 @@ static int exit_status(const ds_run *run)
 /* `left`: see unrepeated(). */
 static void say_end(const ds_run *run, uint64_t left)
 {
-    static const char *const why[] = {"",
+    static const char *const texts[] = {"",
                                       "budget used",
                                       "target reached",
                                       "time is up",
@@ -211,7 +211,11 @@ static void say_end(const ds_run *run, uint64_t left)
                                       "the optimizer has finished by itself",
                                       "too many evaluations failed",
                                       "ended by an error, what was done is saved"};
+    const char *why = texts[run->end];
     char best[80] = "no loss";
+    char lost[80];
+    uint64_t saved = 0;
+    ds_error ignored = {0, ""};
     if (left > 0) {
         ds_log(DS_LOG_INFO, NULL,
                "ended while repeating the record, after %llu of %llu evaluations: nothing was changed",
@@ -222,7 +226,13 @@ static void say_end(const ds_run *run, uint64_t left)
         snprintf(best, sizeof(best), "best loss %.10g at evaluation %llu", run->ledger.best_loss,
                  (unsigned long long)run->ledger.best_id);
     }
-    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations, %s (%.3g s)", why[run->end],
+    if (run->error.status == DS_EXIT_IO && ds_store_count(run->store, &saved, &ignored) == 0 &&
+        saved < run->ledger.count) { /* the disk is full, for example */
+        snprintf(lost, sizeof(lost), "ended by an error, %llu evaluations are saved",
+                 (unsigned long long)saved);
+        why = lost;
+    }
+    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations, %s (%.3g s)", why,
            (unsigned long long)run->ledger.count, best, 1e-9 * (double)(ds_clock_ns() - run->start_ns));
     if (run->end == DS_END_SIGNAL || run->end == DS_END_TIME) {
         ds_log(DS_LOG_INFO, NULL, "go on with: dshost resume %s", run->folder);

@@ -100,10 +100,20 @@ int ds_series_start(const ds_settings *settings, const ds_run_options *options, 
     return rc != 0 ? rc : run_all(settings, options, NULL, folder, summaries, e);
 }
 
+/* The run.ini of a series says how many runs there are to be, that of one run does not: without its store
+ * that is a damaged run, in which no other runs must be started. */
 int ds_series_is(const char *folder)
 {
     char *path = ds_folder_path(folder, "run.ini");
     int is = path != NULL && access(path, F_OK) == 0 && !ds_folder_has_run(folder);
+    if (is) {
+        ds_settings settings;
+        memset(&settings, 0, sizeof(settings));
+        if (ds_settings_read(&settings, path, NULL) == 0) {
+            is = ds_settings_find(&settings, DS_SECTION_RUN, "runs") != NULL;
+        }
+        ds_settings_clear(&settings);
+    }
     free(path);
     return is;
 }

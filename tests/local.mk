@@ -42,3 +42,4 @@ include tests/front.mk
 include tests/bayes.mk
 include tests/mpm.mk
 include tests/opts.mk
+include tests/cloth.mk

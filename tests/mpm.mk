@@ -2,7 +2,7 @@
 # Tests of the plasticine engine and its plugins.
 mpm_test_cppflags = $(TEST_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm $(JANSSON_CFLAGS) $(ZLIB_CFLAGS)
 mpm_test_ldadd = plugins/envs/engines/mpm/libmpm.la $(CMOCKA_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS)
-mpm_test_support = tests/unit/mpm_support.c tests/unit/mpm_support.h plugins/envs/torus.c
+mpm_test_support = tests/unit/mpm_support.c tests/unit/mpm_support.h tests/unit/mpm_random.h plugins/envs/torus.c
 
 check_PROGRAMS += tests/unit/test_mpm_golden
 tests_unit_test_mpm_golden_SOURCES = tests/unit/test_mpm_golden.c $(mpm_test_support)
@@ -19,13 +19,28 @@ tests_unit_test_mpm_parts_SOURCES = tests/unit/test_mpm_parts.c $(mpm_test_suppo
 tests_unit_test_mpm_parts_CPPFLAGS = $(mpm_test_cppflags)
 tests_unit_test_mpm_parts_LDADD = $(mpm_test_ldadd)
 
+check_PROGRAMS += tests/unit/test_mpm_tools
+tests_unit_test_mpm_tools_SOURCES = tests/unit/test_mpm_tools.c $(mpm_test_support)
+tests_unit_test_mpm_tools_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_tools_LDADD = $(mpm_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_mpm_step
+tests_unit_test_mpm_step_SOURCES = tests/unit/test_mpm_step.c $(mpm_test_support)
+tests_unit_test_mpm_step_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_step_LDADD = $(mpm_test_ldadd)
+
 # Everything that was recorded, and the gradient protocol: minutes.
 SLOW_TESTS += tests/unit/test_mpm_golden_slow
 tests_unit_test_mpm_golden_slow_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
 tests_unit_test_mpm_golden_slow_CPPFLAGS = $(mpm_test_cppflags) -DSLOW
 tests_unit_test_mpm_golden_slow_LDADD = $(mpm_test_ldadd)
 
-SLOW_TESTS += tests/unit/test_mpm_slow
-tests_unit_test_mpm_slow_SOURCES = tests/unit/test_mpm_slow.c $(mpm_test_support)
-tests_unit_test_mpm_slow_CPPFLAGS = $(mpm_test_cppflags)
-tests_unit_test_mpm_slow_LDADD = $(mpm_test_ldadd)
+SLOW_TESTS += tests/unit/test_mpm_tables
+tests_unit_test_mpm_tables_SOURCES = tests/unit/test_mpm_tables.c $(mpm_test_support)
+tests_unit_test_mpm_tables_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_tables_LDADD = $(mpm_test_ldadd)
+
+SLOW_TESTS += tests/unit/test_mpm_gradient
+tests_unit_test_mpm_gradient_SOURCES = tests/unit/test_mpm_gradient.c $(mpm_test_support)
+tests_unit_test_mpm_gradient_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_gradient_LDADD = $(mpm_test_ldadd)

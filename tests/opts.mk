@@ -18,3 +18,8 @@ check_PROGRAMS += tests/unit/test_turbo
 tests_unit_test_turbo_SOURCES = tests/unit/test_turbo.c $(optimizer_run_sources)
 tests_unit_test_turbo_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_turbo_LDADD = plugins/optimizers/methods/libbayes.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_alphaorder
+tests_unit_test_alphaorder_SOURCES = tests/unit/test_alphaorder.c $(optimizer_run_sources)
+tests_unit_test_alphaorder_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_alphaorder_LDADD = plugins/optimizers/methods/libalpha.la $(CMOCKA_LIBS)

@@ -41,3 +41,8 @@ envplugin_LTLIBRARIES += plugins/envs/flip.la
 plugins_envs_flip_la_SOURCES = plugins/envs/flip.c
 plugins_envs_flip_la_LDFLAGS = $(plugin_link)
 plugins_envs_flip_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/scene/libscene.la
+
+envplugin_LTLIBRARIES += plugins/envs/realtosim.la
+plugins_envs_realtosim_la_SOURCES = plugins/envs/realtosim.c
+plugins_envs_realtosim_la_LDFLAGS = $(plugin_link)
+plugins_envs_realtosim_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/scene/libscene.la

@@ -23,14 +23,14 @@ static const ds_param *const params[] = {
     &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variables", "stiffness", "",
                       "stiffness: one variable in [-1, 1] per patch, the logarithm of its stiffness. velocity: the "
                       "initial velocity (x, y, z), each in [-1, 1] m/s.", variables},
-    &(const ds_param){sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_SHAPE, 0, 0, 1, "size", "no", "",
+    &(const ds_param){sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_SHAPE, 0, 0, 1, "size", "false", "",
                       "Two more variables: width and length of the cloth, in [0.1, 0.3] m.", NULL},
     &(const ds_param){sizeof(ds_param), DS_PARAM_LIST, DS_PARAM_SHAPE, 2, 1, 64, "patches", "4", "",
                       "Patches along the width and along the length: one number for both, or two.", NULL},
     DS_ENUM("loss", "mesh", losses,
             "single: distance of the centre of mass to that of the target. corner, mesh: mean distance of the corners, of "
             "all vertices, to those of the target."),
-    DS_BOOL("toi", "yes",
+    DS_BOOL("toi", "true",
             "Continuous time of impact: a vertex moves on until it meets the floor. Without it the vertex loses its "
             "velocity at the begin of the step."),
     DS_REAL("mu", "0", 0, 100, "", "Coulomb friction of the floor."),
@@ -351,8 +351,10 @@ static int set_scene(swing *e)
         scene_kit_include(s, x[0], x[e->c.mesh.stride], x[2 * e->c.mesh.stride], 0.02);
     }
     scene_kit_include(s, 0, e->height, 0, 0.5 * e->fixed_size[0] + 0.02);
-    s->info.box[1] = fmax(s->info.box[1], e->c.floor.height);
-    s->info.ground = e->c.floor.height > s->info.box[1] - 1 ? e->c.floor.height : -HUGE_VAL;
+    /* Drawn a little lower: a cloth without thickness would lie in the very plane of the floor. */
+    const double ground = e->c.floor.height - 0.003;
+    s->info.box[1] = fmax(s->info.box[1], ground);
+    s->info.ground = ground > s->info.box[1] - 1 ? ground : -HUGE_VAL;
     memcpy(e->view, s->info.box, sizeof e->view);
     scene_kit_metric(s, "x", "m");
     scene_kit_metric(s, "y", "m");

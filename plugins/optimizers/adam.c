@@ -119,8 +119,8 @@ static double norm2(size_t n, const double *g)
     return norm;
 }
 
-/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where the step is
- * as long as the gradient. */
+/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where the step
+ * is as long as the gradient. */
 static double gradient_scale(const adam *self, arm *a, double norm)
 {
     size_t known = a->t - 1 < NORMS ? (size_t)(a->t - 1) : NORMS;
@@ -270,13 +270,16 @@ static const ds_param *const params[] = {
             "loss has not fallen for `patience` evaluations, down to a hundredth."),
     DS_INT("j", "100", 1, 1e9, "", "Most evaluations of a search, its start included."),
     DS_INT("patience", "20", 0, 1e9, "",
-           "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did not improve."),
+           "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did "
+           "not improve."),
     DS_REAL("beta1", "0.9", 0, 0.999999, "", "Decay of the first moment: adam, momentum, nesterov."),
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
     DS_REAL("eps", "1e-8", 0, 1, "", "Added to the root of the second moment: adam."),
-    DS_REAL("clip", "1", 0, INFINITY, "", "Longest gradient; a longer one is scaled down to it: sgd, momentum, nesterov."),
+    DS_REAL("clip", "1", 0, INFINITY, "",
+            "Longest gradient; a longer one is scaled down to it: sgd, momentum, nesterov."),
     DS_REAL("outlier", "1000", 0, INFINITY, "",
-            "A gradient more than so many times longer than the median of the last ones is cut to that; 0 = none is."),
+            "A gradient more than so many times longer than the median of the last ones is cut to that; 0 = "
+            "none is."),
     DS_BOOL("smooth", "false", "Judge progress by the median of the last three losses, for noisy ones."),
     DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),
     MULTISTART_PARAMS,
@@ -290,10 +293,12 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
-    .description = "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the last steps "
-                   "and with adam scaled per coordinate, for at most j evaluations; stop earlier once the loss has not "
-                   "fallen for `patience` evaluations, at a zero gradient, or where the simulation fails.\n"
-                   "The learning rate may follow a schedule, and gradients far longer than the last ones are shortened.",
+    .description = "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
+                   "last steps and with adam scaled per coordinate, for at most j evaluations; stop earlier "
+                   "once the loss has not fallen for `patience` evaluations, at a zero gradient, or where the "
+                   "simulation fails.\n"
+                   "The learning rate may follow a schedule, and gradients far longer than the last ones are "
+                   "shortened.",
     .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",
     .params = params,
 };

@@ -134,7 +134,8 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 
 static const ds_param *const params[] = {
     DS_INT("memory", "10", 1, 20, "", "Pairs of steps and gradient changes that the model of the loss is made of."),
-    DS_REAL("ftol", "2.220446e-9", 0, 1, "", "A search ends when a step lowers the loss by less than ftol max(1, |loss|)."),
+    DS_REAL("ftol", "2.220446e-9", 0, 1, "",
+            "A search ends when a step lowers the loss by less than ftol max(1, |loss|)."),
     DS_REAL("gtol", "1e-5", 0, INFINITY, "",
             "A search ends when no component of the projected gradient exceeds gtol, where the box is [-1, 1]."),
     DS_INT("patience", "20", 0, 1e6, "",
@@ -151,14 +152,14 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "Limited-memory quasi-Newton searches (L-BFGS-B) from random starts",
-    .description = "Repeats: draw a start uniformly from the box; minimise a quadratic model made of the last `memory` "
-                   "steps over the box; search along the line to that point; until the projected gradient or the "
-                   "decrease is small. Every trial of a line search is one evaluation.\n"
-                   "The fastest choice for a smooth loss with few local minima; noise in the loss or in the gradient "
-                   "misleads its model.",
-    .citation = "R. Byrd, P. Lu, J. Nocedal, C. Zhu: A limited memory algorithm for bound constrained optimization. "
-                "SIAM J. Sci. Comput. 16 (1995) 1190-1208; J. Morales, J. Nocedal: Remark on algorithm 778. ACM Trans. "
-                "Math. Softw. 38 (2011) 7",
+    .description = "Repeats: draw a start uniformly from the box; minimise a quadratic model made of the last "
+                   "`memory` steps over the box; search along the line to that point; until the projected "
+                   "gradient or the decrease is small. Every trial of a line search is one evaluation.\n"
+                   "The fastest choice for a smooth loss with few local minima; noise in the loss or in the "
+                   "gradient misleads its model.",
+    .citation = "R. Byrd, P. Lu, J. Nocedal, C. Zhu: A limited memory algorithm for bound constrained "
+                "optimization. SIAM J. Sci. Comput. 16 (1995) 1190-1208; J. Morales, J. Nocedal: Remark on "
+                "algorithm 778. ACM Trans. Math. Softw. 38 (2011) 7",
     .params = params,
 };
 

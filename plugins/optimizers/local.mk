@@ -73,6 +73,14 @@ plugins_optimizers_turbo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 plugins_optimizers_turbo_la_LDFLAGS = $(plugin_link)
 plugins_optimizers_turbo_la_LIBADD = plugins/optimizers/methods/libbayes.la
 
+noinst_LTLIBRARIES += plugins/optimizers/methods/libalpha.la
+plugins_optimizers_methods_libalpha_la_SOURCES = \
+	plugins/optimizers/methods/alpha_gradient.c plugins/optimizers/methods/alpha_gradient.h
+optplugin_LTLIBRARIES += plugins/optimizers/alphaorder.la
+plugins_optimizers_alphaorder_la_SOURCES = plugins/optimizers/alphaorder.c plugins/optimizers/methods/sim.c
+plugins_optimizers_alphaorder_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_alphaorder_la_LIBADD = plugins/optimizers/methods/libalpha.la
+
 if HAVE_NLOPT
 optplugin_LTLIBRARIES += plugins/optimizers/nlopt.la
 plugins_optimizers_nlopt_la_SOURCES = plugins/optimizers/nlopt.c plugins/optimizers/methods/sim.c

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlopt.c - every algorithm of S. Johnson's NLopt library (https://nlopt.readthedocs.io) that takes a box, 2.7 or later:
+/* nlopt.c - every algorithm of S. Johnson's NLopt library 2.7 (https://nlopt.readthedocs.io):
  *
  *     repeat
  *         start = random point of [-1, 1]^n
  *         run the algorithm from there until it ends by itself
  *
  * A local algorithm thus becomes a multi-start method; a global one mostly runs on until the budget is spent, and one
- * that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is given the worst loss
- * of the search so far, with a zero gradient, and a local search whose start fails is given up for the next start.
+ * that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is given the worst
+ * loss of the search so far, with a zero gradient, and a local search whose start fails is given up for the next start.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
@@ -22,6 +22,7 @@
 #include <string.h>
 
 #define LARGE 1e100           /* losses are cut at this size: NLopt squares them */
+#define MEMORY 20             /* gradients kept by the quasi-Newton methods; NLopt's own choice fills 10 MB */
 #define UNKNOWN_FAILURE 1e10  /* loss of a failed simulation as long as none has succeeded */
 
 /* Name, NLopt's constant, and whether random numbers or the start change the search. */
@@ -234,8 +235,8 @@ static void destroy(void *self_)
     }
 }
 
-/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them on to its
- * local searches, and reads them even where they are not set. */
+/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them on to
+ * its local searches, and reads them even where they are not set. */
 static void set_tolerances(const library_search *self, nlopt_opt opt)
 {
     nlopt_set_ftol_rel(opt, self->ftol);
@@ -256,6 +257,7 @@ static int set_up(library_search *self)
         self->lower[k] = -1.0;
         self->upper[k] = 1.0;
     }
+    nlopt_set_vector_storage(self->opt, MEMORY);
     int ok = nlopt_set_lower_bounds(self->opt, self->lower) >= 0 &&
              nlopt_set_upper_bounds(self->opt, self->upper) >= 0 &&
              nlopt_set_min_objective(self->opt, objective, self) >= 0;
@@ -270,6 +272,7 @@ static int set_up(library_search *self)
         if (!local) {
             return 0;
         }
+        nlopt_set_vector_storage(local, MEMORY);
         set_tolerances(self, local);
         ok = nlopt_set_local_optimizer(self->opt, local) >= 0; /* copies it */
         nlopt_destroy(local);
@@ -335,16 +338,17 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 
 static const ds_param *const params[] = {
     DS_ENUM("algorithm", "auto", names,
-            "NLopt's name of the algorithm: g = global, l = local (from random starts); n = without, d = with gradient. "
-            "auto: g_mlsl_lds."),
+            "NLopt's name of the algorithm: g = global, l = local (from random starts); n = without, d = with "
+            "gradient. auto: g_mlsl_lds."),
     DS_ENUM("local", "auto", names,
-            "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds. auto: ld_lbfgs with, ln_sbplx without gradient."),
+            "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds. auto: ld_lbfgs with, ln_sbplx "
+            "without gradient."),
     DS_REAL("ftol", "1e-9", 0, 1, "", "A local search ends when the loss changes by less than this share of itself."),
     DS_REAL("xtol", "1e-8", 0, 2, "",
             "A local search ends when no variable changes by more than this, where the box is [-1, 1]."),
     DS_REAL("initial_step", "0.5", 0, 1, "",
-            "First step of a local search without gradient, where the box is [-1, 1]; 0 = NLopt's choice, which is short "
-            "where the start is near a bound."),
+            "First step of a local search without gradient, where the box is [-1, 1]; 0 = NLopt's choice, "
+            "which is short where the start is near a bound."),
     DS_INT("population", "0", 0, 1e6, "",
            "Points of a generation of gn_crs2_lm, gn_isres, gn_esch and mlsl; 0 = NLopt's choice."),
     DS_BOOL("use_x0", "false", "The first search begins at the start point that the environment suggests."),
@@ -358,14 +362,15 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP and others",
-    .description = "Runs the algorithm in [-1, 1]^n from a random start; when a local algorithm or one with random numbers "
-                   "has converged, again from another start, until the budget is spent.\n"
-                   "A failed simulation is told to NLopt as the worst loss so far with a zero gradient. auglag without "
-                   "constraints is its local algorithm. Some algorithms need two variables or more (newuoa), gn_ags "
-                   "at most ten. ln_newuoa_bound can compute for minutes between two evaluations of a rugged loss: take "
-                   "ln_bobyqa there. The stogo algorithms and gn_ags are missing where NLopt was built without C++.",
-    .citation = "S. Johnson: The NLopt nonlinear-optimization package, https://nlopt.readthedocs.io; the paper of each "
-                "algorithm is named there",
+    .description = "Runs the algorithm in [-1, 1]^n from a random start; when a local algorithm or one with "
+                   "random numbers has converged, again from another start, until the budget is spent.\n"
+                   "A failed simulation is told to NLopt as the worst loss so far with a zero gradient. auglag "
+                   "without constraints is its local algorithm. Some algorithms need two variables or more "
+                   "(newuoa), gn_ags at most ten. ln_newuoa_bound can compute for minutes between two "
+                   "evaluations of a rugged loss: take ln_bobyqa there. The stogo algorithms and gn_ags are "
+                   "missing where NLopt was built without C++.",
+    .citation = "S. Johnson: The NLopt nonlinear-optimization package, https://nlopt.readthedocs.io; the paper "
+                "of each algorithm is named there",
     .params = params,
 };
 

@@ -9,7 +9,8 @@
  *             stop if the loss has failed to fall more than `patience` times in a row
  *             s_{j+1} = clamp(s_j - step(g_j))
  *
- * With several arms as many descents advance in step (methods/multistart.h). The paper leaves step rule and length open.
+ * With several arms as many descents advance in step (methods/multistart.h). The paper leaves step rule and length
+ * open.
  */
 #include <diffsim/plugin.h>
 
@@ -116,9 +117,10 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "Gradient descents from random starts",
-    .description = "Repeats: draw a start uniformly from the box; follow the negative gradient from there, clamped to the "
-                   "box, for at most j evaluations; stop earlier once the loss has failed to fall more than `patience` "
-                   "times in a row, at a zero gradient, or where the simulation fails.\n"
+    .description = "Repeats: draw a start uniformly from the box; follow the negative gradient from there, "
+                   "clamped to the box, for at most j evaluations; stop earlier once the loss has failed to "
+                   "fall more than `patience` times in a row, at a zero gradient, or where the simulation "
+                   "fails.\n"
                    "With arms > 1 as many descents advance in step and are simulated in parallel.",
     .citation = "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
                 "simulation from a global perspective. CoRL 2022, arXiv:2207.00167 (the baseline RandDescents)",

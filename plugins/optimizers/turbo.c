@@ -85,7 +85,8 @@ static ds_status simulate(turbo *self, const char *tag, size_t count, const doub
                           uint32_t *outcome)
 {
     size_t done;
-    ds_status status = sim_evaluate(&self->sim, (sim_label){tag, self->restart}, count, v, loss, gradient, outcome, &done);
+    sim_label label = {tag, self->restart};
+    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
     if (!reserve_data(self, self->count + done)) {
         self->host->error(self->host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
@@ -222,8 +223,8 @@ static void draw_candidates(turbo *self)
     }
 }
 
-/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none taken twice.
- * Without a model they are the first ones. */
+/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none taken
+ * twice. Without a model they are the first ones. */
 static ds_status choose_batch(turbo *self, ds_status fitted)
 {
     size_t n = self->n, m = self->candidates;
@@ -393,7 +394,8 @@ static const ds_param *const params[] = {
     DS_INT("batch", "1", 1, 1000, "", "Points that are chosen at a time and simulated in parallel."),
     DS_INT("candidates", "0", 0, 1e4, "", "Points of the trust region to choose from; 0 = 100 n, at most 2000."),
     DS_INT("j", "0", 0, 1e6, "", "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
-    DS_INT("n_max", "1000", 4, 1e5, "", "The model takes at most so many points of the trust region, the latest ones."),
+    DS_INT("n_max", "1000", 4, 1e5, "",
+           "The model takes at most so many points of the trust region, the latest ones."),
     DESCENT_PARAMS,
     NULL};
 
@@ -405,10 +407,10 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
-    .description = "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian process to the "
-                   "points since then and evaluate the minimiser of a random draw from it among many candidates. The box "
-                   "doubles after 3 successes in a row and halves after max(4, n) failures; once it is smaller than "
-                   "1/128 of the search space, begin again elsewhere.\n"
+    .description = "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian "
+                   "process to the points since then and evaluate the minimiser of a random draw from it among "
+                   "many candidates. The box doubles after 3 successes in a row and halves after max(4, n) "
+                   "failures; once it is smaller than 1/128 of the search space, begin again elsewhere.\n"
                    "Needs no gradient; with j > 0 a short gradient descent follows every batch.",
     .citation = "D. Eriksson, M. Pearce, J. Gardner, R. Turner, M. Poloczek: Scalable global optimization via local "
                 "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",

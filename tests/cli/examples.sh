@@ -77,4 +77,6 @@ else
     skip "walk optimizes hill" "this dshost has no run command"
     skip "the run left its result folder" "this dshost has no run command"
 fi
+run "$dshost" run --config "$DS_TOP_SRC/examples/quick.ini" --pictures false --out "$tmp/quick"
+ok $? "examples/quick.ini reaches its target"
 echo "1..$n"

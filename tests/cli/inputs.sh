@@ -58,6 +58,9 @@ status 0 "a killed process does not lock" "$dshost" resume busy --seconds 0.3
 if [ -z "$DS_SANITIZE" ]; then
     refuses 6 "full/run.sqlite.*File too large" "a disk that fills up" \
         sh -c "ulimit -f 400; exec '$dshost' --env analytic --opt rand --budget 100000 --pictures no --out full"
+    saved=$(rows full)
+    grep -q "ended by an error, $saved evaluations are saved: " "$tmp/err"
+    result $? "says how many evaluations are saved"
     n=$(rows full)
     [ "$n" -gt 100 ]
     result $? "what was written stays readable"
@@ -90,4 +93,6 @@ refuses 6 "dam2/run.sqlite.*not the store of a run" "a foreign file" "$dshost" r
 dd if=dam3/run.sqlite of=dam3/short bs=1000 count=20 2>/dev/null
 mv dam3/short dam3/run.sqlite
 refuses 6 "dam3/run.sqlite.*damaged" "a truncated store" "$dshost" resume dam3 --budget 3000
+rm dam3/run.sqlite
+refuses 6 "holds no run" "a run without its store is not taken for a series" "$dshost" resume dam3
 finish

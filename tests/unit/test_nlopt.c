@@ -53,10 +53,10 @@ static const struct {
     {"algorithm=ld_slsqp", 1e-12},
     {"algorithm=ld_ccsaq", 1e-6},
     {"algorithm=gn_esch", 0.3},
-    {"algorithm=ln_newuoa_bound", 1e-12}, /* the last: smooth losses only, on others its inner search takes minutes */
 };
 
-/* These use neither random numbers nor the start, and may end before the budget is spent. The last three are in NLopt
+/* ln_newuoa_bound: its inner search may take minutes, so that it is not run here.
+ * These use neither random numbers nor the start, and may end before the budget is spent. The last three are in NLopt
  * only where that was built with C++ (gd_stogo_rand does use random numbers). */
 static const char *const fixed[] = {"gn_direct",          "gn_direct_l",    "gn_direct_noscal",
                                     "gn_direct_l_noscal", "gn_orig_direct", "gn_orig_direct_l",
@@ -67,7 +67,7 @@ static double centre[3] = {0.31, -0.47, 0.12};
 static void test_every_case(void **state)
 {
     (void)state;
-    for (size_t i = 0; i + 1 < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         optimizer_stands("nlopt", cases[i].parameters, 120, 2, 0);
     }
 }
@@ -126,6 +126,7 @@ static void test_fixed_algorithms(void **state)
         fake_free(&r[1]);
     }
 }
+
 
 static void test_errors(void **state)
 {

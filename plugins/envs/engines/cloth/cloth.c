@@ -92,7 +92,7 @@ static void advance(cloth *c, uint64_t step, const double *x, const double *v, d
         c->driver->pose(c->self, step, &pose);
         touch_pan_move(&c->pan, &pose, c->h, &c->mesh, x, u, x_new, v_new);
     } else {
-        touch_floor_move(&c->floor, c->h, c->mesh.stride, x, u, x_new, v_new);
+        touch_floor_move(c->set, &c->floor, c->h, c->mesh.stride, x, u, x_new, v_new);
     }
 }
 
@@ -105,7 +105,8 @@ static void contact_adjoint(cloth *c, uint64_t step, const double *x, const doub
         touch_pan_adjoint(&c->pan, &pose, c->h, &c->mesh, x, u, c->x_bar, c->v_bar, &bar);
         c->driver->pose_bar(c->self, step, &bar);
     } else {
-        touch_floor_adjoint(&c->floor, c->h, c->mesh.stride, x, u, c->x_bar, c->v_bar, c->vertex_bar + c->mesh.stride);
+        touch_floor_adjoint(c->set, &c->floor, c->h, c->mesh.stride, x, u, c->x_bar, c->v_bar,
+                            c->vertex_bar + c->mesh.stride);
     }
 }
 

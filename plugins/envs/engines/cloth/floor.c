@@ -2,6 +2,7 @@
 /* floor.c - vertices against a horizontal floor, with the time of impact and Coulomb friction (see touch.h). */
 #include <math.h>
 
+#include "sets.h"
 #include "touch.h"
 
 static const double slip_epsilon = 1e-9; /* m/s, added to the sliding speed that friction divides by */
@@ -14,7 +15,7 @@ typedef struct impact {
     double speed, factor; /* sliding speed, and what friction leaves of it */
 } impact;
 
-static inline impact impact_of(const touch_floor *floor, double h, double y, double ux, double uy, double uz)
+INLINE impact impact_of(const touch_floor *floor, double h, double y, double ux, double uy, double uz)
 {
     impact c;
     c.hit = (y + h * uy < 0) & (uy < 0);
@@ -26,10 +27,11 @@ static inline impact impact_of(const touch_floor *floor, double h, double y, dou
     return c;
 }
 
-void touch_floor_move(const touch_floor *floor, double h, size_t n, const double *restrict x, const double *restrict u,
-                      double *restrict x_new, double *restrict v_new)
+INLINE void move(const touch_floor *floor, double h, size_t stride, const double *restrict x, const double *restrict u,
+                 double *restrict x_new, double *restrict v_new)
 {
     const touch_floor f = *floor;
+    const size_t n = stride & ~(size_t)(CLOTH_LANES - 1);
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         double ux = u[i], uy = u[n + i], uz = u[2 * n + i], y = x[n + i] - f.height;
@@ -45,10 +47,11 @@ void touch_floor_move(const touch_floor *floor, double h, size_t n, const double
     }
 }
 
-void touch_floor_adjoint(const touch_floor *floor, double h, size_t n, const double *restrict x, const double *restrict u,
-                         double *restrict x_bar, double *restrict v_bar, double *restrict mu_bar)
+INLINE void adjoint(const touch_floor *floor, double h, size_t stride, const double *restrict x, const double *restrict u,
+                    double *restrict x_bar, double *restrict v_bar, double *restrict mu_bar)
 {
     const touch_floor f = *floor;
+    const size_t n = stride & ~(size_t)(CLOTH_LANES - 1);
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         double ux = u[i], uy = u[n + i], uz = u[2 * n + i], y = x[n + i] - f.height;
@@ -57,7 +60,7 @@ void touch_floor_adjoint(const touch_floor *floor, double h, size_t n, const dou
         double vx_bar = v_bar[i] + (h - c.toi) * px, vz_bar = v_bar[2 * n + i] + (h - c.toi) * pz;
         double toi_bar = (1 - c.factor) * (px * ux + pz * uz);
         double factor_bar = vx_bar * ux + vz_bar * uz;
-        factor_bar = c.hit & (c.factor > 0) ? factor_bar : 0;
+        factor_bar = (c.hit & (c.factor > 0)) ? factor_bar : 0;
         double per = 1 / (c.speed + slip_epsilon), slow = f.mu * per;
         double speed_bar = -factor_bar * slow * uy * per / c.speed;
         double fall = 1 / (c.late ? uy : -1);
@@ -68,4 +71,61 @@ void touch_floor_adjoint(const touch_floor *floor, double h, size_t n, const dou
         v_bar[n + i] = c.hit ? factor_bar * slow + toi_bar * y * fall * fall : v_bar[n + i] + h * py;
         x_bar[n + i] = c.late ? -toi_bar * fall : py;
     }
+}
+
+#define MOVE_ARGS                                                                                                      \
+    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_new, double *v_new
+#define ADJOINT_ARGS                                                                                                   \
+    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_bar, double *v_bar, \
+        double *mu_bar
+
+static void move_portable(MOVE_ARGS)
+{
+    move(floor, h, stride, x, u, x_new, v_new);
+}
+
+static void adjoint_portable(ADJOINT_ARGS)
+{
+    adjoint(floor, h, stride, x, u, x_bar, v_bar, mu_bar);
+}
+
+#ifdef CLOTH_SETS
+TARGET_AVX2 static void move_avx2(MOVE_ARGS)
+{
+    move(floor, h, stride, x, u, x_new, v_new);
+}
+
+TARGET_AVX2 static void adjoint_avx2(ADJOINT_ARGS)
+{
+    adjoint(floor, h, stride, x, u, x_bar, v_bar, mu_bar);
+}
+
+TARGET_AVX512 static void move_avx512(MOVE_ARGS)
+{
+    move(floor, h, stride, x, u, x_new, v_new);
+}
+
+TARGET_AVX512 static void adjoint_avx512(ADJOINT_ARGS)
+{
+    adjoint(floor, h, stride, x, u, x_bar, v_bar, mu_bar);
+}
+#else
+#define move_avx2 move_portable
+#define move_avx512 move_portable
+#define adjoint_avx2 adjoint_portable
+#define adjoint_avx512 adjoint_portable
+#endif
+
+void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
+                      double *x_new, double *v_new)
+{
+    static void (*const table[])(MOVE_ARGS) = {move_portable, move_avx2, move_avx512};
+    table[set](floor, h, stride, x, u, x_new, v_new);
+}
+
+void touch_floor_adjoint(int set, const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
+                         double *x_bar, double *v_bar, double *mu_bar)
+{
+    static void (*const table[])(ADJOINT_ARGS) = {adjoint_portable, adjoint_avx2, adjoint_avx512};
+    table[set](floor, h, stride, x, u, x_bar, v_bar, mu_bar);
 }

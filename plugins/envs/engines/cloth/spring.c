@@ -3,9 +3,9 @@
  * spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with damping along the spring. */
 #include "spring.h"
 
-#include <math.h>
+#include "sets.h"
 
-#define INLINE static inline __attribute__((always_inline))
+#include <math.h>
 
 /* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last digit of any length. */
 static const double tiny = 1e-300;
@@ -119,24 +119,23 @@ static void adjoint_portable(ADJOINT_ARGS)
     adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static void force_avx2(FORCE_ARGS)
+#ifdef CLOTH_SETS
+TARGET_AVX2 static void force_avx2(FORCE_ARGS)
 {
     force(m, x, v, f, work);
 }
 
-__attribute__((target("avx2"))) static void adjoint_avx2(ADJOINT_ARGS)
+TARGET_AVX2 static void adjoint_avx2(ADJOINT_ARGS)
 {
     adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
 }
 
-#define WIDE __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")))
-WIDE static void force_avx512(FORCE_ARGS)
+TARGET_AVX512 static void force_avx512(FORCE_ARGS)
 {
     force(m, x, v, f, work);
 }
 
-WIDE static void adjoint_avx512(ADJOINT_ARGS)
+TARGET_AVX512 static void adjoint_avx512(ADJOINT_ARGS)
 {
     adjoint(m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
 }

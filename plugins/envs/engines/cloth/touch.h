@@ -27,13 +27,14 @@ typedef struct touch_pose {
     double x, y, tilt, vx, vy, omega;
 } touch_pose;
 
-/* From positions x and velocities u before contact: positions and velocities after a step of h seconds. */
-void touch_floor_move(const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_new,
-                      double *v_new);
+/* From positions x and velocities u before contact: positions and velocities after a step of h seconds. `set` is a SPRING_*
+ * of spring.h; all give the same bits. */
+void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
+                      double *x_new, double *v_new);
 
 /* Reverse: x_bar and v_bar hold the derivatives by the new state and get those by x and u; mu_bar[vertex] += those by the
  * friction coefficient. */
-void touch_floor_adjoint(const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
+void touch_floor_adjoint(int set, const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
                          double *x_bar, double *v_bar, double *mu_bar);
 
 /* The same for a pan. *pose_bar += derivatives by the pose. */

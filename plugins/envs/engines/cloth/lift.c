@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lift.c - identification of a cloth from a recorded lift (see lift.h): R. Antonova et al., CoRL 2022, section 5.2. */
+#include "lift.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEGMENT = 100, PATCHES = LIFT_CELLS * LIFT_CELLS };
+
+static const double start_height = 0.001, grip_radius = 0.02; /* m */
+static const double damping = 0.002, drag = 1, gravity = 9.81;
+static const double mass_middle = 0.0316;                     /* kg */
+static const double stiffness_low = 10, stiffness_ratio = 20; /* N/m */
+static const double smooth_square = 1e-12;                    /* m^2 */
+
+/* ---- what happens in an episode ---- */
+
+static int anchor(void *self, uint64_t step, double velocity[3])
+{
+    const lift *l = self;
+    memcpy(velocity, l->grip + 3 * step, 3 * sizeof *velocity);
+    return 1;
+}
+
+static void state(void *self, uint64_t k, const double *x, const double *v)
+{
+    lift *l = self;
+    const size_t n = l->c.mesh.stride;
+    (void)v;
+    for (; l->next < l->data.rows && l->sample_step[l->next] == k; l->next++) {
+        for (size_t c = 0; c < 4; c++) {
+            for (size_t i = 0; i < 3; i++) {
+                l->corners[12 * l->next + 3 * c + i] = x[i * n + l->corner[c]];
+            }
+        }
+    }
+    if (k % l->every == 0 || k == l->steps) {
+        memcpy(l->frame + (k + l->every - 1) / l->every * 3 * n, x, 3 * n * sizeof *x);
+    }
+}
+
+/* Simulated minus recorded corner; 0 where it was not seen. */
+static int error_of(const lift *l, uint64_t row, size_t c, double e[3])
+{
+    const double *seen = l->data.row + TRAJECTORY_COLUMNS * row + 4 + 3 * c, *got = l->corners + 12 * row + 3 * c;
+    for (int i = 0; i < 3; i++) {
+        e[i] = got[i] - seen[i];
+    }
+    return !isnan(seen[0]);
+}
+
+static void state_bar(void *self, uint64_t k, double *x_bar)
+{
+    lift *l = self;
+    double e[3];
+    for (; l->next > 0 && l->sample_step[l->next - 1] == k; l->next--) {
+        for (size_t c = 0; c < 4; c++) {
+            if (!error_of(l, l->next - 1, c, e)) {
+                continue;
+            }
+            double square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+            double per = (l->squared ? 2 : 1 / sqrt(square + smooth_square)) / (double)l->pairs;
+            for (size_t i = 0; i < 3; i++) {
+                x_bar[i * l->c.mesh.stride + l->corner[c]] += per * e[i];
+            }
+        }
+    }
+}
+
+static const cloth_driver driver = {anchor, NULL, NULL, NULL, state, state_bar};
+
+double lift_loss(const lift *l)
+{
+    double sum = 0, e[3];
+    for (uint64_t row = 0; row < l->data.rows; row++) {
+        for (size_t c = 0; c < 4; c++) {
+            if (error_of(l, row, c, e)) {
+                double square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+                sum += l->squared ? square : sqrt(square);
+            }
+        }
+    }
+    return sum / (double)l->pairs;
+}
+
+/* ---- set-up ---- */
+
+void lift_gripper(const trajectory *t, double time, double out[3])
+{
+    const double *a = t->row;
+    uint64_t low = 0, high = t->rows - 1;
+    while (high - low > 1) {
+        uint64_t middle = (low + high) / 2;
+        *(t->row[TRAJECTORY_COLUMNS * middle] <= time ? &low : &high) = middle;
+    }
+    a += TRAJECTORY_COLUMNS * low;
+    const double *b = a + TRAJECTORY_COLUMNS;
+    double share = fmin(1, fmax(0, (time - a[0]) / (b[0] - a[0])));
+    for (int i = 1; i <= 3; i++) {
+        out[i - 1] = a[i] + share * (b[i] - a[i]);
+    }
+}
+
+/* Middle and directions of the sheet from the four corners of the first row. */
+static void fit(lift *l)
+{
+    const double *c = l->data.row + 4;
+    double wide[2], deep[2];
+    for (int i = 0; i < 2; i++) {
+        int j = 2 * i; /* x and z */
+        l->centre[i] = 0.25 * (c[j] + c[3 + j] + c[6 + j] + c[9 + j]);
+        wide[i] = 0.5 * (c[3 + j] - c[j] + c[9 + j] - c[6 + j]);
+        deep[i] = 0.5 * (c[6 + j] - c[j] + c[9 + j] - c[3 + j]);
+    }
+    double length = hypot(wide[0], wide[1]);
+    l->along[0] = length > 0 ? wide[0] / length : 1;
+    l->along[1] = length > 0 ? wide[1] / length : 0;
+    double side = -l->along[1] * deep[0] + l->along[0] * deep[1] < 0 ? -1 : 1;
+    l->across[0] = -side * l->along[1];
+    l->across[1] = side * l->along[0];
+}
+
+static int allocate(lift *l, double h, const ds_host *host)
+{
+    const trajectory data = l->data;
+    cloth_mesh mesh;
+    int made = sheet_open(&l->s, &mesh, LIFT_CELLS, LIFT_CELLS, LIFT_CELLS, damping);
+    l->steps = (uint64_t)fmax(1, floor(data.row[TRAJECTORY_COLUMNS * (data.rows - 1)] / h + 0.5));
+    l->every = h < 0.01 ? (uint64_t)(0.01 / h + 0.5) : 1;
+    l->frames = (l->steps + l->every - 1) / l->every;
+    made = cloth_open(&l->c, &mesh, l->steps, SEGMENT, host, &driver, l) && made;
+    l->c.h = h;
+    l->c.drag = drag;
+    l->c.gravity = gravity;
+    l->c.floor.toi = 1;
+    l->sample_step = calloc(data.rows, sizeof *l->sample_step);
+    l->corners = calloc(12 * data.rows, sizeof *l->corners);
+    l->grip = calloc(3 * l->steps, sizeof *l->grip);
+    l->frame = calloc((l->frames + 1) * 3 * mesh.stride, sizeof *l->frame);
+    return made && l->sample_step && l->corners && l->grip && l->frame;
+}
+
+int lift_open(lift *l, const trajectory *data, double h, const ds_host *host)
+{
+    static const uint32_t side = LIFT_CELLS + 1;
+    const uint32_t corner[4] = {0, side * (side - 1), side - 1, side * side - 1};
+    memset(l, 0, sizeof *l);
+    l->data = *data;
+    if (!allocate(l, h, host)) {
+        return 0;
+    }
+    memcpy(l->corner, corner, sizeof corner);
+    fit(l);
+    for (uint64_t r = 0; r < l->data.rows; r++) {
+        uint64_t step = (uint64_t)floor(l->data.row[TRAJECTORY_COLUMNS * r] / h + 0.5);
+        l->sample_step[r] = step < l->steps ? step : l->steps;
+        for (size_t c = 0; c < 4; c++) {
+            l->pairs += !isnan(l->data.row[TRAJECTORY_COLUMNS * r + 4 + 3 * c]);
+        }
+    }
+    for (uint64_t k = 0; k < l->steps; k++) {
+        double from[3], to[3];
+        lift_gripper(&l->data, (double)k * h, from);
+        lift_gripper(&l->data, (double)(k + 1) * h, to);
+        for (int i = 0; i < 3; i++) {
+            l->grip[3 * k + (uint64_t)i] = (to[i] - from[i]) / h;
+        }
+    }
+    return 1;
+}
+
+void lift_close(lift *l)
+{
+    cloth_close(&l->c);
+    sheet_close(&l->s);
+    trajectory_free(&l->data);
+    free(l->sample_step);
+    free(l->corners);
+    free(l->grip);
+    free(l->frame);
+}
+
+/* ---- episode ---- */
+
+static void set_variables(lift *l, const double *u)
+{
+    l->size[0] = l->data.size[0] * (1 + 0.5 * u[0]);
+    l->size[1] = l->data.size[1] * (1 + 0.5 * u[1]);
+    l->mass = mass_middle * pow(10, 0.5 * u[2]);
+    l->friction = 0.5 * (u[3] + 1);
+    for (int i = 0; i < PATCHES; i++) {
+        l->patch[i] = stiffness_low * pow(stiffness_ratio, 0.5 * (u[4 + i] + 1));
+    }
+    l->c.mass = l->mass / (double)l->c.mesh.vertices;
+    l->c.floor.mu = l->friction;
+    sheet_set_size(&l->s, &l->c.mesh, l->size[0], l->size[1]);
+    sheet_set_stiffness(&l->s, &l->c.mesh, l->patch);
+}
+
+/* The gripper holds all vertices near it, at least the nearest. */
+static void attach(lift *l, const double *x)
+{
+    const size_t n = l->c.mesh.stride;
+    const double *grip = l->data.row + 1;
+    double least = HUGE_VAL;
+    uint32_t nearest = 0;
+    l->c.anchors = 0;
+    for (uint32_t v = 0; v < l->c.mesh.vertices; v++) {
+        double dx = x[v] - grip[0], dy = x[n + v] - grip[1], dz = x[2 * n + v] - grip[2];
+        double d = sqrt(dx * dx + dy * dy + dz * dz);
+        if (d <= grip_radius) {
+            l->c.anchored[l->c.anchors++] = v;
+        }
+        if (d < least) {
+            least = d;
+            nearest = v;
+        }
+    }
+    if (l->c.anchors == 0) {
+        l->c.anchored[l->c.anchors++] = nearest;
+    }
+}
+
+/* Place of a vertex in the sheet, from -1/2 to 1/2. */
+static double part(size_t index)
+{
+    return (double)index / LIFT_CELLS - 0.5;
+}
+
+ds_status lift_simulate(lift *l, const double *u, int64_t *bad)
+{
+    const size_t n = l->c.mesh.stride;
+    double *x = cloth_start(&l->c);
+    set_variables(l, u);
+    memset(x, 0, 6 * n * sizeof *x);
+    for (size_t v = 0; v < l->c.mesh.vertices; v++) {
+        double a = part(v / (LIFT_CELLS + 1)) * l->size[0], b = part(v % (LIFT_CELLS + 1)) * l->size[1];
+        x[v] = l->centre[0] + a * l->along[0] + b * l->across[0];
+        x[n + v] = start_height;
+        x[2 * n + v] = l->centre[1] + a * l->along[1] + b * l->across[1];
+    }
+    attach(l, x);
+    l->next = 0;
+    return cloth_simulate(&l->c, bad);
+}
+
+ds_status lift_gradient(lift *l, double *grad)
+{
+    const size_t n = l->c.mesh.stride;
+    l->next = l->data.rows;
+    ds_status status = cloth_adjoint(&l->c);
+    if (status != DS_OK) {
+        return status;
+    }
+    sheet_size_bar(&l->s, &l->c, l->size[0], l->size[1], grad);
+    for (size_t v = 0; v < l->c.mesh.vertices; v++) {
+        const double bx = l->c.x_bar[v], bz = l->c.x_bar[2 * n + v];
+        grad[0] += part(v / (LIFT_CELLS + 1)) * (bx * l->along[0] + bz * l->along[1]);
+        grad[1] += part(v % (LIFT_CELLS + 1)) * (bx * l->across[0] + bz * l->across[1]);
+    }
+    grad[0] *= 0.5 * l->data.size[0];
+    grad[1] *= 0.5 * l->data.size[1];
+    grad[2] = l->c.mass_bar / (double)l->c.mesh.vertices * l->mass * 0.5 * log(10);
+    grad[3] = 0.5 * l->c.mu_bar;
+    sheet_stiffness_bar(&l->s, &l->c, l->patch_bar);
+    for (int i = 0; i < PATCHES; i++) {
+        grad[4 + i] = l->patch_bar[i] * l->patch[i] * 0.5 * log(stiffness_ratio);
+    }
+    return DS_OK;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lift.h - a cloth that lies on a table is lifted by a gripper along a recorded path; its corners are compared with those
+ * recorded. 68 variables in [-1, 1]: width, length, mass, friction, stiffness of 8 x 8 patches. */
+#ifndef DS_ENGINES_CLOTH_LIFT_H
+#define DS_ENGINES_CLOTH_LIFT_H
+
+#include "sheet.h"
+#include "trajectory.h"
+
+enum { LIFT_CELLS = 8, LIFT_VARIABLES = 4 + LIFT_CELLS * LIFT_CELLS, LIFT_MAX_STEPS = 200000 };
+
+typedef struct lift {
+    cloth c;
+    sheet s;
+    trajectory data; /* owned */
+    int squared;     /* loss: mean squared distance instead of mean distance */
+    uint64_t steps, every, frames; /* `every` steps make an output step */
+    double centre[2], along[2], across[2]; /* in the plane (x, z): middle of the sheet, directions of width and length */
+    double size[2], mass, friction, patch[LIFT_CELLS * LIFT_CELLS], patch_bar[LIFT_CELLS * LIFT_CELLS];
+    uint32_t corner[4];
+    uint64_t pairs;       /* samples of corners that were seen */
+    uint64_t *sample_step; /* per row: the step it is compared with */
+    uint64_t next;        /* row to be reached next, forward or backward */
+    double *corners;      /* per row: simulated corners, 12 numbers */
+    double *grip;         /* per step: velocity of the gripper, m/s */
+    double *frame;        /* positions at every output step */
+} lift;
+
+/* Takes over the data (also on failure). 0 where there is no memory. The time of the last row is at most LIFT_MAX_STEPS h. */
+int lift_open(lift *l, const trajectory *data, double h, const ds_host *host);
+void lift_close(lift *l);
+
+/* Runs an episode; as cloth_simulate(). */
+ds_status lift_simulate(lift *l, const double *u, int64_t *bad);
+double lift_loss(const lift *l);
+/* Derivatives of the loss of the last episode. */
+ds_status lift_gradient(lift *l, double *grad);
+
+/* Position of the gripper at a time. */
+void lift_gripper(const trajectory *t, double time, double out[3]);
+
+#endif

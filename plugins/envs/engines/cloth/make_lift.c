@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* make_lift.c - makes a synthetic recording of a lift: make_lift SEED SIGMA DROP > FILE. A hidden cloth (variables uniform
+ * in [-0.8, 0.8]) is simulated; its corners get Gaussian noise of SIGMA metres and are dropped with probability DROP. */
+#include <diffsim/random.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lift.h"
+
+enum { RATE = 30, ROWS = RATE + 1 };
+
+static const double nominal = 0.2; /* m */
+
+/* The gripper rises by 0.25 m and moves by 0.05 m to the right within 0.8 s. */
+static void path(double *row, double t, double length)
+{
+    double s = fmin(t / 0.8, 1);
+    row[0] = t;
+    row[1] = 0.05 * s;
+    row[2] = 0.001 + 0.25 * (3 * s * s - 2 * s * s * s);
+    row[3] = -0.5 * length;
+}
+
+static void first_corners(double *row, const double *u)
+{
+    const double w = 0.5 * nominal * (1 + 0.5 * u[0]), l = 0.5 * nominal * (1 + 0.5 * u[1]);
+    for (int c = 0; c < 4; c++) {
+        row[4 + 3 * c] = c % 2 ? w : -w;
+        row[5 + 3 * c] = 0.001;
+        row[6 + 3 * c] = c / 2 ? l : -l;
+    }
+}
+
+static void print(const lift *l, uint64_t seed, double sigma, double drop)
+{
+    ds_random noise = ds_random_open(seed, "lift noise", 0), lost = ds_random_open(seed, "lift drop", 0);
+    printf("# A simulated lift with noise: make_lift %d %g %g\n", (int)seed, sigma, drop);
+    printf("format = ds-cloth-1\nname = synthetic-%d\nrate_hz = %d\nn = %d\nnominal_width = %g\nnominal_length = %g\n",
+           (int)seed, RATE, ROWS, nominal, nominal);
+    printf("frame = y-up\nunits = m\ndata\n");
+    for (uint64_t r = 0; r < ROWS; r++) {
+        const double *row = l->data.row + TRAJECTORY_COLUMNS * r;
+        printf("%.17g %.17g %.17g %.17g", row[0], row[1], row[2], row[3]);
+        for (int c = 0; c < 4; c++) {
+            int hidden = ds_random_uniform(&lost) < drop && r > 0;
+            for (int i = 0; i < 3; i++) {
+                double v = l->corners[12 * r + 3 * (uint64_t)c + (uint64_t)i] + sigma * ds_random_normal(&noise);
+                if (hidden) {
+                    printf(" nan");
+                } else {
+                    printf(sigma > 0 ? " %.6f" : " %.17g", v);
+                }
+            }
+        }
+        printf("\n");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: make_lift SEED SIGMA DROP > FILE\n");
+        return 2;
+    }
+    uint64_t seed = strtoull(argv[1], NULL, 10);
+    double u[LIFT_VARIABLES];
+    int64_t bad = -1;
+    lift l;
+    trajectory t = {{nominal, nominal}, RATE, ROWS, calloc(ROWS * TRAJECTORY_COLUMNS, sizeof(double))};
+    ds_random hidden = ds_random_open(seed, "lift cloth", 0);
+    for (int i = 0; i < LIFT_VARIABLES; i++) {
+        u[i] = 1.6 * ds_random_uniform(&hidden) - 0.8;
+    }
+    for (uint64_t r = 0; t.row && r < ROWS; r++) {
+        path(t.row + TRAJECTORY_COLUMNS * r, (double)r / RATE, nominal * (1 + 0.5 * u[1]));
+        first_corners(t.row + TRAJECTORY_COLUMNS * r, u);
+    }
+    if (!t.row || !lift_open(&l, &t, 2e-4, NULL) || lift_simulate(&l, u, &bad) != DS_OK || bad >= 0) {
+        fprintf(stderr, "make_lift: out of memory, or the cloth diverged\n");
+        return 1;
+    }
+    print(&l, seed, strtod(argv[2], NULL), strtod(argv[3], NULL));
+    lift_close(&l);
+    return 0;
+}

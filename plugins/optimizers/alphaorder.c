@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alphaorder.c - stochastic descent on a smoothed loss with alpha-order gradients. H. Suh, M. Simchowitz, K. Zhang,
+ * R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022, arXiv:2202.00817):
+ *
+ *     repeat
+ *         x ~ Uniform[-1, 1]^n
+ *         repeat
+ *             w_1, ..., w_N ~ N(0, s^2 I);  f, grad f at x and at each x + w_i
+ *             g1 = mean of grad f(x + w_i),  g0 = mean of (f(x + w_i) - f(x)) w_i / s^2
+ *             alpha from the variances of both, and from the bias that g1 may have
+ *             g = alpha g1 + (1 - alpha) g0;  x = clamp(x - step(g))
+ *         until the mean loss of the samples has not fallen for `patience` iterations
+ *
+ * Unlike the paper both estimates use the same samples: N + 1 evaluations per iteration. Outside of the box f is taken
+ * as constant along the outward direction: a sample is clamped, and its gradient has no component there.
+ * Without gradients alpha is 0, which is an evolution strategy with a fixed width.
+ */
+#include <diffsim/plugin.h>
+#include <diffsim/random.h>
+
+#include "methods/alpha_gradient.h"
+#include "methods/box.h"
+#include "methods/params.h"
+#include "methods/sim.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADAM, SGD };
+static const char *const rules[] = {"ivw", "bias", NULL};
+static const char *const steps[] = {"adam", "sgd", NULL};
+
+typedef struct alphaorder {
+    const ds_host *host;
+    size_t n, N;
+    alpha_rule rule;
+    int step, has_gradient;
+    double lr, tol;
+    int64_t j, patience;
+    sim sim;
+    ds_random rng;             /* of the present search */
+    double *x, *m, *q, *g;     /* n each: iterate, moments, gradient */
+    double *v, *gradient;      /* (N + 1) x n: x, then the samples */
+    double *loss;              /* N + 1 */
+    double *w, *work;          /* N x n, (2 N + 1) x n */
+    uint32_t *outcome;         /* N + 1 */
+} alphaorder;
+
+/* x and the samples x + w_i, in antithetic pairs w, -w where wanted. */
+static void draw_samples(alphaorder *self)
+{
+    size_t n = self->n, half = self->N / 2;
+    memcpy(self->v, self->x, n * sizeof(double));
+    for (size_t i = 0; i < self->N; i++) {
+        for (size_t k = 0; k < n; k++) {
+            int mirrored = self->rule.antithetic && i >= half;
+            double *w = self->w + i * n + k;
+            *w = mirrored ? -self->w[(i - half) * n + k] : self->rule.s * ds_random_normal(&self->rng);
+            self->v[(i + 1) * n + k] = box_clamp(self->x[k] + *w, -1.0, 1.0);
+        }
+    }
+}
+
+/* The mean of the finite losses; INFINITY where there is none. */
+static double mean_loss(const alphaorder *self)
+{
+    double sum = 0.0, count = 0.0;
+    for (size_t i = 0; i <= self->N; i++) {
+        count += isfinite(self->loss[i]) ? 1.0 : 0.0;
+    }
+    for (size_t i = 0; i <= self->N; i++) {
+        sum += isfinite(self->loss[i]) ? self->loss[i] / count : 0.0;
+    }
+    return count > 0.0 ? sum : (double)INFINITY;
+}
+
+/* g, from the answers to the samples. 0 where too few succeeded. */
+static int estimate_gradient(alphaorder *self)
+{
+    size_t n = self->n;
+    double alpha;
+    for (size_t i = n; self->has_gradient && i < (self->N + 1) * n; i++) {
+        double unclamped = self->x[i % n] + self->w[i - n];
+        self->gradient[i] = unclamped == self->v[i] ? self->gradient[i] : 0.0;
+    }
+    double base = isfinite(self->loss[0]) ? self->loss[0] : mean_loss(self);
+    alpha_samples samples = {n,    self->N, self->w, self->loss + 1, self->has_gradient ? self->gradient + n : NULL,
+                             self->outcome + 1, base};
+    return alpha_gradient(&self->rule, &samples, self->work, self->g, &alpha);
+}
+
+/* x = clamp(x - step(g)) in iteration t = 1, 2, ... */
+static void take_step(alphaorder *self, int64_t t)
+{
+    double norm = 0.0;
+    for (size_t k = 0; k < self->n; k++) {
+        norm = hypot(norm, self->g[k]);
+    }
+    for (size_t k = 0; k < self->n; k++) {
+        double g = self->g[k], change = self->lr * (norm > 1.0 ? g / norm : g);
+        if (self->step == ADAM) {
+            self->m[k] = 0.9 * self->m[k] + 0.1 * g;
+            /* the root of the second moment: the square of a huge gradient would overflow */
+            self->q[k] = hypot(sqrt(0.999) * self->q[k], sqrt(0.001) * g);
+            change = self->lr * (self->m[k] / (1.0 - pow(0.9, (double)t))) /
+                     (self->q[k] / sqrt(1.0 - pow(0.999, (double)t)) + 1e-8);
+        }
+        double target = self->x[k] - change;
+        self->x[k] = isnan(target) ? self->x[k] : box_clamp(target, -1.0, 1.0);
+    }
+}
+
+/* One search from a random start. */
+static ds_status descend(alphaorder *self, uint64_t number)
+{
+    double best = INFINITY;
+    int64_t stall = 0;
+    self->rng = ds_random_open(self->host->seed, "smooth", number);
+    ds_random start = ds_random_open(self->host->seed, "start", number);
+    for (size_t k = 0; k < self->n; k++) {
+        self->x[k] = 2.0 * ds_random_uniform(&start) - 1.0;
+        self->m[k] = self->q[k] = 0.0;
+    }
+    for (int64_t t = 1; t <= self->j; t++) {
+        size_t done;
+        draw_samples(self);
+        sim_label label = {t == 1 ? "init" : "sample", number};
+        ds_status status = sim_evaluate(&self->sim, label, self->N + 1, self->v, self->loss,
+                                        self->has_gradient ? self->gradient : NULL, self->outcome, &done);
+        if (status != DS_OK) {
+            return status;
+        }
+        double mean = mean_loss(self); /* estimates the smoothed loss */
+        if (mean < best - self->tol * fmax(1.0, fabs(best)) || t == 1) {
+            best = mean;
+            stall = 0;
+        } else {
+            stall++;
+        }
+        if (stall > self->patience || !estimate_gradient(self)) {
+            return DS_OK;
+        }
+        take_step(self, t);
+    }
+    return DS_OK;
+}
+
+static ds_status run(void *self_, const ds_objective *objective)
+{
+    alphaorder *self = self_;
+    ds_status status = DS_OK;
+    self->sim.objective = objective;
+    for (uint64_t number = 1; status == DS_OK; number++) {
+        status = self->host->should_stop(self->host) ? DS_STOPPED : descend(self, number);
+    }
+    return status;
+}
+
+static void destroy(void *self_)
+{
+    alphaorder *self = self_;
+    if (self) {
+        sim_free(&self->sim);
+        free(self->x);
+        free(self->outcome);
+        free(self);
+    }
+}
+
+static int allocate(alphaorder *self, const ds_problem *problem)
+{
+    size_t n = self->n, rows = self->N + 1;
+    self->x = calloc((4 + 2 * rows + self->N + 2 * self->N + 1) * n + rows, sizeof(double));
+    self->outcome = calloc(rows, sizeof(*self->outcome));
+    if (!self->x || !self->outcome) {
+        return 0;
+    }
+    self->m = self->x + n;
+    self->q = self->m + n;
+    self->g = self->q + n;
+    self->v = self->g + n;
+    self->gradient = self->v + rows * n;
+    self->w = self->gradient + rows * n;
+    self->work = self->w + self->N * n;
+    self->loss = self->work + (2 * self->N + 1) * n;
+    return sim_init(&self->sim, problem, rows);
+}
+
+static void read_parameters(alphaorder *self, param_reader *in)
+{
+    self->N = (size_t)param_int(in, "samples");
+    self->rule.antithetic = param_int(in, "antithetic") != 0;
+    self->N += self->rule.antithetic ? self->N % 2 : 0;
+    self->rule.s = param_real(in, "s");
+    self->rule.rule = (int)param_int(in, "rule");
+    self->rule.gamma = param_real(in, "gamma");
+    self->rule.delta = param_real(in, "delta");
+    self->rule.largest = param_real(in, "largest");
+    self->rule.block = (size_t)param_int(in, "block");
+    self->step = (int)param_int(in, "step");
+    self->lr = param_real(in, "lr");
+    self->j = param_int(in, "j");
+    self->patience = param_int(in, "patience");
+    self->tol = param_real(in, "tol");
+}
+
+static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+{
+    alphaorder *self = calloc(1, sizeof(*self));
+    if (!self) {
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    param_reader in = {host, DS_OK};
+    self->host = host;
+    self->n = (size_t)problem->n;
+    self->has_gradient = problem->has_gradient != 0;
+    read_parameters(self, &in);
+    ds_status status = in.status;
+    if (!self->has_gradient) {
+        host->log(host, DS_LOG_INFO, "the environment has no gradient: zeroth-order estimates only");
+    }
+    if (status == DS_OK && !allocate(self, problem)) {
+        status = DS_E_NOMEM;
+        host->error(host, status, "out of memory: lower samples");
+    }
+    if (status != DS_OK) {
+        destroy(self);
+        return status;
+    }
+    *out = self;
+    return DS_OK;
+}
+
+static const ds_param *const params[] = {
+    DS_INT("samples", "10", 4, 1e5, "", "Samples per iteration; it costs one evaluation more. Rounded up to pairs."),
+    DS_REAL("s", "0.05", 1e-9, 10, "",
+            "Standard deviation of the samples, where the box is [-1, 1]: width of the smoothing."),
+    DS_BOOL("antithetic", "true", "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
+    DS_ENUM("rule", "ivw", rules,
+            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma (the paper)."),
+    DS_REAL("gamma", "inf", 0, INFINITY, "",
+            "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
+    DS_REAL("delta", "0.05", 1e-12, 0.999999, "", "rule = bias: chance that the bias is larger."),
+    DS_REAL("largest", "1", 0, INFINITY, "",
+            "rule = bias: bound of one zeroth-order sample in Bernstein's inequality."),
+    DS_INT("block", "0", 0, 1e6, "",
+           "Variables that share a weight, for example those of one control segment; 0 = all."),
+    DS_ENUM("step", "adam", steps,
+            "How the gradient becomes a step: adam, or sgd with the gradient clipped to length 1."),
+    DS_REAL("lr", "0.05", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
+    DS_INT("j", "100", 1, 1e9, "", "Most iterations of a search."),
+    DS_INT("patience", "10", 0, 1e9, "",
+           "A search ends when the mean loss has not fallen for more than so many iterations in a row."),
+    DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one."),
+    NULL};
+
+static const ds_desc desc = {
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_OPTIMIZER,
+    .flags = DS_OPT_USES_GRADIENT,
+    .id = "alphaorder",
+    .version = "0.1",
+    .license = "Apache-2.0",
+    .summary = "Descent on a smoothed loss with mixtures of first- and zeroth-order gradients",
+    .description = "Repeats from random starts: sample around the present point; estimate the gradient of the "
+                   "smoothed loss as the mean of the sampled gradients (first order) and from the sampled "
+                   "losses alone (zeroth order); step against their mixture, weighted by their variances. "
+                   "Where the loss jumps the first order is wrong, and rule = bias limits its part.",
+    .citation = "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
+                "gradients? ICML 2022, arXiv:2202.00817",
+    .params = params,
+};
+
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof(ds_optimizer_vtable),
+    .create = create,
+    .destroy = destroy,
+    .run = run,
+};
+
+DS_DEFINE_OPTIMIZER(desc, vtable)
