@@ -2,6 +2,7 @@
 /* main.c - the dshost program: picks the command and hands over to it. */
 #include "config.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,8 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+    /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
+    signal(SIGXFSZ, SIG_IGN);
     /* Flags may stand anywhere behind the command, whatever the environment says. */
     unsetenv("POSIXLY_CORRECT");
     /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the machine. */
