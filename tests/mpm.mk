@@ -9,6 +9,17 @@ tests_unit_test_mpm_golden_SOURCES = tests/unit/test_mpm_golden.c $(mpm_test_sup
 tests_unit_test_mpm_golden_CPPFLAGS = $(mpm_test_cppflags)
 tests_unit_test_mpm_golden_LDADD = $(mpm_test_ldadd)
 
+# The same with the fast engine.
+check_PROGRAMS += tests/unit/test_mpm_golden_fast
+tests_unit_test_mpm_golden_fast_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
+tests_unit_test_mpm_golden_fast_CPPFLAGS = $(mpm_test_cppflags) -DFAST
+tests_unit_test_mpm_golden_fast_LDADD = $(mpm_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_mpm_fast
+tests_unit_test_mpm_fast_SOURCES = tests/unit/test_mpm_fast.c $(mpm_test_support)
+tests_unit_test_mpm_fast_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_fast_LDADD = $(mpm_test_ldadd)
+
 check_PROGRAMS += tests/unit/test_mpm_torus
 tests_unit_test_mpm_torus_SOURCES = tests/unit/test_mpm_torus.c tests/unit/fake_host.c tests/unit/fake_host.h
 tests_unit_test_mpm_torus_CPPFLAGS = $(TEST_CPPFLAGS)
@@ -44,3 +55,12 @@ SLOW_TESTS += tests/unit/test_mpm_gradient
 tests_unit_test_mpm_gradient_SOURCES = tests/unit/test_mpm_gradient.c $(mpm_test_support)
 tests_unit_test_mpm_gradient_CPPFLAGS = $(mpm_test_cppflags)
 tests_unit_test_mpm_gradient_LDADD = $(mpm_test_ldadd)
+SLOW_TESTS += tests/unit/test_mpm_golden_fast_slow
+tests_unit_test_mpm_golden_fast_slow_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
+tests_unit_test_mpm_golden_fast_slow_CPPFLAGS = $(mpm_test_cppflags) -DSLOW -DFAST
+tests_unit_test_mpm_golden_fast_slow_LDADD = $(mpm_test_ldadd)
+
+SLOW_TESTS += tests/unit/test_mpm_slow
+tests_unit_test_mpm_slow_SOURCES = tests/unit/test_mpm_slow.c $(mpm_test_support)
+tests_unit_test_mpm_slow_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_slow_LDADD = $(mpm_test_ldadd)

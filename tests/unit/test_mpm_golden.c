@@ -29,6 +29,7 @@ typedef struct unit_run {
     mpm_sim sim;
     mpm_particle *particles;
     mpm_tape tape;
+    mpm_fast *fast;
     mpm_pose poses[MPM_MAX_TOOLS], next[MPM_MAX_TOOLS];
 } unit_run;
 
@@ -42,7 +43,16 @@ static void advance(unit_run *r, const double *action)
         }
         mpm_tool_move(tool, &r->poses[t], &control, &r->next[t]);
     }
+#ifdef FAST
+    mpm_pose poses[2 * MPM_MAX_TOOLS];
+    memcpy(poses, r->poses, r->scene.n_tools * sizeof *poses);
+    memcpy(poses + r->scene.n_tools, r->next, r->scene.n_tools * sizeof *poses);
+    assert_int_equal(mpm_fast_start(r->fast, r->particles, poses, 1, false), MPM_OK);
+    assert_int_equal(mpm_fast_advance(r->fast), MPM_OK);
+    assert_int_equal(mpm_fast_state(r->fast, r->particles), MPM_OK);
+#else
     assert_int_equal(mpm_substep(&r->sim, r->particles, r->particles, r->poses, r->next, &r->tape), MPM_OK);
+#endif
     memcpy(r->poses, r->next, sizeof r->poses);
 }
 
@@ -115,6 +125,7 @@ static void compare_sums(const json_t *state, const unit_run *r, const char *whe
     mpm_expect(abs_c, mpm_number(state, "sum_abs_C"), 1e-11 * abs_c, "%s, sum_abs_C", where);
 }
 
+#ifndef FAST
 static void compare_grid(const json_t *state, const unit_run *r, int64_t substep, const char *where)
 {
     double noise = noise_speed * (double)substep;
@@ -158,6 +169,7 @@ static void compare_grid(const json_t *state, const unit_run *r, int64_t substep
         }
     }
 }
+#endif
 
 static void start_case(unit_run *r, const json_t *state)
 {
@@ -180,6 +192,8 @@ static void unit_states(int t, int64_t last)
     assert_int_equal(mpm_sim_init(&r.sim, &r.scene, &domain, count, mpm_number(root, "softness")), MPM_OK);
     r.particles = malloc(count * sizeof *r.particles);
     r.tape.svd = malloc(count * sizeof *r.tape.svd);
+    r.fast = mpm_fast_create(&r.sim, &(mpm_fast_options){.bits = 64});
+    assert_non_null(r.fast);
     int64_t done = 0;
     size_t i;
     json_t *state;
@@ -203,7 +217,9 @@ static void unit_states(int t, int64_t last)
         snprintf(where, sizeof where, "%s, %s, substep %d", mpm_task_names[t], name, (int)substep);
         compare_particles(state, &r, substep, where);
         compare_sums(state, &r, where);
+#ifndef FAST
         compare_grid(state, &r, substep, where);
+#endif
         for (uint32_t k = 0; k < r.scene.n_tools; k++) {
             double recorded[8];
             size_t n = mpm_numbers(json_array_get(json_object_get(state, "primitives"), k), recorded, 8);
@@ -214,6 +230,7 @@ static void unit_states(int t, int64_t last)
             assert_true(mpm_relative(pose, recorded, n) <= 1e-14);
         }
     }
+    mpm_fast_destroy(r.fast);
     free(r.particles);
     free(r.tape.svd);
     mpm_grid_record_free(&r.tape.grid);
@@ -247,7 +264,12 @@ static void open_episode(mpm_episode *e, const mpm_scene *scene, const json_t *s
                              .segments = steps,
                              .loss_mode = MPM_LOSS_STEP_SUM,
                              .softness = 666.0,
-                             .tool_start = start};
+                             .tool_start = start,
+#ifdef FAST
+                             .engine = MPM_ENGINE_FAST,
+                             .fast = {.bits = 64}
+#endif
+    };
     if (sequence) {
         mpm_poses(json_object_get(sequence, "start_primitives"), scene, start);
     } else {

@@ -17,6 +17,8 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
         return result;
     }
     e->sim.material.clamped_svd = spec->clamped_svd;
+    e->engine = spec->clamped_svd || count == 0 ? MPM_ENGINE_SCALAR : spec->engine;
+    e->fast_options = spec->fast;
     e->scene = scene;
     e->steps = spec->steps;
     e->segments = spec->segments;
@@ -49,6 +51,7 @@ void mpm_episode_free(mpm_episode *e)
     free(e->checkpoint);
     free(e->frame);
     free(e->bar);
+    mpm_fast_destroy(e->fast);
     mpm_objective_free(&e->objective);
     mpm_sim_free(&e->sim);
     memset(e, 0, sizeof *e);
@@ -59,22 +62,38 @@ uint32_t mpm_episode_dim(const mpm_episode *e)
     return e->segments * e->action_dim;
 }
 
-static mpm_result reserve_for_gradient(mpm_episode *e)
+/* What a run needs of memory besides what mpm_episode_init() took. */
+static mpm_result reserve(mpm_episode *e, bool gradient)
 {
     size_t count = e->sim.n_particles, substeps = (size_t)e->sim.domain.substeps;
+    if (gradient && !e->bar) {
+        e->bar = malloc(count * sizeof(mpm_particle));
+        if (!e->bar) {
+            return MPM_NO_MEMORY;
+        }
+    }
+    if (e->engine == MPM_ENGINE_FAST && !e->fast) {
+        e->fast = mpm_fast_create(&e->sim, &e->fast_options);
+        if (!e->fast) {
+            return MPM_NO_MEMORY;
+        }
+    }
+    if (e->fast) {
+        mpm_fast_on_stop(e->fast, e->should_stop, e->stop_context);
+    }
+    if (e->fast || !gradient) {
+        return MPM_OK;
+    }
     if (!e->checkpoint) {
         e->checkpoint = malloc((e->steps + (size_t)1) * count * sizeof(mpm_particle));
     }
     if (!e->frame) {
         e->frame = malloc((substeps + 1) * count * sizeof(mpm_particle));
     }
-    if (!e->bar) {
-        e->bar = malloc(count * sizeof(mpm_particle));
-    }
     if (!e->tape) {
         e->tape = calloc(substeps, sizeof(mpm_tape));
     }
-    if (!e->checkpoint || !e->frame || !e->bar || !e->tape) {
+    if (!e->checkpoint || !e->frame || !e->tape) {
         return MPM_NO_MEMORY;
     }
     for (size_t j = 0; j < substeps; j++) {
@@ -167,25 +186,39 @@ static bool stop_wanted(const mpm_episode *e)
     return e->should_stop && e->should_stop(e->stop_context) != 0;
 }
 
-/* Simulates from the state after output step `from`, given in e->now, to the end. */
-static mpm_result forward(mpm_episode *e, uint32_t from, bool keep, mpm_step_hook *hook, void *context,
-                          mpm_outcome *out)
+static mpm_result substep(mpm_episode *e, uint32_t step, int j)
+{
+    if (e->fast) {
+        return mpm_fast_advance(e->fast);
+    }
+    return mpm_substep(&e->sim, e->now, e->now, poses_at(e, step, j), poses_at(e, step, j + 1), NULL);
+}
+
+/* Simulates from the state after output step `from`, given in e->now, to the end; sums the losses after output
+ * step `sum_from`. */
+static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t sum_from, bool keep, mpm_step_hook *hook,
+                          void *context, mpm_outcome *out)
 {
     size_t bytes = e->sim.n_particles * sizeof(mpm_particle);
     mpm_measure measure;
+    mpm_result result = MPM_OK;
+    if (e->fast) {
+        result = mpm_fast_start(e->fast, e->now, e->poses, e->steps * (uint32_t)e->sim.domain.substeps, keep);
+    }
     for (uint32_t step = from; step <= e->steps; step++) {
-        mpm_result result = MPM_OK;
         for (int j = 0; step > from && j < e->sim.domain.substeps && result == MPM_OK; j++) {
             if (stop_wanted(e)) {
                 return MPM_STOPPED;
             }
-            result = mpm_substep(&e->sim, e->now, e->now, poses_at(e, step - 1, j),
-                                 poses_at(e, step - 1, j + 1), NULL);
+            result = substep(e, step - 1, j);
             out->cost++;
         }
-        bool counts = step > from && step_counts(e, step);
+        bool counts = step > sum_from && step_counts(e, step);
         if (result == MPM_OK && (hook || counts)) {
-            result = mpm_measure_state(&e->objective, &e->sim, e->now, poses_at(e, step, 0), &measure);
+            result = e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
+            if (result == MPM_OK) {
+                result = mpm_measure_state(&e->objective, &e->sim, e->now, poses_at(e, step, 0), &measure);
+            }
         }
         double loss = counts && result == MPM_OK ? mpm_loss(&e->objective, &measure) : 0.0;
         if (result == MPM_DIVERGED || !isfinite(loss)) {
@@ -199,7 +232,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, bool keep, mpm_step_hoo
         if (hook) {
             hook(context, step, e->now, poses_at(e, step, 0), &measure);
         }
-        if (keep) {
+        if (keep && !e->fast) {
             memcpy(e->checkpoint + step * (size_t)e->sim.n_particles, e->now, bytes);
         }
     }
@@ -240,10 +273,17 @@ static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, m
             return MPM_STOPPED;
         }
         const mpm_pose *now = poses_at(e, step, j), *next = poses_at(e, step, j + 1);
-        mpm_particle *in = e->frame + (size_t)j * count;
         mpm_pose before_bar[MPM_MAX_TOOLS];
         memset(before_bar, 0, sizeof before_bar);
-        mpm_substep_adjoint(&e->sim, in, in + count, &e->tape[j], now, next, e->bar, before_bar, pose_bar);
+        if (e->fast) {
+            mpm_result result = mpm_fast_retreat(e->fast, before_bar, pose_bar);
+            if (result != MPM_OK) {
+                return result;
+            }
+        } else {
+            mpm_particle *in = e->frame + (size_t)j * count;
+            mpm_substep_adjoint(&e->sim, in, in + count, &e->tape[j], now, next, e->bar, before_bar, pose_bar);
+        }
         for (uint32_t t = 0; t < n_tools; t++) {
             mpm_tool_move_adjoint(&e->scene->tools[t], &now[t], &controls[t], &pose_bar[t], &before_bar[t],
                                   &controls_bar[t]);
@@ -255,25 +295,51 @@ static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, m
     return MPM_OK;
 }
 
-static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_outcome *out)
+/* Adds the adjoint of the loss of output step `step` to that of the particles after it. */
+static mpm_result add_loss_adjoint(mpm_episode *e, uint32_t step, mpm_pose *pose_bar)
 {
     size_t count = e->sim.n_particles;
+    const mpm_particle *particles = e->fast ? e->now : e->checkpoint + step * count;
+    if (e->fast) {
+        mpm_result result = mpm_fast_state(e->fast, e->now);
+        if (result != MPM_OK) {
+            return result;
+        }
+        memset(e->bar, 0, count * sizeof(mpm_particle));
+    }
+    mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0), e->bar, pose_bar);
+    if (e->fast) {
+        mpm_fast_add_bar(e->fast, e->bar);
+    }
+    return MPM_OK;
+}
+
+static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_outcome *out)
+{
     mpm_pose pose_bar[MPM_MAX_TOOLS];
     memset(pose_bar, 0, sizeof pose_bar);
-    memset(e->bar, 0, count * sizeof(mpm_particle));
+    memset(e->bar, 0, e->sim.n_particles * sizeof(mpm_particle));
     memset(grad, 0, mpm_episode_dim(e) * sizeof(double));
+    if (e->fast) {
+        mpm_fast_turn(e->fast);
+    }
     for (uint32_t step = e->steps; step > 0; step--) {
+        mpm_result result = MPM_OK;
         if (step_counts(e, step)) {
-            mpm_loss_adjoint(&e->objective, &e->sim, e->checkpoint + step * count, poses_at(e, step, 0),
-                             e->bar, pose_bar);
+            result = add_loss_adjoint(e, step, pose_bar);
         }
-        mpm_result result = repeat_step(e, step - 1, out);
+        if (result == MPM_OK && !e->fast) {
+            result = repeat_step(e, step - 1, out);
+        }
         if (result == MPM_OK) {
             result = step_adjoint(e, x, step - 1, pose_bar, grad, out);
         }
         if (result != MPM_OK) {
             return result;
         }
+    }
+    if (e->fast && !e->fast_options.store) {
+        out->cost += e->steps * (uint64_t)e->sim.domain.substeps; /* simulated twice */
     }
     return MPM_OK;
 }
@@ -289,15 +355,13 @@ mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_st
                            mpm_outcome *out)
 {
     clear_outcome(out);
-    if (grad) {
-        mpm_result result = reserve_for_gradient(e);
-        if (result != MPM_OK) {
-            return result;
-        }
+    mpm_result result = reserve(e, grad != NULL);
+    if (result != MPM_OK) {
+        return result;
     }
     move_tools(e, x);
     memcpy(e->now, e->start, e->sim.n_particles * sizeof(mpm_particle));
-    mpm_result result = forward(e, 0, grad != NULL, hook, context, out);
+    result = forward(e, 0, 0, grad != NULL, hook, context, out);
     if (result == MPM_OK && grad) {
         result = backward(e, x, grad, out);
     }
@@ -309,6 +373,10 @@ mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mp
     size_t count = e->sim.n_particles;
     clear_outcome(out);
     move_tools(e, x);
+    if (e->fast) {
+        memcpy(e->now, e->start, count * sizeof(mpm_particle));
+        return forward(e, 0, from, false, NULL, NULL, out); /* keeps no states at output steps */
+    }
     memcpy(e->now, e->checkpoint + from * count, count * sizeof(mpm_particle));
-    return forward(e, from, false, NULL, NULL, out);
+    return forward(e, from, from, false, NULL, NULL, out);
 }

@@ -5,10 +5,14 @@
 #define MPM_EPISODE_H
 
 #include "loss.h"
+#include "fast/engine.h"
 #include "sim.h"
 #include "tool.h"
 
 enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2 };
+
+/* The plain simulation of sim.c, or the vectorised one. */
+enum { MPM_ENGINE_SCALAR = 0, MPM_ENGINE_FAST = 1 };
 
 /* What the caller fills in before mpm_episode_init(). */
 typedef struct mpm_episode_spec {
@@ -21,6 +25,8 @@ typedef struct mpm_episode_spec {
     double softness;
     bool clamped_svd;           /* see material.h */
     const mpm_pose *tool_start; /* one per tool, or NULL for the scene's own */
+    uint32_t engine;            /* with clamped_svd always the scalar one */
+    mpm_fast_options fast;      /* for the fast one */
 } mpm_episode_spec;
 
 typedef struct mpm_episode {
@@ -32,7 +38,10 @@ typedef struct mpm_episode {
     mpm_particle *now;   /* current ones */
     mpm_pose start_pose[MPM_MAX_TOOLS];
     mpm_pose *poses; /* [steps * substeps + 1][n_tools] */
-    /* for the gradient, allocated when first needed */
+    uint32_t engine;
+    mpm_fast_options fast_options;
+    mpm_fast *fast; /* NULL: scalar engine, or not needed yet */
+    /* for the gradient, allocated when first needed; the fast engine keeps its own and needs `bar` alone */
     mpm_particle *checkpoint; /* [steps + 1][particles] */
     mpm_particle *frame;      /* [substeps + 1][particles] */
     mpm_particle *bar;

@@ -166,6 +166,23 @@ static bool keep(mpm_grid_record *record, const int i[3], const double node[4], 
     return true;
 }
 
+bool mpm_node_push(const mpm_forcing *forcing, int n, const int i[3], uint32_t tools, const mpm_pose *now,
+                   const mpm_pose *next, double u[3])
+{
+    double dx = 1.0 / n;
+    const double x[3] = {i[0] * dx, i[1] * dx, i[2] * dx};
+    bool acted = false;
+    for (uint32_t t = 0; t < forcing->n_tools; t++) {
+        if ((tools >> t & 1) != 0) {
+            mpm_contact contact = contact_of(forcing, t, now, next);
+            acted |= mpm_contact_apply(&contact, x, u);
+        }
+    }
+    wall_state state;
+    walls(forcing, n, i, u, &state);
+    return acted || state.stopped[0] || state.stopped[1] || state.stopped[2] || state.stuck || state.slid;
+}
+
 bool mpm_grid_update(mpm_grid *grid, const mpm_forcing *forcing, const mpm_pose *now, const mpm_pose *next,
                      mpm_grid_record *record)
 {
@@ -174,7 +191,6 @@ bool mpm_grid_update(mpm_grid *grid, const mpm_forcing *forcing, const mpm_pose 
         memcpy(record->lower, grid->lower, sizeof record->lower);
         memcpy(record->upper, grid->upper, sizeof record->upper);
     }
-    double dx = 1.0 / grid->n;
     int i[3];
     for (i[0] = grid->lower[0]; i[0] < grid->upper[0]; i[0]++) {
         for (i[1] = grid->lower[1]; i[1] < grid->upper[1]; i[1]++) {
@@ -186,16 +202,10 @@ bool mpm_grid_update(mpm_grid *grid, const mpm_forcing *forcing, const mpm_pose 
                 if (!(node[3] > mass_floor)) {
                     continue;
                 }
-                const double x[3] = {i[0] * dx, i[1] * dx, i[2] * dx};
                 for (int d = 0; d < 3; d++) {
                     u[d] = node[d] / node[3] + forcing->dt * forcing->gravity[d];
                 }
-                for (uint32_t t = 0; t < forcing->n_tools; t++) {
-                    mpm_contact contact = contact_of(forcing, t, now, next);
-                    mpm_contact_apply(&contact, x, u);
-                }
-                wall_state state;
-                walls(forcing, grid->n, i, u, &state);
+                mpm_node_push(forcing, grid->n, i, MPM_ALL_TOOLS, now, next, u);
                 if (record && !keep(record, i, node, u)) {
                     return false;
                 }
@@ -216,29 +226,22 @@ void mpm_grid_restore(mpm_grid *grid, const mpm_grid_record *record)
     }
 }
 
-static void node_adjoint(const mpm_grid *grid, const mpm_forcing *forcing, const mpm_node_record *n,
-                         const mpm_pose *now, const mpm_pose *next, mpm_pose *now_bar, mpm_pose *next_bar)
+void mpm_node_push_adjoint(const mpm_forcing *forcing, int n, const int i[3], uint32_t tools, const double u[3],
+                           const mpm_pose *now, const mpm_pose *next, double u_bar[3], mpm_pose *now_bar,
+                           mpm_pose *next_bar)
 {
-    const int i[3] = {(int)n->i, (int)n->j, (int)n->k};
-    double dx = 1.0 / grid->n;
+    double dx = 1.0 / n;
     const double x[3] = {i[0] * dx, i[1] * dx, i[2] * dx};
-    double own[3], stage[MPM_MAX_TOOLS + 1][3];
-    for (int d = 0; d < 3; d++) {
-        own[d] = n->node[d] / n->node[3];
-        stage[0][d] = own[d] + forcing->dt * forcing->gravity[d];
-    }
+    double stage[MPM_MAX_TOOLS + 1][3];
     bool acted[MPM_MAX_TOOLS];
+    memcpy(stage[0], u, sizeof stage[0]);
     for (uint32_t t = 0; t < forcing->n_tools; t++) {
         mpm_contact contact = contact_of(forcing, t, now, next);
         memcpy(stage[t + 1], stage[t], sizeof stage[t]);
-        acted[t] = mpm_contact_apply(&contact, x, stage[t + 1]);
+        acted[t] = (tools >> t & 1) != 0 && mpm_contact_apply(&contact, x, stage[t + 1]);
     }
     wall_state state;
-    walls(forcing, grid->n, i, stage[forcing->n_tools], &state);
-
-    size_t at = 4 * node_index(grid, i[0], i[1], i[2]);
-    double u_bar[3];
-    memcpy(u_bar, grid->velocity_bar + at, sizeof u_bar);
+    walls(forcing, n, i, stage[forcing->n_tools], &state);
     walls_adjoint(forcing, &state, u_bar);
     for (uint32_t t = forcing->n_tools; t-- > 0;) {
         if (acted[t]) {
@@ -246,6 +249,20 @@ static void node_adjoint(const mpm_grid *grid, const mpm_forcing *forcing, const
             mpm_contact_adjoint(&contact, x, stage[t], u_bar, &now_bar[t], &next_bar[t]);
         }
     }
+}
+
+static void node_adjoint(const mpm_grid *grid, const mpm_forcing *forcing, const mpm_node_record *n,
+                         const mpm_pose *now, const mpm_pose *next, mpm_pose *now_bar, mpm_pose *next_bar)
+{
+    const int i[3] = {(int)n->i, (int)n->j, (int)n->k};
+    double own[3], u[3], u_bar[3];
+    for (int d = 0; d < 3; d++) {
+        own[d] = n->node[d] / n->node[3];
+        u[d] = own[d] + forcing->dt * forcing->gravity[d];
+    }
+    size_t at = 4 * node_index(grid, i[0], i[1], i[2]);
+    memcpy(u_bar, grid->velocity_bar + at, sizeof u_bar);
+    mpm_node_push_adjoint(forcing, grid->n, i, MPM_ALL_TOOLS, u, now, next, u_bar, now_bar, next_bar);
     double *node_bar = grid->node_bar + at;
     for (int d = 0; d < 3; d++) {
         node_bar[d] = u_bar[d] / n->node[3];

@@ -19,6 +19,16 @@ typedef struct mpm_forcing {
     const mpm_tool *tools;
 } mpm_forcing;
 
+/* Tools (a bit for each), floor and walls act on the velocity u of node i of a grid with n nodes per axis, after
+ * gravity. True where anything did. */
+enum { MPM_ALL_TOOLS = (1 << MPM_MAX_TOOLS) - 1 };
+bool mpm_node_push(const mpm_forcing *forcing, int n, const int i[3], uint32_t tools, const mpm_pose *now,
+                   const mpm_pose *next, double u[3]);
+/* u: the velocity before. u_bar: adjoint of the velocity after on entry, of u on return. Adds to those of the poses. */
+void mpm_node_push_adjoint(const mpm_forcing *forcing, int n, const int i[3], uint32_t tools, const double u[3],
+                           const mpm_pose *now, const mpm_pose *next, double u_bar[3], mpm_pose *now_bar,
+                           mpm_pose *next_bar);
+
 typedef struct mpm_grid {
     int n;
     int lower[3], upper[3]; /* the active box, upper exclusive */

@@ -25,6 +25,7 @@ plugins_envs_engines_mpm_libmpm_la_SOURCES = \
 	plugins/envs/engines/mpm/tool_motion.c \
 	plugins/envs/engines/mpm/tool_shape.c \
 	plugins/envs/engines/mpm/transfer.c plugins/envs/engines/mpm/transfer.h
+include plugins/envs/engines/mpm/fast/local.mk
 
 # Target densities, found by the plugins beside themselves.
 mpmdatadir = $(envplugindir)/data

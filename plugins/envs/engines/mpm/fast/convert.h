@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Particles between the engine's arrays and mpm_particle, and from one order to another. */
+#ifndef MPM_FAST_CONVERT_H
+#define MPM_FAST_CONVERT_H
+
+#include "kernels.h"
+#include "lanes.h"
+
+#include <string.h>
+
+INLINE real *quad_at(void *field, size_t i)
+{
+    return (real *)field + 4 * i;
+}
+
+INLINE real *gradient_at(void *f, size_t i)
+{
+    return (real *)f + i / VL * (9 * VL) + i % VL;
+}
+
+INLINE void set_quad(void *field, size_t i, const double value[3], double factor)
+{
+    real *to = quad_at(field, i);
+    for (int d = 0; d < 3; d++) {
+        to[d] = R(value[d] * factor);
+    }
+    to[3] = R(0);
+}
+
+/* Particles that fill the last chunk: at rest where the last one is. `rest`: diagonal of F. */
+static void pad(const mpm_fields *to, size_t padded, uint32_t n, double rest)
+{
+    static const double none[3] = {0.0};
+    for (size_t i = n; i < padded; i++) {
+        *(quad *)quad_at(to->x, i) = *(const quad *)quad_at(to->x, n - 1);
+        set_quad(to->v, i, none, 0.0);
+        for (int k = 0; k < 3; k++) {
+            set_quad(to->m, (size_t)k * padded + i, none, 0.0);
+        }
+        for (int k = 0; k < 9; k++) {
+            gradient_at(to->f, i)[k * VL] = k % 4 == 0 ? R(rest) : R(0);
+        }
+    }
+}
+
+static void import_particles(const mpm_fields *to, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
+                             const mpm_particle *from)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const mpm_particle *p = &from[order[i]];
+        set_quad(to->x, i, p->x, inv_dx);
+        set_quad(to->v, i, p->v, 1.0);
+        for (size_t k = 0; k < 3; k++) {
+            const double column[3] = {p->c[k], p->c[3 + k], p->c[6 + k]};
+            set_quad(to->m, k * padded + i, column, 0.25 / inv_dx);
+        }
+        for (int k = 0; k < 9; k++) {
+            gradient_at(to->f, i)[k * VL] = R(p->f[k]);
+        }
+    }
+    pad(to, padded, n, 1.0);
+}
+
+static void export_particles(const mpm_fields *from, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
+                             mpm_particle *to)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        mpm_particle *p = &to[order[i]];
+        for (int d = 0; d < 3; d++) {
+            p->x[d] = (double)quad_at(from->x, i)[d] / inv_dx;
+            p->v[d] = from->v ? (double)quad_at(from->v, i)[d] : 0.0;
+            for (size_t k = 0; k < 3; k++) {
+                p->c[3 * (size_t)d + k] =
+                    from->m ? 4.0 * inv_dx * (double)quad_at(from->m, k * padded + i)[d] : 0.0;
+            }
+        }
+        for (int k = 0; k < 9; k++) {
+            p->f[k] = (double)gradient_at(from->f, i)[k * VL];
+        }
+    }
+}
+
+/* Adjoints: those of positions and APIC matrices scale the other way round. */
+static void add_bar(const mpm_fields *to, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
+                    const mpm_particle *from)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const mpm_particle *p = &from[order[i]];
+        for (int d = 0; d < 3; d++) {
+            quad_at(to->x, i)[d] += R(p->x[d] / inv_dx);
+            if (to->v) {
+                quad_at(to->v, i)[d] += R(p->v[d]);
+                for (size_t k = 0; k < 3; k++) {
+                    quad_at(to->m, k * padded + i)[d] += R(p->c[3 * (size_t)d + k] * 4.0 * inv_dx);
+                }
+            }
+        }
+        for (int k = 0; to->f && k < 9; k++) {
+            gradient_at(to->f, i)[k * VL] += R(p->f[k]);
+        }
+    }
+}
+
+static void permute(const mpm_fields *to, const mpm_fields *from, size_t padded, uint32_t n, const uint32_t *order,
+                    double rest)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        size_t j = order[i];
+        *(quad *)quad_at(to->x, i) = *(const quad *)quad_at(from->x, j);
+        *(quad *)quad_at(to->v, i) = *(const quad *)quad_at(from->v, j);
+        for (size_t k = 0; k < 3; k++) {
+            *(quad *)quad_at(to->m, k * padded + i) = *(const quad *)quad_at(from->m, k * padded + j);
+        }
+        real *f = gradient_at(to->f, i);
+        const real *g = gradient_at(from->f, j);
+        for (int k = 0; k < 9; k++) {
+            f[k * VL] = g[k * VL];
+        }
+    }
+    pad(to, padded, n, rest);
+}
+
+static void bases(const void *x, uint32_t n, int16_t *base)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t d = 0; d < 3; d++) {
+            base[3 * i + d] = (int16_t)(((const real *)x)[4 * i + d] - R(0.5));
+        }
+    }
+}
+
+static void get_node(const void *field, size_t index, double out[4])
+{
+    for (size_t c = 0; c < 4; c++) {
+        out[c] = (double)((const real *)field)[4 * index + c];
+    }
+}
+
+static void set_node(void *field, size_t index, const double value[4])
+{
+    for (size_t c = 0; c < 4; c++) {
+        ((real *)field)[4 * index + c] = R(value[c]);
+    }
+}
+
+#endif

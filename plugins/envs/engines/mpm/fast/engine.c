@@ -1,0 +1,725 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order of work of the fast engine. A substep is: particles of each block gather the velocities of the substep before,
+ * deform, and spread momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
+ * episode is cut into segments between two sorts. Forward, only the state at the start of each segment is kept (and of the
+ * last one everything); backward, a segment is simulated again with its history and then differentiated. */
+#include "engine.h"
+
+#include "segment.h"
+#include "team.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SORT_INTERVAL = 38,        /* substeps: longer, and particles of one cell are scattered in the order */
+    PARTICLES_PER_BLOCK = 2500,
+    MOST_DRIFT_ROOM = 4        /* cells */
+};
+
+/* Bound of the sum of |weights| of a stencil: 1, but for positions within half a cell of the origin 1.5 per axis. */
+static const double weight_bound = 3.375;
+
+struct mpm_fast {
+    const mpm_kernels *kernels;
+    const mpm_sim *sim;
+    mpm_team *team;
+    uint32_t threads, interval;
+    bool store;
+    size_t padded;
+    int n_blocks;
+    mpm_block blocks[MPM_MAX_BLOCKS];
+    mpm_buffer slabs, scratch;
+    mpm_buffer work, bars, loose;   /* fields: present particles; their adjoints; between two orders */
+    mpm_fields now, bar, between;
+    mpm_buffer velocity, node_bar;  /* grid, when no history is kept */
+    mpm_buffer sorting;
+    size_t marks_stride;
+    uint32_t (*should_stop)(const void *context);
+    const void *stop_context;
+    /* the episode */
+    const mpm_pose *poses;
+    uint32_t substeps, frame;
+    bool with_adjoint, backward;
+    uint32_t n_segments, segment_capacity;
+    mpm_segment *segments;
+    mpm_history shared;             /* of one segment at a time, unless all are stored */
+    uint32_t shared_owner;
+    double speed;                   /* largest velocity component on the grid */
+    uint32_t bar_segment;           /* whose order the adjoints have */
+    uint32_t pending;               /* adjoint: local substep whose particle pass is still to do; NONE = at a border */
+};
+
+enum { NONE = UINT32_MAX };
+
+const char *mpm_fast_isa(const mpm_fast *f)
+{
+    return f->kernels->isa;
+}
+
+void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context), const void *context)
+{
+    f->should_stop = should_stop;
+    f->stop_context = context;
+}
+
+static size_t chunks_of(const mpm_fast *f)
+{
+    return f->padded / (size_t)f->kernels->chunk;
+}
+
+static void make_blocks(mpm_fast *f)
+{
+    uint32_t n = f->sim->n_particles, chunk = (uint32_t)f->kernels->chunk;
+    uint32_t wanted = (n + PARTICLES_PER_BLOCK - 1) / PARTICLES_PER_BLOCK;
+    wanted = wanted < 2 && n >= PARTICLES_PER_BLOCK / 4 ? 2 : wanted > MPM_MAX_BLOCKS ? MPM_MAX_BLOCKS : wanted;
+    size_t chunks = chunks_of(f), done = 0;
+    for (uint32_t b = 0; b < wanted; b++) {
+        size_t end = chunks * (b + 1) / wanted;
+        uint32_t first = (uint32_t)done * chunk, last = (uint32_t)end * chunk;
+        if (end > done) {
+            f->blocks[f->n_blocks].first = first;
+            f->blocks[f->n_blocks].count = (last < n ? last : n) - first;
+            f->n_blocks++;
+        }
+        done = end;
+    }
+}
+
+mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
+{
+    const mpm_kernels *kernels = mpm_kernels_find(options->bits, options->isa);
+    mpm_fast *f = kernels && sim->n_particles > 0 ? calloc(1, sizeof *f) : NULL;
+    if (!f) {
+        return NULL;
+    }
+    size_t chunk = (size_t)kernels->chunk;
+    f->kernels = kernels;
+    f->sim = sim;
+    f->store = options->store;
+    f->interval = options->interval ? options->interval : SORT_INTERVAL;
+    f->threads = options->threads ? options->threads : 1;
+    f->padded = (sim->n_particles + chunk - 1) / chunk * chunk;
+    f->shared_owner = NONE;
+    make_blocks(f);
+    f->threads = f->threads > MPM_MAX_BLOCKS ? MPM_MAX_BLOCKS : f->threads;
+    f->team = mpm_team_create(f->threads);
+    size_t nodes = (size_t)sim->domain.n * (size_t)sim->domain.n;
+    f->marks_stride = (nodes + kernels->lanes) * (sizeof(uint32_t) + 1);
+    size_t n = sim->n_particles, cells = nodes * (size_t)sim->domain.n;
+    if (!f->team || !mpm_buffer_reserve(&f->work, mpm_fields_bytes(kernels, f->padded)) ||
+        !mpm_buffer_reserve(&f->scratch, f->threads * (kernels->scratch + f->marks_stride + 128)) ||
+        !mpm_buffer_reserve(&f->loose, mpm_fields_bytes(kernels, f->padded)) ||
+        !mpm_buffer_reserve(&f->sorting, 6 * n + 64 + 4 * (n + cells + 1 + 3 * n))) {
+        mpm_fast_destroy(f);
+        return NULL;
+    }
+    memset(f->scratch.at, 0, f->scratch.bytes);
+    memset(f->work.at, 0, f->work.bytes);
+    memset(f->loose.at, 0, f->loose.bytes);
+    f->now = mpm_fields_in(kernels, f->padded, f->work.at);
+    f->between = mpm_fields_in(kernels, f->padded, f->loose.at);
+    return f;
+}
+
+void mpm_fast_destroy(mpm_fast *f)
+{
+    if (!f) {
+        return;
+    }
+    mpm_team_destroy(f->team);
+    for (uint32_t s = 0; s < f->segment_capacity; s++) {
+        mpm_buffer_free(&f->segments[s].order);
+        mpm_buffer_free(&f->segments[s].state);
+        if (f->segments[s].history != &f->shared && f->segments[s].history) {
+            mpm_history_free(f->segments[s].history);
+            free(f->segments[s].history);
+        }
+    }
+    free(f->segments);
+    mpm_history_free(&f->shared);
+    mpm_buffer_free(&f->slabs);
+    mpm_buffer_free(&f->scratch);
+    mpm_buffer_free(&f->work);
+    mpm_buffer_free(&f->bars);
+    mpm_buffer_free(&f->loose);
+    mpm_buffer_free(&f->velocity);
+    mpm_buffer_free(&f->node_bar);
+    mpm_buffer_free(&f->sorting);
+    free(f);
+}
+
+size_t mpm_fast_memory(const mpm_fast *f)
+{
+    size_t bytes = f->slabs.bytes + f->scratch.bytes + f->work.bytes + f->bars.bytes + f->loose.bytes +
+                   f->velocity.bytes + f->node_bar.bytes + f->sorting.bytes + mpm_history_bytes(&f->shared);
+    for (uint32_t s = 0; s < f->segment_capacity; s++) {
+        bytes += f->segments[s].order.bytes + f->segments[s].state.bytes;
+        if (f->segments[s].history && f->segments[s].history != &f->shared) {
+            bytes += mpm_history_bytes(f->segments[s].history);
+        }
+    }
+    return bytes;
+}
+
+static void add_pose(mpm_pose *to, const mpm_pose *from)
+{
+    for (int k = 0; k < 3; k++) {
+        to->position[k] += from->position[k];
+    }
+    for (int k = 0; k < 4; k++) {
+        to->rotation[k] += from->rotation[k];
+    }
+    to->gap += from->gap;
+}
+
+/* ---- tasks ---- */
+
+typedef struct job {
+    mpm_fast *f;
+    const mpm_segment *segment;
+    mpm_pass pass;
+    void (*kernel)(const mpm_pass *pass, mpm_block *block, void *scratch);
+    mpm_nodes nodes;
+    mpm_strike strike;
+    mpm_history *history;
+    uint32_t local; /* substep of the segment */
+    double speed[MPM_PLANE_TASKS];
+    bool failed[MPM_PLANE_TASKS];
+    mpm_pose now_bar[MPM_PLANE_TASKS][MPM_MAX_TOOLS], next_bar[MPM_PLANE_TASKS][MPM_MAX_TOOLS];
+} job;
+
+static char *scratch_of(const mpm_fast *f, int member)
+{
+    size_t stride = (f->kernels->scratch + f->marks_stride + 127) / 64 * 64;
+    return (char *)f->scratch.at + (size_t)member * stride;
+}
+
+static void block_task(void *context, int task, int member)
+{
+    job *j = context;
+    j->kernel(&j->pass, &j->f->blocks[task], scratch_of(j->f, member));
+}
+
+static void plane_range(const job *j, int task, int *from, int *to)
+{
+    int planes = j->segment->box.size[0];
+    *from = planes * task / MPM_PLANE_TASKS;
+    *to = planes * (task + 1) / MPM_PLANE_TASKS;
+}
+
+static void plane_task(void *context, int task, int member)
+{
+    job *j = context;
+    const mpm_kernels *kernels = j->f->kernels;
+    mpm_struck_list *list = j->history ? &j->history->struck[task] : NULL;
+    uint32_t *marked = (uint32_t *)(void *)(scratch_of(j->f, member) + kernels->scratch);
+    uint8_t *marks = (uint8_t *)(marked + j->f->marks_stride / 5);
+    int from, to;
+    plane_range(j, task, &from, &to);
+    if (list) {
+        list->start[j->local] = list->count;
+    }
+    for (int plane = from; plane < to; plane++) {
+        kernels->nodes_forward(&j->nodes, plane);
+        if (!mpm_strike_plane(&j->strike, kernels, j->nodes.velocity, plane, marks, marked, list)) {
+            j->failed[task] = true;
+        }
+        double speed = kernels->nodes_speed(&j->nodes, plane);
+        j->speed[task] = speed > j->speed[task] ? speed : j->speed[task];
+    }
+    if (list) {
+        list->start[j->local + 1] = list->count;
+    }
+}
+
+static void plane_adjoint_task(void *context, int task, int member)
+{
+    job *j = context;
+    const mpm_struck_list *list = &j->history->struck[task];
+    size_t start = list->start[j->local], end = list->start[j->local + 1];
+    int from, to;
+    (void)member;
+    plane_range(j, task, &from, &to);
+    for (int plane = from; plane < to; plane++) {
+        j->f->kernels->nodes_adjoint(&j->nodes, plane);
+    }
+    mpm_strike_adjoint(&j->strike, j->f->kernels, j->nodes.velocity, j->nodes.node_bar, list->nodes + start,
+                       end - start, j->now_bar[task], j->next_bar[task]);
+}
+
+/* ---- substeps ---- */
+
+static void *velocity_slot(const mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+{
+    return h ? (char *)h->velocity.at + local * s->box.nodes * 4 * f->kernels->real : f->velocity.at;
+}
+
+static void *history_x(const mpm_fast *f, const mpm_history *h, uint32_t local)
+{
+    return (char *)h->x.at + local * f->padded * 4 * f->kernels->real;
+}
+
+static void *history_f(const mpm_fast *f, const mpm_history *h, uint32_t local)
+{
+    return (char *)h->f.at + local * f->padded * 9 * f->kernels->real;
+}
+
+static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local, job *j)
+{
+    const mpm_domain *domain = &f->sim->domain;
+    const mpm_forcing *forcing = &f->sim->forcing;
+    const mpm_pose *poses = f->poses + (s->first + (size_t)local) * forcing->n_tools;
+    memset(j, 0, sizeof *j);
+    j->f = f;
+    j->segment = s;
+    j->history = h;
+    j->local = local;
+    j->pass.box = s->box;
+    j->pass.padded = f->padded;
+    j->pass.highest = domain->n - 3.0;
+    j->pass.drift = domain->dt * domain->inv_dx;
+    j->pass.stretch = 4.0 * domain->inv_dx * domain->dt;
+    j->pass.mass = domain->particle_mass;
+    j->pass.stress = -domain->dt * domain->particle_volume * 4.0 * domain->inv_dx;
+    j->pass.law = &f->sim->material;
+    j->pass.node_bar = f->node_bar.at;
+    j->pass.bar = f->bar;
+    j->nodes.box = s->box;
+    j->nodes.n_blocks = f->n_blocks;
+    j->nodes.blocks = f->blocks;
+    j->nodes.node_bar = f->node_bar.at;
+    for (int d = 0; d < 3; d++) {
+        j->nodes.fall[d] = forcing->dt * forcing->gravity[d];
+    }
+    j->strike.forcing = forcing;
+    j->strike.n = domain->n;
+    j->strike.box = &s->box;
+    j->strike.now = poses;
+    j->strike.next = poses + forcing->n_tools;
+}
+
+/* Substep `local` of a segment, with history where h is not NULL. */
+static mpm_result step(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+{
+    job j;
+    begin_job(f, s, h, local, &j);
+    j.pass.now = f->now;
+    j.kernel = f->kernels->forward;
+    if (local == 0) {
+        memcpy(f->now.x, s->fields.x, f->padded * 4 * f->kernels->real);
+        memcpy(f->now.f, s->fields.f, f->padded * 9 * f->kernels->real);
+        j.pass.now.v = s->fields.v;
+        j.pass.now.m = s->fields.m;
+        j.kernel = f->kernels->forward_first;
+    } else {
+        j.pass.velocity = velocity_slot(f, s, h, local - 1);
+    }
+    if (h) {
+        j.pass.keep_x = history_x(f, h, local);
+        j.pass.keep_f = history_f(f, h, local);
+    }
+    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+    j.nodes.velocity = velocity_slot(f, s, h, local);
+    mpm_team_run(f->team, plane_task, &j, MPM_PLANE_TASKS);
+    f->speed = 0.0;
+    for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        f->speed = j.speed[t] > f->speed ? j.speed[t] : f->speed;
+        if (j.failed[t]) {
+            return MPM_NO_MEMORY;
+        }
+    }
+    return isfinite(f->speed) ? MPM_OK : MPM_DIVERGED;
+}
+
+/* Base nodes that a particle may come to from `base` within one substep. */
+static int step_room(const mpm_fast *f)
+{
+    double cells = f->speed * weight_bound * f->sim->domain.dt * f->sim->domain.inv_dx;
+    return cells < f->sim->domain.n ? 1 + (int)cells : f->sim->domain.n;
+}
+
+/* Would all particles stay in the box and in the slabs of their blocks for one more substep? */
+static bool room_left(const mpm_fast *f, const mpm_segment *s)
+{
+    int room = step_room(f), top = f->sim->domain.n - 3;
+    for (int b = 0; b < f->n_blocks; b++) {
+        const mpm_block *block = &f->blocks[b];
+        for (int d = 0; d < 3; d++) {
+            int low = d == 0 ? s->block_low[b] : s->low[d], high = d == 0 ? s->block_high[b] : s->high[d];
+            if ((low > 0 && (int)block->lower[d] - room < low) || (high < top && (int)block->upper[d] + room > high)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Gathers the velocities that the particles have not got yet: x, v and moments to `between`. */
+static void settle(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+{
+    job j;
+    begin_job(f, s, h, local, &j);
+    j.pass.now = f->now;
+    j.pass.velocity = velocity_slot(f, s, h, local);
+    j.pass.out = f->between;
+    j.kernel = f->kernels->gather;
+    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+}
+
+/* ---- segments ---- */
+
+static mpm_segment *add_segment(mpm_fast *f)
+{
+    if (f->n_segments == f->segment_capacity) {
+        uint32_t capacity = f->segment_capacity ? 2 * f->segment_capacity : 32;
+        mpm_segment *segments = realloc(f->segments, capacity * sizeof *segments);
+        if (!segments) {
+            return NULL;
+        }
+        memset(segments + f->segment_capacity, 0, (capacity - f->segment_capacity) * sizeof *segments);
+        f->segments = segments;
+        f->segment_capacity = capacity;
+    }
+    mpm_segment *s = &f->segments[f->n_segments++];
+    s->count = 0;
+    return s;
+}
+
+/* Low and high ends of the base nodes of particles [from, to) along axis d. */
+static void extent(const int16_t *base, const uint32_t *order, uint32_t from, uint32_t to, int d, int *low, int *high)
+{
+    *low = INT16_MAX;
+    *high = 0;
+    for (uint32_t i = from; i < to; i++) {
+        int b = base[3 * (size_t)(order ? order[i] : i) + (size_t)d];
+        *low = b < *low ? b : *low;
+        *high = b > *high ? b : *high;
+    }
+}
+
+/* Room for three orders behind what lay_out() needs. */
+static uint32_t *local_order(const mpm_fast *f)
+{
+    size_t n = f->sim->n_particles, cells = (size_t)f->sim->domain.n;
+    cells *= cells * cells;
+    return (uint32_t *)(void *)((char *)f->sorting.at + (n * 6 + 63) / 64 * 64) + n + cells + 1;
+}
+
+/* Box, order of the particles (in `order`, by their present index), and slabs for a new segment. */
+static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *order)
+{
+    uint32_t n = f->sim->n_particles;
+    int16_t *base = f->sorting.at;
+    uint32_t *keys = (uint32_t *)(void *)((char *)f->sorting.at + ((size_t)n * 6 + 63) / 64 * 64);
+    uint32_t *counts = keys + n;
+    int low[3], high[3], top = f->sim->domain.n - 3;
+    double drift = f->speed * f->sim->domain.dt * f->sim->domain.inv_dx * f->interval;
+    int room = step_room(f) + (drift < MOST_DRIFT_ROOM ? (int)drift : MOST_DRIFT_ROOM);
+    f->kernels->bases(x, n, base);
+    for (int d = 0; d < 3; d++) {
+        extent(base, NULL, 0, n, d, &low[d], &high[d]);
+        s->low[d] = low[d] > room ? low[d] - room : 0;
+        s->high[d] = high[d] + room < top ? high[d] + room : top;
+    }
+    mpm_sort_by_cell(base, n, low, high, keys, counts, order);
+    s->box = mpm_box_make(s->low, s->high, f->kernels->lanes / 4);
+    size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real, used = 0;
+    for (int b = 0; b < f->n_blocks; b++) {
+        mpm_block *block = &f->blocks[b];
+        int l, h;
+        extent(base, order, block->first, block->first + block->count, 0, &l, &h);
+        s->block_low[b] = l > room ? l - room : 0;
+        s->block_high[b] = h + room < top ? h + room : top;
+        used += (size_t)(s->block_high[b] - s->block_low[b] + 3) * plane + MPM_ROOM;
+    }
+    return mpm_buffer_reserve(&f->slabs, used) ? MPM_OK : MPM_NO_MEMORY;
+}
+
+/* Points the blocks to their slabs for this segment. */
+static void use_slabs(mpm_fast *f, const mpm_segment *s)
+{
+    size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real;
+    char *at = f->slabs.at;
+    for (int b = 0; b < f->n_blocks; b++) {
+        mpm_block *block = &f->blocks[b];
+        block->plane = s->block_low[b] - s->box.lower[0];
+        block->planes = s->block_high[b] - s->block_low[b] + 3;
+        block->slab = at;
+        at += (size_t)block->planes * plane + MPM_ROOM;
+    }
+    memset(f->slabs.at, 0, (size_t)(at - (char *)f->slabs.at));
+}
+
+static mpm_result reserve_history(mpm_fast *f, uint32_t index)
+{
+    mpm_segment *s = &f->segments[index];
+    if (f->store) {
+        if (!s->history) {
+            s->history = calloc(1, sizeof *s->history);
+        }
+    } else {
+        s->history = &f->shared;
+        f->shared_owner = index;
+    }
+    uint32_t left = f->substeps - s->first, count = s->count ? s->count : left < f->interval ? left : f->interval;
+    return s->history && mpm_history_reserve(s->history, f->kernels, f->padded, &s->box, count) ? MPM_OK
+                                                                                                : MPM_NO_MEMORY;
+}
+
+/* Starts a segment at the present frame from `between` (x, v, moments) and `now` (F), in the order of the particles
+ * that `order` tells in terms of the caller's. */
+static mpm_result begin_segment(mpm_fast *f, const uint32_t *order)
+{
+    uint32_t index = f->with_adjoint ? f->n_segments : 0, n = f->sim->n_particles;
+    uint32_t *local = local_order(f), *composed = local + n;
+    mpm_segment *s = f->with_adjoint || f->n_segments == 0 ? add_segment(f) : f->segments;
+    size_t node_bytes;
+    if (!s || !mpm_buffer_reserve(&s->order, n * sizeof(uint32_t)) ||
+        !mpm_buffer_reserve(&s->state, mpm_fields_bytes(f->kernels, f->padded))) {
+        return MPM_NO_MEMORY;
+    }
+    s->first = f->frame;
+    s->count = 0;
+    mpm_fields source = f->between;
+    source.f = f->now.f;
+    if (lay_out(f, s, source.x, local) != MPM_OK) {
+        return MPM_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        composed[i] = order[local[i]];
+    }
+    memcpy(s->order.at, composed, n * sizeof(uint32_t));
+    s->fields = mpm_fields_in(f->kernels, f->padded, s->state.at);
+    f->kernels->permute(&s->fields, &source, f->padded, n, local, 1.0);
+    node_bytes = s->box.nodes * 4 * f->kernels->real + MPM_ROOM;
+    if (!mpm_buffer_reserve(&f->velocity, node_bytes) ||
+        (f->with_adjoint && !mpm_buffer_reserve(&f->node_bar, node_bytes))) {
+        return MPM_NO_MEMORY;
+    }
+    use_slabs(f, s);
+    bool keep = f->with_adjoint && (f->store || f->substeps - s->first <= f->interval);
+    return keep ? reserve_history(f, index) : MPM_OK;
+}
+
+/* The history that the forward pass keeps for its present segment: for all if they are stored, else for the last. */
+static mpm_history *forward_history(mpm_fast *f, uint32_t index)
+{
+    const mpm_segment *s = &f->segments[index];
+    return f->with_adjoint && (f->store || f->shared_owner == index) ? s->history : NULL;
+}
+
+/* ---- forward ---- */
+
+static uint32_t present_segment(const mpm_fast *f)
+{
+    return f->n_segments - 1;
+}
+
+mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_pose *poses, uint32_t substeps,
+                          bool with_adjoint)
+{
+    uint32_t n = f->sim->n_particles;
+    const mpm_domain *domain = &f->sim->domain;
+    f->poses = poses;
+    f->substeps = substeps;
+    f->with_adjoint = with_adjoint;
+    f->backward = false;
+    f->frame = 0;
+    f->n_segments = 0;
+    f->shared_owner = NONE;
+    f->speed = 0.0;
+    if (with_adjoint && !f->bars.at) {
+        size_t bytes = mpm_fields_bytes(f->kernels, f->padded);
+        if (!mpm_buffer_reserve(&f->bars, bytes)) {
+            return MPM_NO_MEMORY;
+        }
+        f->bar = mpm_fields_in(f->kernels, f->padded, f->bars.at);
+    }
+    uint32_t *identity = local_order(f) + 2 * (size_t)n;
+    for (uint32_t p = 0; p < n; p++) {
+        for (int d = 0; d < 3; d++) {
+            double scaled = particles[p].x[d] * domain->inv_dx, v = fabs(particles[p].v[d]);
+            if (!(scaled >= 0.0 && scaled <= domain->n - 3.0)) {
+                return MPM_DIVERGED;
+            }
+            f->speed = v > f->speed ? v : f->speed;
+        }
+        identity[p] = p;
+    }
+    mpm_fields to = f->between;
+    to.f = f->now.f;
+    f->kernels->import(&to, f->padded, n, identity, domain->inv_dx, particles);
+    return begin_segment(f, identity);
+}
+
+mpm_result mpm_fast_advance(mpm_fast *f)
+{
+    uint32_t index = present_segment(f);
+    mpm_segment *s = &f->segments[index];
+    uint32_t local = f->frame - s->first;
+    if (local > 0 && (local >= f->interval || !room_left(f, s))) {
+        s->count = local;
+        settle(f, s, forward_history(f, index), local - 1);
+        mpm_result result = begin_segment(f, s->order.at);
+        if (result != MPM_OK) {
+            return result;
+        }
+        index = present_segment(f);
+        s = &f->segments[index];
+        local = 0;
+    }
+    mpm_result result = step(f, s, forward_history(f, index), local);
+    s->count = local + 1;
+    f->frame++;
+    if (s->history && f->frame == f->substeps) {
+        s->history->complete = true;
+    }
+    return result;
+}
+
+mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles)
+{
+    uint32_t index = f->backward ? f->bar_segment : present_segment(f);
+    const mpm_segment *s = &f->segments[index];
+    mpm_fields from = s->fields;
+    if (f->backward && f->pending != NONE) {
+        from.x = history_x(f, s->history, f->pending);
+        from.f = history_f(f, s->history, f->pending);
+        from.v = from.m = NULL;
+    } else if (f->frame > s->first) {
+        settle(f, s, forward_history(f, index), f->frame - 1 - s->first);
+        from = f->between;
+        from.f = f->now.f;
+    }
+    f->kernels->export(&from, f->padded, f->sim->n_particles, s->order.at, f->sim->domain.inv_dx, particles);
+    return MPM_OK;
+}
+
+/* ---- adjoint ---- */
+
+void mpm_fast_turn(mpm_fast *f)
+{
+    f->backward = true;
+    f->bar_segment = present_segment(f);
+    f->pending = NONE;
+    memset(f->bars.at, 0, f->bars.bytes);
+}
+
+void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar)
+{
+    mpm_fields to = f->bar;
+    if (f->pending != NONE) {
+        to.v = to.m = to.f = NULL;
+    }
+    f->kernels->add_bar(&to, f->padded, f->sim->n_particles, f->segments[f->bar_segment].order.at,
+                        f->sim->domain.inv_dx, bar);
+}
+
+static mpm_result ensure_history(mpm_fast *f, uint32_t index)
+{
+    mpm_segment *s = &f->segments[index];
+    if (s->history && s->history->complete && (f->store || f->shared_owner == index)) {
+        return MPM_OK;
+    }
+    mpm_result result = reserve_history(f, index);
+    for (uint32_t local = 0; local < s->count && result == MPM_OK; local++) {
+        if (f->should_stop && f->should_stop(f->stop_context) != 0) {
+            return MPM_STOPPED;
+        }
+        result = step(f, s, s->history, local);
+    }
+    if (result == MPM_OK) {
+        s->history->complete = true;
+    }
+    return result;
+}
+
+/* Particles of the first substep of a segment: leaves the adjoint of its start state in `bar`. */
+static void finish_segment_adjoint(mpm_fast *f)
+{
+    const mpm_segment *s = &f->segments[f->bar_segment];
+    job j;
+    begin_job(f, s, s->history, 0, &j);
+    j.pass.now = s->fields;
+    j.kernel = f->kernels->adjoint_first;
+    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+    f->pending = NONE;
+}
+
+/* Brings `bar` from the order of its segment to that of the one before. */
+static void leave_segment(mpm_fast *f)
+{
+    uint32_t n = f->sim->n_particles, *local = local_order(f), *inverse = local + n;
+    const uint32_t *order = f->segments[f->bar_segment].order.at;
+    for (uint32_t i = 0; i < n; i++) {
+        inverse[order[i]] = i;
+    }
+    f->bar_segment--;
+    order = f->segments[f->bar_segment].order.at;
+    for (uint32_t i = 0; i < n; i++) {
+        local[i] = inverse[order[i]];
+    }
+    f->kernels->permute(&f->between, &f->bar, f->padded, n, local, 0.0);
+    mpm_fields swap = f->bar;
+    mpm_buffer buffer = f->bars;
+    f->bar = f->between;
+    f->bars = f->loose;
+    f->between = swap;
+    f->loose = buffer;
+    use_slabs(f, &f->segments[f->bar_segment]);
+}
+
+mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
+{
+    if (f->pending == 0) {
+        finish_segment_adjoint(f);
+        leave_segment(f);
+    }
+    const mpm_segment *s = &f->segments[f->bar_segment];
+    mpm_result result = ensure_history(f, f->bar_segment);
+    if (result != MPM_OK) {
+        return result;
+    }
+    uint32_t local = f->frame - 1 - s->first;
+    mpm_history *h = s->history;
+    job j;
+    begin_job(f, s, h, local, &j);
+    j.pass.x_before = history_x(f, h, local);
+    j.pass.velocity = j.nodes.velocity = velocity_slot(f, s, h, local);
+    j.kernel = f->kernels->gather_adjoint;
+    if (f->pending != NONE) {
+        j.pass.now.x = history_x(f, h, f->pending);
+        j.pass.now.f = history_f(f, h, f->pending);
+        j.kernel = f->kernels->adjoint;
+    }
+    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+    mpm_team_run(f->team, plane_adjoint_task, &j, MPM_PLANE_TASKS);
+    for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        for (uint32_t k = 0; k < f->sim->forcing.n_tools; k++) {
+            add_pose(&now_bar[k], &j.now_bar[t][k]);
+            add_pose(&next_bar[k], &j.next_bar[t][k]);
+        }
+    }
+    f->pending = local;
+    f->frame--;
+    return MPM_OK;
+}
+
+mpm_result mpm_fast_bar(mpm_fast *f, mpm_particle *bar)
+{
+    if (f->pending == 0) {
+        finish_segment_adjoint(f);
+    }
+    uint32_t n = f->sim->n_particles;
+    const mpm_segment *s = &f->segments[f->bar_segment];
+    double inv_dx = f->sim->domain.inv_dx;
+    f->kernels->export(&f->bar, f->padded, n, s->order.at, 1.0 / inv_dx, bar);
+    for (uint32_t p = 0; p < n; p++) {
+        for (int k = 0; k < 9; k++) {
+            bar[p].c[k] /= 16.0; /* moments are C dx / 4, so their adjoints are those of C times 4 / dx */
+        }
+    }
+    return MPM_OK;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors of the fast engine, written with the compiler's vector extension. The float type (MPM_REAL_BITS: 64 or 32) and the
+ * number of lanes (MPM_LANES: 4, 8 or 16) are parameters: the sources are compiled once for each combination in use. */
+#ifndef MPM_FAST_LANES_H
+#define MPM_FAST_LANES_H
+
+#include <stdint.h>
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+/* A vector holds either one number for each of VL particles, or 4 numbers (x, y, z and one more) for each of QUADS
+ * particles: "quads". */
+#define VL MPM_LANES
+#define QUADS (VL / 4)
+#define R(number) ((real)(number))
+#define INLINE static inline __attribute__((always_inline))
+
+#if MPM_REAL_BITS == 64
+typedef double real;
+typedef int64_t whole;
+#define MPM_SQRT __builtin_sqrt
+#else
+typedef float real;
+typedef int32_t whole;
+#define MPM_SQRT __builtin_sqrtf
+#endif
+typedef real vec __attribute__((vector_size(VL * MPM_REAL_BITS / 8), may_alias));
+typedef real loose_vec __attribute__((vector_size(VL * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8), may_alias));
+typedef whole mask __attribute__((vector_size(VL * MPM_REAL_BITS / 8), may_alias));
+typedef int32_t ints __attribute__((vector_size(VL * 4)));
+typedef int32_t loose_ints __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+typedef real quad __attribute__((vector_size(4 * MPM_REAL_BITS / 8), may_alias));
+typedef real loose_quad __attribute__((vector_size(4 * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8), may_alias));
+
+INLINE vec load(const real *from)
+{
+    return *(const loose_vec *)from;
+}
+
+INLINE void store(real *to, vec a)
+{
+    *(loose_vec *)to = a;
+}
+
+INLINE vec all(real a)
+{
+    return (vec){0} + a;
+}
+
+INLINE vec choose(mask m, vec a, vec b)
+{
+    return (vec)((m & (mask)a) | (~m & (mask)b));
+}
+
+INLINE vec least(vec a, vec b)
+{
+    return choose(a < b, a, b);
+}
+
+INLINE vec most(vec a, vec b)
+{
+    return choose(a > b, a, b);
+}
+
+INLINE vec root(vec a)
+{
+    vec r = a;
+    for (int l = 0; l < VL; l++) {
+        r[l] = MPM_SQRT(a[l]);
+    }
+    return r;
+}
+
+INLINE real largest_lane(vec a)
+{
+    real r = a[0];
+    for (int l = 1; l < VL; l++) {
+        r = a[l] > r ? a[l] : r;
+    }
+    return r;
+}
+
+/* The same four numbers for every quad. A broadcasting load costs no arithmetic unit, which a shuffle would. */
+INLINE vec load_quad(const real *from)
+{
+#if MPM_REAL_BITS == 64 && VL == 8 && defined(__AVX512F__)
+    return (vec)_mm512_broadcast_f64x4(*(const __m256d_u *)from);
+#elif MPM_REAL_BITS == 32 && VL == 16 && defined(__AVX512F__)
+    return (vec)_mm512_broadcast_f32x4(*(const __m128_u *)from);
+#elif MPM_REAL_BITS == 32 && VL == 8 && defined(__AVX__)
+    return (vec)_mm256_broadcast_ps((const __m128 *)from);
+#elif VL == 4
+    return load(from);
+#else
+    vec r;
+    for (int l = 0; l < VL; l++) {
+        r[l] = from[l % 4];
+    }
+    return r;
+#endif
+}
+
+INLINE vec quad_constant(real x, real y, real z, real w)
+{
+    vec r;
+    for (int l = 0; l < VL; l++) {
+        r[l] = l % 4 == 0 ? x : l % 4 == 1 ? y : l % 4 == 2 ? z : w;
+    }
+    return r;
+}
+
+#define SHUFFLE __builtin_shufflevector
+
+#if VL == 4
+#define SPREAD(a, c) SHUFFLE(a, a, c, c, c, c) /* component c of each quad in all its lanes */
+#define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2)
+#define SWAP_TWO(a) SHUFFLE(a, a, 2, 3, 0, 1)
+#define FIRST_TWO(a, b) SHUFFLE(a, b, 0, 4, 1, 5) /* components 0, then 1 of the quads in a and b */
+#define LAST_TWO(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define LOW_HALVES(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
+#define HIGH_HALVES(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 4, 5)
+#define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 2, 3, 6, 7)
+#elif VL == 8
+#define SPREAD(a, c) SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c)
+#define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6)
+#define SWAP_TWO(a) SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5)
+#define FIRST_TWO(a, b) SHUFFLE(a, b, 0, 4, 8, 12, 1, 5, 9, 13)
+#define LAST_TWO(a, b) SHUFFLE(a, b, 2, 6, 10, 14, 3, 7, 11, 15)
+#define LOW_HALVES(a, b) SHUFFLE(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define HIGH_HALVES(a, b) SHUFFLE(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 8, 9, 2, 3, 10, 11)
+#define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 4, 5, 12, 13, 6, 7, 14, 15)
+#else
+#define SPREAD(a, c) \
+    SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c, 8 + c, 8 + c, 8 + c, 8 + c, 12 + c, 12 + c, 12 + c, 12 + c)
+#define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#define SWAP_TWO(a) SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
+#define FIRST_TWO(a, b) SHUFFLE(a, b, 0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29)
+#define LAST_TWO(a, b) SHUFFLE(a, b, 2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31)
+#define LOW_HALVES(a, b) SHUFFLE(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define HIGH_HALVES(a, b) SHUFFLE(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23)
+#define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31)
+#endif
+
+/* Components 0..2 of VL consecutive quads, one vector each. */
+INLINE void quads_to_lanes(const real *quads, vec out[3])
+{
+    vec a = load(quads), b = load(quads + VL), c = load(quads + 2 * VL), d = load(quads + 3 * VL);
+    vec ab = FIRST_TWO(a, b), cd = FIRST_TWO(c, d);
+    out[0] = LOW_HALVES(ab, cd);
+    out[1] = HIGH_HALVES(ab, cd);
+    out[2] = LOW_HALVES(LAST_TWO(a, b), LAST_TWO(c, d));
+}
+
+/* The reverse; component 3 becomes 0. */
+INLINE void lanes_to_quads(vec x, vec y, vec z, real *quads)
+{
+    vec none = all(R(0));
+    vec xy = ZIP_LOW(x, y), zn = ZIP_LOW(z, none);
+    store(quads, ZIP_PAIRS_LOW(xy, zn));
+    store(quads + VL, ZIP_PAIRS_HIGH(xy, zn));
+    xy = ZIP_HIGH(x, y);
+    zn = ZIP_HIGH(z, none);
+    store(quads + 2 * VL, ZIP_PAIRS_LOW(xy, zn));
+    store(quads + 3 * VL, ZIP_PAIRS_HIGH(xy, zn));
+}
+
+/* The sum of the four lanes of each quad, in all of them. */
+INLINE vec quad_sum(vec a)
+{
+    a += SWAP_ONE(a);
+    return a + SWAP_TWO(a);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stretch of substeps in which the particles keep one order and one box of nodes: the state it starts from
+ * (a checkpoint), and the history of its substeps that the adjoint needs. */
+#ifndef MPM_FAST_SEGMENT_H
+#define MPM_FAST_SEGMENT_H
+
+#include "kernels.h"
+#include "strike.h"
+
+enum { MPM_PLANE_TASKS = 8 }; /* shares of the grid step; fixed, so that results do not depend on the threads */
+
+/* Bytes past the end of a grid field that rows of nodes, read in whole vectors, may reach. */
+enum { MPM_ROOM = 64 };
+
+/* Memory that is used again as long as it suffices. */
+typedef struct mpm_buffer {
+    void *at;
+    size_t bytes;
+} mpm_buffer;
+
+/* 64-byte aligned room; what was in it is lost when it grows. */
+bool mpm_buffer_reserve(mpm_buffer *b, size_t bytes);
+void mpm_buffer_free(mpm_buffer *b);
+
+typedef struct mpm_history {
+    mpm_buffer x;         /* [substep][padded][4]: positions before the substep */
+    mpm_buffer f;         /* [substep][padded][9]: deformation gradients before it */
+    mpm_buffer velocity;  /* [substep][nodes][4]: grid velocity and mass */
+    mpm_buffer starts;
+    mpm_struck_list struck[MPM_PLANE_TASKS];
+    bool complete;
+} mpm_history;
+
+typedef struct mpm_segment {
+    uint32_t first, count;  /* substeps */
+    mpm_box box;
+    int low[3], high[3];    /* base nodes that particles may have */
+    int block_high[MPM_MAX_BLOCKS], block_low[MPM_MAX_BLOCKS]; /* the same along x for the slab of each block */
+    mpm_buffer order;       /* uint32: index of the i-th particle in the caller's order */
+    mpm_buffer state;       /* the fields */
+    mpm_fields fields;      /* in `state` */
+    mpm_history *history;
+} mpm_segment;
+
+/* Bytes of a set of fields, and its pointers into `at`. */
+size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded);
+mpm_fields mpm_fields_in(const mpm_kernels *k, size_t padded, void *at);
+
+bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, const mpm_box *box, uint32_t substeps);
+void mpm_history_free(mpm_history *h);
+size_t mpm_history_bytes(const mpm_history *h);
+
+/* Particles by cell, x slowest: base: 3 per particle, order[i] is the i-th one's index in it. Equal cells keep their order. `keys` and
+ * `counts` are room. */
+void mpm_sort_by_cell(const int16_t *base, uint32_t n, const int low[3], const int high[3], uint32_t *keys,
+                      uint32_t *counts, uint32_t *order);
+
+/* The box for base nodes from `low` to `high`; planes are whole vectors of `quads` nodes. */
+mpm_box mpm_box_make(const int low[3], const int high[3], int quads);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transfers between particles and grid with quadratic B-splines (affine particle-in-cell, Jiang et al. 2015), a cell at a
+ * time: the particles of a run share the 27 nodes around them. Forward gather, scatter, and the gather of the adjoint. */
+#ifndef MPM_FAST_STENCIL_H
+#define MPM_FAST_STENCIL_H
+
+#include "kernels.h"
+#include "lanes.h"
+
+/* Particles worked on together; more would not fit the first-level cache. */
+#define CHUNK (4 * VL)
+#define CHUNK_ROOM (CHUNK + VL) /* groups may reach past the end */
+/* Vectors that hold the 3 nodes (12 floats) of a grid row. */
+#define ROW ((12 + VL - 1) / VL)
+
+/* Where the particles of a chunk are on the grid. */
+typedef struct site {
+    real y[CHUNK_ROOM][4];  /* distance to the middle node of the stencil per axis, -1/2 .. 1/2 */
+    real column[9][CHUNK];  /* weights wx_a wy_b of the nine node rows */
+    real z[CHUNK];          /* y[.][2] */
+    int32_t cell[CHUNK];    /* index of the lowest node in the box */
+} site;
+
+/* An affine function of the offset to the particle for each particle: value, and slopes along x, y, z; 4 components. */
+typedef struct affine {
+    real part[4][CHUNK_ROOM][4];
+} affine;
+
+typedef struct reach {
+    vec lower[3], upper[3];
+} reach;
+
+/* Largest whole number not above t (for |t| < 2^22), at least 0: the original truncates towards 0, so that below
+ * half a cell the base stays 0. */
+INLINE vec cell_of(vec t)
+{
+    const vec magic = all(MPM_REAL_BITS == 64 ? R(6755399441055744.0) : R(12582912.0));
+    vec r = (t + magic) - magic;
+    r -= choose(r > t, all(R(1)), all(R(0)));
+    return most(r, all(R(0)));
+}
+
+/* bounds: NULL, or where the lowest and highest base nodes are collected. */
+INLINE void locate(const mpm_box *box, const real *x, site *s, reach *bounds)
+{
+    const vec stride_x = all(R(box->stride_x)), stride_y = all(R(box->stride_y));
+    const vec origin = all(R(box->lower[0] * box->stride_x + box->lower[1] * box->stride_y + box->lower[2]));
+    for (int i = 0; i < CHUNK; i += VL) {
+        vec at[3], base[3], y[3], w[2][3];
+        quads_to_lanes(x + 4 * i, at);
+        for (int d = 0; d < 3; d++) {
+            base[d] = cell_of(at[d] - R(0.5));
+            y[d] = at[d] - base[d] - R(1);
+            if (bounds) {
+                bounds->lower[d] = least(bounds->lower[d], base[d]);
+                bounds->upper[d] = most(bounds->upper[d], base[d]);
+            }
+        }
+        vec cell = base[0] * stride_x + base[1] * stride_y + base[2] - origin;
+        *(loose_ints *)(s->cell + i) = __builtin_convertvector(cell, ints);
+        for (int d = 0; d < 2; d++) {
+            vec low = R(0.5) - y[d], high = R(0.5) + y[d];
+            w[d][0] = R(0.5) * low * low;
+            w[d][1] = R(0.75) - y[d] * y[d];
+            w[d][2] = R(0.5) * high * high;
+        }
+        for (int a = 0; a < 3; a++) {
+            for (int b = 0; b < 3; b++) {
+                store(s->column[3 * a + b] + i, w[0][a] * w[1][b]);
+            }
+        }
+        store(s->z + i, y[2]);
+        lanes_to_quads(y[0], y[1], y[2], s->y[i]);
+    }
+}
+
+/* End of the run of particles of one cell that starts at i. */
+INLINE int run_end(const site *s, int i, int count)
+{
+    int32_t cell = s->cell[i];
+    do {
+        i++;
+    } while (i < count && s->cell[i] == cell);
+    return i;
+}
+
+/* Value sum w g and moments sum w g (o - fx)_k of a grid field at the particles [i, end), which share a cell. Works on
+ * QUADS particles at a time and may write past `end`: what is there is written again by the run it belongs to. */
+INLINE void gather_run(const mpm_box *box, const real *grid, const site *s, int i, int end, affine *out)
+{
+    const real *corner = grid + 4 * (ptrdiff_t)s->cell[i];
+    for (; i < end; i += QUADS) {
+        vec y = load(s->y[i]), low = R(0.5) - y, high = R(0.5) + y;
+        vec w[3] = {R(0.5) * low * low, R(0.75) - y * y, R(0.5) * high * high};
+        vec wy[3] = {SPREAD(w[0], 1), SPREAD(w[1], 1), SPREAD(w[2], 1)};
+        vec wz[3] = {SPREAD(w[0], 2), SPREAD(w[1], 2), SPREAD(w[2], 2)};
+        vec wx[3] = {SPREAD(w[0], 0), SPREAD(w[1], 0), SPREAD(w[2], 0)};
+        vec value = all(R(0)), mx = value, my = value, mz = value;
+#pragma GCC unroll 3
+        for (int a = 0; a < 3; a++) {
+            vec sum = all(R(0)), slope_y = sum, slope_z = sum;
+#pragma GCC unroll 3
+            for (int b = 0; b < 3; b++) {
+                const real *node = corner + 4 * (a * (ptrdiff_t)box->stride_x + b * (ptrdiff_t)box->stride_y);
+                vec n0 = wz[0] * load_quad(node), n2 = wz[2] * load_quad(node + 8);
+                vec line = wz[1] * load_quad(node + 4) + (n0 + n2);
+                vec weighted = wy[b] * line;
+                sum += weighted;
+                slope_z += wy[b] * (n2 - n0);
+                if (b == 0) {
+                    slope_y -= weighted;
+                } else if (b == 2) {
+                    slope_y += weighted;
+                }
+            }
+            vec weighted = wx[a] * sum;
+            value += weighted;
+            my += wx[a] * slope_y;
+            mz += wx[a] * slope_z;
+            if (a == 0) {
+                mx -= weighted;
+            } else if (a == 2) {
+                mx += weighted;
+            }
+        }
+        store(out->part[0][i], value);
+        store(out->part[1][i], mx - value * SPREAD(y, 0));
+        store(out->part[2][i], my - value * SPREAD(y, 1));
+        store(out->part[3][i], mz - value * SPREAD(y, 2));
+    }
+}
+
+/* grid += w g(o - fx) for the particles [i, end) of one cell: a row of nodes in the lanes, sums kept in registers.
+ * `slab` starts at node `skip` of the box. */
+INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const site *s, int i, int end, const affine *g)
+{
+    real *corner = slab + 4 * (s->cell[i] - skip);
+#pragma GCC unroll 3
+    for (int j = 0; j < ROW; j++) {
+        vec offset, square, rest, at;
+        for (int l = 0; l < VL; l++) {
+            /* the weight along z of node k as square (z - at)^2 + rest; 0 beyond the third node */
+            int k = (j * VL + l) / 4;
+            offset[l] = R(k - 1);
+            at[l] = k == 0 ? R(0.5) : k == 2 ? R(-0.5) : R(0);
+            square[l] = k == 1 ? R(-1) : k < 3 ? R(0.5) : R(0);
+            rest[l] = k == 1 ? R(0.75) : R(0);
+        }
+        vec sum[9];
+#pragma GCC unroll 9
+        for (int r = 0; r < 9; r++) {
+            sum[r] = all(R(0));
+        }
+        for (int p = i; p < end; p++) {
+            vec z = all(s->z[p]) - at;
+            vec w = square * (z * z) + rest;
+            vec middle = w * (load_quad(g->part[3][p]) * offset + load_quad(g->part[0][p]));
+            vec sx = w * load_quad(g->part[1][p]), sy = w * load_quad(g->part[2][p]);
+#pragma GCC unroll 3
+            for (int a = 0; a < 3; a++) {
+                vec line = middle;
+                if (a == 0) {
+                    line -= sx;
+                } else if (a == 2) {
+                    line += sx;
+                }
+                sum[3 * a] += (line - sy) * s->column[3 * a][p];
+                sum[3 * a + 1] += line * s->column[3 * a + 1][p];
+                sum[3 * a + 2] += (line + sy) * s->column[3 * a + 2][p];
+            }
+        }
+#pragma GCC unroll 9
+        for (int r = 0; r < 9; r++) {
+            ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
+            real *to = corner + 4 * row + j * VL;
+            store(to, load(to) + sum[r]);
+        }
+    }
+}
+
+/* ---- gather with derivatives, for the adjoint ----
+ *
+ * Inside a cell the interpolated field is a polynomial of degree 2 in each of y = (yx, yy, yz). Along one axis, with node
+ * values g0, g1, g2, let e = g0 - 2 g1 + g2 (curvature) and d = g2 - g0 (twice the slope in the middle). Then
+ *     value   sum w g   = g1 + e/8 + y/2 (d + y e)
+ *     slope   sum w' g  = (d + 2 y e) / 2
+ *     moment  sum w g (o - fx)  = slope/4 + c e,   c = y (1/4 - y^2) / 2
+ *     and     sum w' g (o - fx) = value   + q e,   q = 3 (1/4 - y^2) / 2.
+ * So every sum that a gather and its derivative need follows from value, slope and curvature along each axis. */
+
+typedef struct coefficients {
+    real c[27][4] __attribute__((aligned(64))); /* power of yx, yy, yz; 4 components */
+} coefficients;
+
+/* Node values -> (g1 + e/8, d, e) in place. */
+INLINE void axis_polynomial(vec *g0, vec *g1, vec *g2)
+{
+    vec e = (*g0 + *g2) - R(2) * *g1, d = *g2 - *g0;
+    *g0 = *g1 + R(0.125) * e;
+    *g1 = d;
+    *g2 = e;
+}
+
+INLINE void axis_polynomial_quad(quad *g0, quad *g1, quad *g2)
+{
+    quad e = (*g0 + *g2) - R(2) * *g1, d = *g2 - *g0;
+    *g0 = *g1 + R(0.125) * e;
+    *g1 = d;
+    *g2 = e;
+}
+
+INLINE void cell_polynomial(const mpm_box *box, const real *corner, coefficients *out)
+{
+    real rows[9][ROW * VL] __attribute__((aligned(64)));
+#pragma GCC unroll 3
+    for (int j = 0; j < ROW; j++) {
+        vec g[9];
+#pragma GCC unroll 9
+        for (int r = 0; r < 9; r++) {
+            ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
+            g[r] = load(corner + 4 * row + j * VL);
+        }
+#pragma GCC unroll 3
+        for (int b = 0; b < 3; b++) {
+            axis_polynomial(&g[b], &g[3 + b], &g[6 + b]);
+        }
+#pragma GCC unroll 3
+        for (int a = 0; a < 3; a++) {
+            axis_polynomial(&g[3 * a], &g[3 * a + 1], &g[3 * a + 2]);
+        }
+#pragma GCC unroll 9
+        for (int r = 0; r < 9; r++) {
+            store(rows[r] + j * VL, g[r]);
+        }
+    }
+#pragma GCC unroll 9
+    for (int r = 0; r < 9; r++) {
+        quad g0 = *(const quad *)rows[r], g1 = *(const quad *)(rows[r] + 4), g2 = *(const quad *)(rows[r] + 8);
+        axis_polynomial_quad(&g0, &g1, &g2);
+        *(quad *)out->c[3 * r] = g0;
+        *(quad *)out->c[3 * r + 1] = g1;
+        *(quad *)out->c[3 * r + 2] = g2;
+    }
+}
+
+/* Sums over a chunk's stencils of a grid field g (4 components): value and moments as gather_run() gives them, and their
+ * derivatives by the position along axis d: of the value, and of the moment along k. */
+typedef struct gathered {
+    affine sums;
+    real by_value[3][CHUNK_ROOM][4];
+    real by_moment[3][3][CHUNK_ROOM][4];
+} gathered;
+
+/* Value, twice the slope, curvature along one axis from its coefficients. */
+#define VALUE(c0, c1, c2, h, y) ((c0) + (h) * ((c1) + (y) * (c2)))
+#define SLOPE(c1, c2, y2) ((c1) + (y2) * (c2))
+
+INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const site *s, int i, int end, gathered *out)
+{
+    coefficients poly;
+    cell_polynomial(box, grid + 4 * (ptrdiff_t)s->cell[i], &poly);
+    for (; i < end; i += QUADS) {
+        vec y = load(s->y[i]);
+        vec yx = SPREAD(y, 0), yy = SPREAD(y, 1), yz = SPREAD(y, 2);
+        vec hx = R(0.5) * yx, hy = R(0.5) * yy, hz = R(0.5) * yz;
+        vec dx = yx + yx, dy = yy + yy, dz = yz + yz;
+        /* letters: v value, s slope, c curvature; first along z, then y, then x */
+        vec vv[3], vs[3], vc[3], sv[3], ss[3], sc[3], cv[3], cs[3]; /* [power of yx]; named z then y */
+#pragma GCC unroll 3
+        for (int a = 0; a < 3; a++) {
+            vec v[3], sl[3], c[3];
+#pragma GCC unroll 3
+            for (int b = 0; b < 3; b++) {
+                const real *k = poly.c[9 * a + 3 * b];
+                vec c1 = load_quad(k + 4);
+                c[b] = load_quad(k + 8);
+                v[b] = VALUE(load_quad(k), c1, c[b], hz, yz);
+                sl[b] = SLOPE(c1, c[b], dz);
+            }
+            vv[a] = VALUE(v[0], v[1], v[2], hy, yy);
+            vs[a] = SLOPE(v[1], v[2], dy);
+            vc[a] = v[2];
+            sv[a] = VALUE(sl[0], sl[1], sl[2], hy, yy);
+            ss[a] = SLOPE(sl[1], sl[2], dy);
+            sc[a] = sl[2];
+            cv[a] = VALUE(c[0], c[1], c[2], hy, yy);
+            cs[a] = SLOPE(c[1], c[2], dy);
+        }
+        const vec quarter = R(0.25) - y * y;
+        vec curve = R(0.5) * y * quarter, own = R(1.5) * quarter;
+        vec cx = SPREAD(curve, 0), cy = SPREAD(curve, 1), cz = SPREAD(curve, 2);
+        /* named x, y, z from here on */
+        vec by_x = SLOPE(vv[1], vv[2], dx), by_y = VALUE(vs[0], vs[1], vs[2], hx, yx),
+            by_z = VALUE(sv[0], sv[1], sv[2], hx, yx);
+        vec curve_x = vv[2], curve_y = VALUE(vc[0], vc[1], vc[2], hx, yx),
+            curve_z = VALUE(cv[0], cv[1], cv[2], hx, yx);
+        store(out->sums.part[0][i], VALUE(vv[0], vv[1], vv[2], hx, yx));
+        store(out->sums.part[1][i], R(0.125) * by_x + cx * curve_x);
+        store(out->sums.part[2][i], R(0.125) * by_y + cy * curve_y);
+        store(out->sums.part[3][i], R(0.125) * by_z + cz * curve_z);
+        store(out->by_value[0][i], R(0.5) * by_x);
+        store(out->by_value[1][i], R(0.5) * by_y);
+        store(out->by_value[2][i], R(0.5) * by_z);
+        vec by_xy = R(0.0625) * SLOPE(vs[1], vs[2], dx), by_xz = R(0.0625) * SLOPE(sv[1], sv[2], dx),
+            by_yz = R(0.0625) * VALUE(ss[0], ss[1], ss[2], hx, yx);
+        cx = R(0.5) * cx;
+        cy = R(0.5) * cy;
+        cz = R(0.5) * cz;
+        store(out->by_moment[0][0][i], SPREAD(own, 0) * curve_x);
+        store(out->by_moment[0][1][i], by_xy + cy * SLOPE(vc[1], vc[2], dx));
+        store(out->by_moment[0][2][i], by_xz + cz * SLOPE(cv[1], cv[2], dx));
+        store(out->by_moment[1][0][i], by_xy + cx * vs[2]);
+        store(out->by_moment[1][1][i], SPREAD(own, 1) * curve_y);
+        store(out->by_moment[1][2][i], by_yz + cz * VALUE(cs[0], cs[1], cs[2], hx, yx));
+        store(out->by_moment[2][0][i], by_xz + cx * sv[2]);
+        store(out->by_moment[2][1][i], by_yz + cy * VALUE(sc[0], sc[1], sc[2], hx, yx));
+        store(out->by_moment[2][2][i], SPREAD(own, 2) * curve_z);
+    }
+}
+
+/* Derivative of sum w g . h(o - fx) by the positions of QUADS particles: h's value and slopes at particle i. Component d
+ * of each quad is for axis d. */
+INLINE vec position_adjoint(const gathered *g, vec h, vec hx, vec hy, vec hz, int i)
+{
+    vec d[3];
+#pragma GCC unroll 3
+    for (int k = 0; k < 3; k++) {
+        d[k] = h * load(g->by_value[k][i]) + hx * load(g->by_moment[k][0][i]) + hy * load(g->by_moment[k][1][i]) +
+               hz * load(g->by_moment[k][2][i]);
+    }
+    /* sum the four components: lane 0 of d[0], 1 of d[1], 2 of d[2] */
+    const vec even = quad_constant(R(1), R(0), R(1), R(0)), odd = quad_constant(R(0), R(1), R(0), R(1));
+    vec xy = even * (d[0] + SWAP_ONE(d[0])) + odd * (d[1] + SWAP_ONE(d[1]));
+    vec zz = even * (d[2] + SWAP_ONE(d[2]));
+    const vec front = quad_constant(R(1), R(1), R(0), R(0)), back = quad_constant(R(0), R(0), R(1), R(1));
+    return front * (xy + SWAP_TWO(xy)) + back * (zz + SWAP_TWO(zz));
+}
+
+#undef VALUE
+#undef SLOPE
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tools, floor and walls at grid nodes. Signed distances change by no more than the length of a step, so whole rectangles
+ * of nodes that are far from a tool are passed over by one look at their middle. */
+#include "strike.h"
+
+#include "../tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double mass_floor = 1e-12; /* see grid.c */
+enum { WALL = 3 };                      /* thickness of floor and walls in nodes, see grid.c */
+
+/* A rectangle of nodes of one plane. */
+typedef struct rectangle {
+    int j, k, nj, nk;
+} rectangle;
+
+typedef struct search {
+    const mpm_strike *strike;
+    const mpm_tool *tool;
+    const mpm_pose *pose;
+    double x, dx, reach;
+    uint8_t bit;
+    uint8_t *marks;
+    uint32_t *marked, count;
+} search;
+
+/* Marks the nodes within reach of the tool. */
+static void look(search *s, rectangle r)
+{
+    const mpm_box *box = s->strike->box;
+    double half_j = 0.5 * (r.nj - 1), half_k = 0.5 * (r.nk - 1);
+    const double middle[3] = {s->x, (box->lower[1] + r.j + half_j) * s->dx, (box->lower[2] + r.k + half_k) * s->dx};
+    double d = mpm_tool_distance(s->tool, s->pose, middle);
+    if (d > s->reach + s->dx * sqrt(half_j * half_j + half_k * half_k)) {
+        return;
+    }
+    if (r.nj == 1 && r.nk == 1) {
+        uint32_t at = (uint32_t)(r.j * box->stride_y + r.k);
+        if (!s->marks[at]) {
+            s->marked[s->count++] = at;
+        }
+        s->marks[at] |= s->bit;
+        return;
+    }
+    rectangle a = r, b = r;
+    if (r.nj > r.nk) {
+        a.nj = r.nj / 2;
+        b.j += a.nj;
+        b.nj -= a.nj;
+    } else {
+        a.nk = r.nk / 2;
+        b.k += a.nk;
+        b.nk -= a.nk;
+    }
+    look(s, a);
+    look(s, b);
+}
+
+static bool remember(mpm_struck_list *list, const mpm_struck *node)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 1024;
+        mpm_struck *nodes = realloc(list->nodes, capacity * sizeof *nodes);
+        if (!nodes) {
+            return false;
+        }
+        list->nodes = nodes;
+        list->capacity = capacity;
+    }
+    list->nodes[list->count++] = *node;
+    return true;
+}
+
+static void read_node(const mpm_kernels *kernels, const void *field, size_t node, double out[4])
+{
+    for (size_t c = 0; c < 4; c++) {
+        out[c] = kernels->real == sizeof(double) ? ((const double *)field)[4 * node + c]
+                                                 : (double)((const float *)field)[4 * node + c];
+    }
+}
+
+static void write_node(const mpm_kernels *kernels, void *field, size_t node, const double value[4])
+{
+    for (size_t c = 0; c < 4; c++) {
+        if (kernels->real == sizeof(double)) {
+            ((double *)field)[4 * node + c] = value[c];
+        } else {
+            ((float *)field)[4 * node + c] = (float)value[c];
+        }
+    }
+}
+
+static bool strike_node(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane, int j, int k,
+                        unsigned tools, mpm_struck_list *list)
+{
+    const mpm_box *box = s->box;
+    size_t node = (size_t)plane * (size_t)box->stride_x + (size_t)j * (size_t)box->stride_y + (size_t)k;
+    const int at[3] = {box->lower[0] + plane, box->lower[1] + j, box->lower[2] + k};
+    double u[4];
+    mpm_struck struck;
+    read_node(kernels, velocity, node, u);
+    if (!(u[3] > mass_floor)) {
+        return true;
+    }
+    memcpy(struck.u, u, sizeof struck.u);
+    if (!mpm_node_push(s->forcing, s->n, at, tools, s->now, s->next, u)) {
+        return true;
+    }
+    write_node(kernels, velocity, node, u);
+    struck.node = (uint32_t)node;
+    struck.tools = (uint16_t)tools;
+    for (int d = 0; d < 3; d++) {
+        struck.at[d] = (int16_t)at[d];
+    }
+    return !list || remember(list, &struck);
+}
+
+static bool near_wall(int n, int i)
+{
+    return i < WALL || i > n - WALL;
+}
+
+/* Nodes of the plane near floor and walls that are out of reach of the tools. */
+static bool strike_walls(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane,
+                         const uint8_t *marks, mpm_struck_list *list)
+{
+    const mpm_box *box = s->box;
+    bool whole_plane = near_wall(s->n, box->lower[0] + plane);
+    for (int j = 0; j < box->size[1]; j++) {
+        bool whole_row = whole_plane || near_wall(s->n, box->lower[1] + j);
+        if (!whole_row && box->lower[2] >= WALL && box->lower[2] + box->size[2] - 1 <= s->n - WALL) {
+            continue;
+        }
+        for (int k = 0; k < box->size[2]; k++) {
+            if ((whole_row || near_wall(s->n, box->lower[2] + k)) && !marks[j * box->stride_y + k] &&
+                !strike_node(s, kernels, velocity, plane, j, k, 0, list)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool mpm_strike_plane(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane, uint8_t *marks,
+                      uint32_t *marked, mpm_struck_list *list)
+{
+    const mpm_box *box = s->box;
+    double softness = s->forcing->softness;
+    search look_for = {.strike = s, .dx = 1.0 / s->n, .marks = marks, .marked = marked};
+    look_for.x = (box->lower[0] + plane) * look_for.dx;
+    /* influence exp(-softness d) > 0.1, and a little for rounding */
+    look_for.reach = 1e-9 + (softness > 0.0 ? log(10.0) / softness : 0.0);
+    const rectangle all = {0, 0, box->size[1], box->size[2]};
+    for (uint32_t t = 0; t < s->forcing->n_tools; t++) {
+        look_for.tool = &s->forcing->tools[t];
+        look_for.pose = &s->now[t];
+        look_for.bit = (uint8_t)(1u << t);
+        look(&look_for, all);
+    }
+    bool done = strike_walls(s, kernels, velocity, plane, marks, list);
+    for (uint32_t i = 0; i < look_for.count; i++) {
+        int j = (int)marked[i] / box->stride_y, k = (int)marked[i] % box->stride_y;
+        done = done && strike_node(s, kernels, velocity, plane, j, k, marks[marked[i]], list);
+        marks[marked[i]] = 0;
+    }
+    return done;
+}
+
+void mpm_strike_adjoint(const mpm_strike *s, const mpm_kernels *kernels, const void *velocity, void *node_bar,
+                        const mpm_struck *nodes, size_t count, mpm_pose *now_bar, mpm_pose *next_bar)
+{
+    for (size_t i = 0; i < count; i++) {
+        const mpm_struck *struck = &nodes[i];
+        const int at[3] = {struck->at[0], struck->at[1], struck->at[2]};
+        double g[4], bar[4], u_bar[3];
+        read_node(kernels, velocity, struck->node, g);
+        read_node(kernels, node_bar, struck->node, bar);
+        for (int d = 0; d < 3; d++) {
+            u_bar[d] = bar[d] * g[3];
+        }
+        mpm_node_push_adjoint(s->forcing, s->n, at, struck->tools, struck->u, s->now, s->next, u_bar, now_bar,
+                              next_bar);
+        bar[3] = 0.0;
+        for (int d = 0; d < 3; d++) {
+            bar[d] = u_bar[d] / g[3];
+            bar[3] -= bar[d] * (struck->u[d] - s->forcing->dt * s->forcing->gravity[d]);
+        }
+        write_node(kernels, node_bar, struck->node, bar);
+    }
+}

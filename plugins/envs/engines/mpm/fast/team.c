@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that wait for work by spinning a little and then sleeping: the tasks of a substep follow within microseconds, but
+ * on a loaded machine a spinning thread would keep the others from their work. */
+#include "team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { SPINS = 2000 };
+
+typedef struct seat {
+    mpm_team *team;
+    int member;
+    pthread_t thread;
+} seat;
+
+struct mpm_team {
+    int size;
+    seat *seats;             /* of the members 1 .. size - 1 */
+    mpm_team_task *task;
+    void *context;
+    /* round << 32 | tasks not taken yet: a member that is late finds none left, or another round */
+    _Atomic uint64_t open;
+    _Atomic int left;        /* tasks not done yet */
+    _Atomic uint32_t round;
+    _Atomic int asleep;
+    bool over;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+};
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Takes tasks of this round until none are left. */
+static void work(mpm_team *team, uint32_t round, int member)
+{
+    uint64_t open = atomic_load(&team->open);
+    while ((uint32_t)(open >> 32) == round && (uint32_t)open > 0) {
+        if (atomic_compare_exchange_weak(&team->open, &open, open - 1)) {
+            team->task(team->context, (int)(uint32_t)open - 1, member);
+            atomic_fetch_sub(&team->left, 1);
+            open = atomic_load(&team->open);
+        }
+    }
+}
+
+/* Waits for a round after `seen`; returns its number. */
+static uint32_t await_round(mpm_team *team, uint32_t seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        uint32_t round = atomic_load(&team->round);
+        if (round != seen) {
+            return round;
+        }
+        pause_briefly();
+    }
+    pthread_mutex_lock(&team->lock);
+    atomic_fetch_add(&team->asleep, 1);
+    while (atomic_load(&team->round) == seen) {
+        pthread_cond_wait(&team->wake, &team->lock);
+    }
+    atomic_fetch_sub(&team->asleep, 1);
+    pthread_mutex_unlock(&team->lock);
+    return atomic_load(&team->round);
+}
+
+static void *member_main(void *argument)
+{
+    seat *own = argument;
+    mpm_team *team = own->team;
+    uint32_t round = 0;
+    for (;;) {
+        round = await_round(team, round);
+        if (team->over) {
+            return NULL;
+        }
+        work(team, round, own->member);
+    }
+}
+
+static void open_round(mpm_team *team, uint32_t n)
+{
+    uint32_t round = atomic_load(&team->round) + 1;
+    atomic_store(&team->open, (uint64_t)round << 32 | n);
+    atomic_store(&team->round, round);
+    if (atomic_load(&team->asleep) > 0) {
+        pthread_mutex_lock(&team->lock);
+        pthread_cond_broadcast(&team->wake);
+        pthread_mutex_unlock(&team->lock);
+    }
+}
+
+mpm_team *mpm_team_create(uint32_t size)
+{
+    mpm_team *team = calloc(1, sizeof *team);
+    if (!team) {
+        return NULL;
+    }
+    team->size = 1;
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_cond_init(&team->wake, NULL);
+    team->seats = calloc(size + (size_t)1, sizeof *team->seats);
+    while (team->seats && team->size < (int)size) {
+        seat *s = &team->seats[team->size];
+        s->team = team;
+        s->member = team->size;
+        if (pthread_create(&s->thread, NULL, member_main, s) != 0) {
+            break;
+        }
+        team->size++;
+    }
+    return team;
+}
+
+void mpm_team_destroy(mpm_team *team)
+{
+    if (!team) {
+        return;
+    }
+    team->over = true;
+    open_round(team, 0);
+    for (int i = 1; i < team->size; i++) {
+        pthread_join(team->seats[i].thread, NULL);
+    }
+    pthread_mutex_destroy(&team->lock);
+    pthread_cond_destroy(&team->wake);
+    free(team->seats);
+    free(team);
+}
+
+void mpm_team_run(mpm_team *team, mpm_team_task *task, void *context, int n)
+{
+    if (team->size == 1 || n == 1) {
+        for (int i = 0; i < n; i++) {
+            task(context, i, 0);
+        }
+        return;
+    }
+    /* read only by those who have taken a task */
+    team->task = task;
+    team->context = context;
+    atomic_store(&team->left, n);
+    open_round(team, (uint32_t)n);
+    work(team, atomic_load(&team->round), 0);
+    for (int i = 0; atomic_load(&team->left) > 0; i++) {
+        if (i < SPINS) {
+            pause_briefly();
+        } else {
+            sched_yield();
+        }
+    }
+}
