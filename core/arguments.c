@@ -21,8 +21,10 @@ static const struct option *spelled_out(const char *arg, const struct option *op
     return NULL;
 }
 
-/* Describes what getopt_long stumbled over: `arg`, or the short flag `letter` (0 = none) somewhere before it. */
-static void explain(const char *arg, int letter, const char *command, const struct option *options, ds_error *e)
+/* Describes what getopt_long stumbled over: `arg`, or the short flag `letter` (0 = none) somewhere before
+ * it. */
+static void explain(const char *arg, int letter, const char *command, const struct option *options,
+                    ds_error *e)
 {
     const char *known[64];
     char name[64], hint[160];
@@ -34,8 +36,8 @@ static void explain(const char *arg, int letter, const char *command, const stru
         return;
     }
     if (letter != 0) {
-        ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%c; `dshost %s --help` lists what there is", command, letter,
-                command);
+        ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%c; `dshost %s --help` lists what there is", command,
+                letter, command);
         return;
     }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
@@ -49,7 +51,8 @@ static void explain(const char *arg, int letter, const char *command, const stru
     } else {
         snprintf(hint, sizeof hint, "`dshost %s --help` lists what there is", command);
     }
-    ds_fail(e, DS_EXIT_USAGE, "%s: %s flag --%s; %s", command, begins > 1 ? "ambiguous" : "unknown", name, hint);
+    ds_fail(e, DS_EXIT_USAGE, "%s: %s flag --%s; %s", command, begins > 1 ? "ambiguous" : "unknown", name,
+            hint);
 }
 
 int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e)

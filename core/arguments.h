@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arguments.h - command line flags with messages in the manner of dshost: one line that says what and what instead. */
+/* arguments.h - command line flags with messages in the manner of dshost: one line that says what and what
+ * instead. */
 #ifndef DS_CORE_ARGUMENTS_H
 #define DS_CORE_ARGUMENTS_H
 
@@ -7,12 +8,14 @@
 
 #include "error.h"
 
-/* One step of getopt_long with its own messages off: the option's code, -1 at the end, or '?' after filling *e with an
- * unknown flag (and the nearest known one), a missing or a superfluous value. `command` names the command in messages. */
+/* One step of getopt_long with its own messages off: the option's code, -1 at the end, or '?' after filling
+ * *e with an unknown flag (and the nearest known one), a missing or a superfluous value. `command` names the
+ * command in messages. */
 int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e);
 
-/* Tests all flags, and that there are at most `most` other arguments, before any of them is acted on, and puts getopt
- * back to the start: a wrong flag is told before a wrong file that another flag names. 0, or DS_EXIT_USAGE. */
+/* Tests all flags, and that there are at most `most` other arguments, before any of them is acted on, and
+ * puts getopt back to the start: a wrong flag is told before a wrong file that another flag names. 0, or
+ * DS_EXIT_USAGE. */
 int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, int most,
                        ds_error *e);
 

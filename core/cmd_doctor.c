@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test, for bug reports. */
+/* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test, for bug
+ * reports. */
 #include "config.h"
 
 #include <cairo.h>
@@ -45,8 +46,10 @@ static void processor(json_t *o)
                         json_integer(sysconf(_SC_PHYS_PAGES) / 1024 * (sysconf(_SC_PAGESIZE) / 1024)));
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    add(o, "instructions", __builtin_cpu_supports("avx512f") ? "avx512" : __builtin_cpu_supports("avx2") ? "avx2"
-                                                                                                        : "baseline");
+    add(o, "instructions",
+        __builtin_cpu_supports("avx512f") ? "avx512"
+        : __builtin_cpu_supports("avx2")  ? "avx2"
+                                          : "baseline");
 #endif
 }
 
@@ -130,7 +133,8 @@ static void print_text(const json_t *o)
 
 int ds_cmd_doctor(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
     struct utsname u;
     char text[300];
     ds_error e = {0};
@@ -139,7 +143,8 @@ int ds_cmd_doctor(int argc, char **argv)
     while ((c = ds_arguments_next(argc, argv, "doctor", options, &e)) != -1) {
         if (c == 'h') {
             printf("usage: dshost doctor [--json]\n"
-                   "Prints versions, processor, limits and plugins for reports; exit status 1 where something is wrong.\n"
+                   "Prints versions, processor, limits and plugins for reports; exit status 1 where "
+                   "something is wrong.\n"
                    "  --json       one object\n");
             return DS_EXIT_OK;
         }

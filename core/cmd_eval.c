@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_eval.c - `dshost eval`: one point of an environment: loss, gradient, finite differences, metrics, trajectory. */
+/* cmd_eval.c - `dshost eval`: one point of an environment: loss, gradient, finite differences, metrics,
+ * trajectory. */
 #include "config.h"
 
 #include <diffsim/random.h>
@@ -43,7 +44,8 @@ static const char usage[] =
     "  --env E              environment: id, file name on the plugin path, or path\n"
     "  --set env.K=V        set a parameter\n"
     "  --config F.ini       read settings from a file; --set and flags win over it\n"
-    "  --x SPEC             FILE.npy, FILE.txt, - (standard input), center, random:SEED; else the start point\n"
+    "  --x SPEC             FILE.npy, FILE.txt, - (standard input), center, random:SEED; else the start "
+    "point\n"
     "  --gradient           also d loss / d x\n"
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
@@ -58,7 +60,8 @@ static const char usage[] =
 
 static int wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_CONFIG, "%s: %" PRIu64 " numbers, but %s has %" PRIu64 " variables", origin, count, id, n);
+    return ds_fail(e, DS_EXIT_CONFIG, "%s: %" PRIu64 " numbers, but %s has %" PRIu64 " variables", origin,
+                   count, id, n);
 }
 
 static int read_point(const evaluation *v, const char *spec, ds_error *e)
@@ -83,8 +86,8 @@ static int random_point(const evaluation *v, const char *seed_text, ds_error *e)
 {
     uint64_t seed;
     if (!ds_parse_seed(seed_text, &seed)) {
-        return ds_fail(e, DS_EXIT_USAGE, "--x random:%s: expected random:SEED, SEED from 0 to 18446744073709551615",
-                       seed_text);
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "--x random:%s: expected random:SEED, SEED from 0 to 18446744073709551615", seed_text);
     }
     ds_random r = ds_random_open(seed, "eval.x", 0);
     for (uint64_t i = 0; i < v->env->info.n; i++) {
@@ -118,7 +121,8 @@ static int make_point(const evaluation *v, const char *spec, const ds_run_option
     }
     for (uint64_t i = 0; i < n && status == 0; i++) {
         if (!(v->x[i] >= env->lower[i] && v->x[i] <= env->upper[i])) {
-            status = ds_fail(e, DS_EXIT_CONFIG, "%s: variable %" PRIu64 " is %.17g, outside of its bounds %.17g..%.17g",
+            status = ds_fail(e, DS_EXIT_CONFIG,
+                             "%s: variable %" PRIu64 " is %.17g, outside of its bounds %.17g..%.17g",
                              spec != NULL ? "--x" : "run.x", i, v->x[i], env->lower[i], env->upper[i]);
         }
     }
@@ -165,7 +169,8 @@ static int differences(evaluation *v, ds_error *e)
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     for (uint64_t i = 0; i < n; i++) {
-        v->fd[i] = ds_difference_component(loss_at, v, n, v->x, v->env->lower, v->env->upper, i, v->answer.loss);
+        v->fd[i] =
+            ds_difference_component(loss_at, v, n, v->x, v->env->lower, v->env->upper, i, v->answer.loss);
     }
     if (v->status != 0) {
         *e = v->error;
@@ -184,11 +189,13 @@ static int evaluate(evaluation *v, const request *q, ds_error *e)
         ds_log(DS_LOG_WARNING, NULL, "%s returns no gradient; --fd gives finite differences", v->id);
     }
     if (want_scene) {
-        status = ds_pool_scene(v->pool, v->x, ds_pool_noise_key(v->pool, 1),
-                               q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
+        status =
+            ds_pool_scene(v->pool, v->x, ds_pool_noise_key(v->pool, 1),
+                          q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
         if (status == 0 && v->scene == NULL && v->answer.outcome <= DS_EVAL_INFEASIBLE) {
-            return ds_fail(e, DS_EXIT_USAGE, "%s offers no scene: --metrics and --trajectory need the extension %s",
-                           v->id, DS_EXT_SCENE);
+            return ds_fail(e, DS_EXIT_USAGE,
+                           "%s offers no scene: --metrics and --trajectory need the extension %s", v->id,
+                           DS_EXT_SCENE);
         }
     }
     if (status == 0 && (want_grad || !want_scene)) {
@@ -233,7 +240,8 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     json_object_set_new(o, "loss", ds_json_real(v->answer.loss));
     json_object_set_new(o, "outcome", json_string(ds_outcome_name(v->answer.outcome)));
     json_object_set_new(o, "gradient", has_gradient ? ds_json_reals(v->grad, n) : json_null());
-    json_object_set_new(o, "gradient_kind", json_string(grad_kind(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
+    json_object_set_new(o, "gradient_kind",
+                        json_string(grad_kind(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
     if (q->fd) {
         json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
     }
@@ -272,7 +280,8 @@ static void print_variables(const evaluation *v, int gradient)
 static void print_text(const evaluation *v, const request *q)
 {
     const ds_answer *a = &v->answer;
-    printf("env       %s, %" PRIu64 " variables, %" PRIu64 " steps\n", v->id, v->env->info.n, v->env->info.steps);
+    printf("env       %s, %" PRIu64 " variables, %" PRIu64 " steps\n", v->id, v->env->info.n,
+           v->env->info.steps);
     printf("outcome   %s%s%s\n", ds_outcome_name(a->outcome), a->message[0] != '\0' ? ": " : "", a->message);
     if (a->bad_step >= 0) {
         printf("bad step  %" PRId64 "\n", a->bad_step);
@@ -286,7 +295,8 @@ static void print_text(const evaluation *v, const request *q)
         printf("\nmetric                     step 0                last step\n");
         for (uint64_t k = 0; k < v->scene->metrics; k++) {
             const ds_scenedata_metric *m = &v->scene->metric[k];
-            printf("%-16s %16.9g %24.9g %s\n", m->name, m->values[0], m->values[v->scene->frames - 1], m->unit);
+            printf("%-16s %16.9g %24.9g %s\n", m->name, m->values[0], m->values[v->scene->frames - 1],
+                   m->unit);
         }
     }
 }
@@ -296,7 +306,11 @@ static void print_text(const evaluation *v, const request *q)
 /* Flags that are keys of [run], too. */
 static const char *run_key(int code)
 {
-    return code == 'e' ? "env" : code == 'S' ? "seed" : code == 'T' ? "threads" : code == 'i' ? "isolation" : NULL;
+    return code == 'e'   ? "env"
+           : code == 'S' ? "seed"
+           : code == 'T' ? "threads"
+           : code == 'i' ? "isolation"
+                         : NULL;
 }
 
 /* 0, -1 = help was printed, or an exit status. */
@@ -330,8 +344,8 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
         } else if (run_key(c) != NULL) {
             char origin[32];
             snprintf(origin, sizeof origin, "--%s", run_key(c));
-            status = ds_settings_add(settings, DS_SECTION_RUN, run_key(c), optarg, origin, NULL, DS_EXIT_USAGE,
-                                     DS_LAYER_FLAG, e);
+            status = ds_settings_add(settings, DS_SECTION_RUN, run_key(c), optarg, origin, NULL,
+                                     DS_EXIT_USAGE, DS_LAYER_FLAG, e);
         }
     }
     return status;
@@ -385,8 +399,9 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
         status = ds_stdout_done(e);
     }
     if (status == 0 && v.answer.outcome > DS_EVAL_BAD_GRAD) {
-        status = ds_fail(e, DS_EXIT_ENV, "%s: evaluation failed: %s%s%s", v.id, ds_outcome_name(v.answer.outcome),
-                         v.answer.message[0] != '\0' ? ": " : "", v.answer.message);
+        status =
+            ds_fail(e, DS_EXIT_ENV, "%s: evaluation failed: %s%s%s", v.id, ds_outcome_name(v.answer.outcome),
+                    v.answer.message[0] != '\0' ? ": " : "", v.answer.message);
     }
     free(v.x);
     free(v.fd);

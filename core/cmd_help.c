@@ -44,8 +44,9 @@ static json_t *plugin_json(const ds_module *m)
     const ds_desc *d = m->plugin->desc;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "id", d->id, "kind",
                      d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
-                     d->license, "summary", d->summary, "description", d->description, "citation", d->citation,
-                     "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "params", params_json(d->params));
+                     d->license, "summary", d->summary, "description", d->description, "citation",
+                     d->citation, "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "params",
+                     params_json(d->params));
 }
 
 static void plugin_text(const ds_module *m)
@@ -57,8 +58,8 @@ static void plugin_text(const ds_module *m)
         printf("Source:\n");
         ds_describe_paragraphs(stdout, d->citation);
     }
-    printf("%s %s, license %s, %s\n", d->kind == DS_KIND_ENV ? "Environment" : "Optimizer", d->version, d->license,
-           m->path);
+    printf("%s %s, license %s, %s\n", d->kind == DS_KIND_ENV ? "Environment" : "Optimizer", d->version,
+           d->license, m->path);
     printf("Set parameters with --set %s.NAME=VALUE or in section [%s] of an .ini file:\n\n",
            d->kind == DS_KIND_ENV ? "env" : "opt", d->kind == DS_KIND_ENV ? "env" : "opt");
     if (d->params == NULL || d->params[0] == NULL) {
@@ -85,7 +86,8 @@ static int help_run(int json, ds_error *e)
         json_decref(o);
         return status;
     }
-    printf("Section [run] of an .ini file; the same names are flags of `dshost run` (--timeout-s for timeout_s).\n\n");
+    printf("Section [run] of an .ini file; the same names are flags of `dshost run` (--timeout-s for "
+           "timeout_s).\n\n");
     for (int i = 0; ds_run_schema[i] != NULL; i++) {
         ds_describe_param(stdout, ds_run_schema[i], "  ");
     }
@@ -108,7 +110,8 @@ static int help_plugin(const char *name, int json, ds_error *e)
 
 int ds_cmd_help(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
     ds_error e = {0};
     int json = 0, c, status;
 

@@ -21,11 +21,11 @@ static int print_json(const ds_found *list, size_t count, ds_error *e)
     for (size_t i = 0; i < count; i++) {
         const ds_found *f = &list[i];
         const ds_desc *d = f->module != NULL ? f->module->plugin->desc : NULL;
-        json_array_append_new(all, json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:s*}", "id", ds_json_text(f->id),
-                                             "kind", kind_word(f->kind), "path", ds_json_text(f->path), "shadowed",
-                                             f->shadowed, "version", d != NULL ? d->version : NULL, "summary",
-                                             d != NULL ? d->summary : NULL, "refused",
-                                             d == NULL ? f->refusal : NULL));
+        json_array_append_new(
+            all, json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:s*}", "id", ds_json_text(f->id), "kind",
+                           kind_word(f->kind), "path", ds_json_text(f->path), "shadowed", f->shadowed,
+                           "version", d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL,
+                           "refused", d == NULL ? f->refusal : NULL));
     }
     int status = ds_json_write(all, stdout, "standard output", e);
     json_decref(all);
@@ -62,7 +62,8 @@ static void print_text(const ds_found *list, size_t count)
 
 int ds_cmd_list(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
     ds_found *list = NULL;
     size_t count = 0;
     ds_error e = {0};

@@ -57,7 +57,8 @@ static void write_plugin(const ds_module *m, const char *section, int all)
 
 int ds_cmd_template(int argc, char **argv)
 {
-    static const struct option options[] = {{"all", no_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {
+        {"all", no_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
     const ds_module *env = NULL, *opt = NULL;
     ds_error e = {0};
     int all = 0, c;
@@ -65,7 +66,8 @@ int ds_cmd_template(int argc, char **argv)
     while ((c = ds_arguments_next(argc, argv, "template", options, &e)) != -1) {
         if (c == 'h') {
             printf("usage: dshost template ENV OPT [--all] > my.ini\n"
-                   "Prints an .ini file with every parameter at its default; run it with `dshost run --config my.ini`.\n"
+                   "Prints an .ini file with every parameter at its default; run it with `dshost run "
+                   "--config my.ini`.\n"
                    "  --all        the advanced parameters, too\n");
             return DS_EXIT_OK;
         }
@@ -84,8 +86,8 @@ int ds_cmd_template(int argc, char **argv)
         status = ds_loader_open(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
     }
     if (status == 0) {
-        printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION, env->id,
-               opt->id);
+        printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION,
+               env->id, opt->id);
         write_run(lasting_name(argv[optind], env), lasting_name(argv[optind + 1], opt), all);
         write_plugin(env, "env", all);
         write_plugin(opt, "opt", all);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands.h - the commands of dshost: each parses its own arguments (argv[0] is its name) and returns an exit status. */
+/* commands.h - the commands of dshost: each parses its own arguments (argv[0] is its name) and returns an
+ * exit status. */
 #ifndef DS_CORE_COMMANDS_H
 #define DS_CORE_COMMANDS_H
 

@@ -42,7 +42,8 @@ void ds_describe_paragraphs(FILE *f, const char *text)
 
 void ds_describe_type(const ds_param *p, char *out, size_t size)
 {
-    static const char *const words[] = {"?", "bool", "int", "real", "", "text", "file", "list", "file of numbers"};
+    static const char *const words[] = {"?",    "bool", "int",  "real",           "",
+                                        "text", "file", "list", "file of numbers"};
     size_t used = 0;
 
     for (size_t i = 0; p->type == DS_PARAM_ENUM && p->choices[i] != NULL && used < size; i++) {

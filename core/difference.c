@@ -59,8 +59,8 @@ static double quotient(const probe *p, double t, double f0)
     return failed ? (double)NAN : q;
 }
 
-ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, const double *lower, const double *upper,
-                          const double *d, double f_at_x)
+ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, const double *lower,
+                          const double *upper, const double *d, double f_at_x)
 {
     static const double steps[] = {1e-4, 1e-5, 1e-6, 1e-7};
     ds_quotient best = {NAN, INFINITY, 0, 0};
@@ -79,7 +79,8 @@ ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, cons
             best.value = q;
             best.step = h;
         } else if (spread < best.spread) {
-            /* The finer quotient has less truncation error, unless its round-off is larger than what that can be. */
+            /* The finer quotient has less truncation error, unless its round-off is larger than what that can
+             * be. */
             int finer = noise < spread;
             best.value = finer ? q : last;
             best.step = finer ? h : steps[k - 1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* difference.h - finite differences that know how far they can be trusted: the step is chosen per component. */
+/* difference.h - finite differences that know how far they can be trusted: the step is chosen per
+ * component. */
 #ifndef DS_CORE_DIFFERENCE_H
 #define DS_CORE_DIFFERENCE_H
 
@@ -15,11 +16,12 @@ typedef struct ds_quotient {
     int agreed;    /* the quotients of two step sizes agree to 1e-6 relative or to their round-off */
 } ds_quotient;
 
-/* The quotient along direction `d` (n values; in units of x, of about the size of the box in the components that
- * move). Central where the box allows it, else one-sided of second order. Steps 1e-4, 1e-5, 1e-6, 1e-7 times d are tried
- * in this order until two neighbours agree; where none do, the pair that agrees best is taken. `x` is restored. */
-ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, const double *lower, const double *upper,
-                          const double *d, double f_at_x);
+/* The quotient along direction `d` (n values; in units of x, of about the size of the box in the components
+ * that move). Central where the box allows it, else one-sided of second order. Steps 1e-4, 1e-5, 1e-6, 1e-7
+ * times d are tried in this order until two neighbours agree; where none do, the pair that agrees best is
+ * taken. `x` is restored. */
+ds_quotient ds_difference(ds_function *f, void *ctx, uint64_t n, double *x, const double *lower,
+                          const double *upper, const double *d, double f_at_x);
 
 /* The same for component i, with d = (upper - lower) e_i; value in units of f per unit of x_i. */
 ds_quotient ds_difference_component(ds_function *f, void *ctx, uint64_t n, double *x, const double *lower,

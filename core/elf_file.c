@@ -53,7 +53,8 @@ static const void *part(const image *im, uint64_t offset, uint64_t count, uint64
 static const char *string_at(const image *im, const Elf64_Shdr *table, uint64_t offset)
 {
     const char *base = part(im, table->sh_offset, table->sh_size, 1);
-    if (base == NULL || offset >= table->sh_size || memchr(base + offset, 0, table->sh_size - offset) == NULL) {
+    if (base == NULL || offset >= table->sh_size ||
+        memchr(base + offset, 0, table->sh_size - offset) == NULL) {
         return NULL;
     }
     return base + offset;
@@ -107,7 +108,8 @@ static const char *read_image(const image *im, ds_elf *out)
         return "not a shared object (no ELF header)";
     }
     memcpy(&h, im->data, sizeof h);
-    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != BYTE_ORDER_OF_HOST || (MACHINE != EM_NONE && h.e_machine != MACHINE)) {
+    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != BYTE_ORDER_OF_HOST ||
+        (MACHINE != EM_NONE && h.e_machine != MACHINE)) {
         return "built for another type of machine";
     }
     if (h.e_type != ET_DYN) {

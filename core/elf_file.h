@@ -18,7 +18,8 @@ typedef struct ds_elf {
     int executable_stack;
 } ds_elf;
 
-/* Reads a 64-bit shared object of this machine's type. `status` is returned for anything else, with the reason. */
+/* Reads a 64-bit shared object of this machine's type. `status` is returned for anything else, with the
+ * reason. */
 int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e);
 
 /* The same from memory (any alignment); `name` stands for the file in messages. */

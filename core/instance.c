@@ -48,7 +48,8 @@ static ds_status undeclared(const ds_host *host, const char *name, ds_status sta
 {
     if (status != DS_OK) {
         ds_log(DS_LOG_ERROR, of(host)->module->id,
-               "the plugin asks for parameter '%.60s', which its schema does not declare with this type", name);
+               "the plugin asks for parameter '%.60s', which its schema does not declare with this type",
+               name);
     }
     return status;
 }
@@ -90,7 +91,8 @@ static ds_status service_resource(const ds_host *host, const char *relative, cha
     }
     /* Beside the plugin; in the build tree the plugin itself lies in a folder .libs below its data. */
     for (int up = 0; up < 2; up++) {
-        int n = snprintf(text, sizeof text, "%.*s%s/%s", (int)(slash - path), path, up ? "/.." : "", relative);
+        int n =
+            snprintf(text, sizeof text, "%.*s%s/%s", (int)(slash - path), path, up ? "/.." : "", relative);
         if (n > 0 && (size_t)n < sizeof text && (uint64_t)n < cap && access(text, R_OK) == 0) {
             memcpy(buf, text, (size_t)n + 1);
             return DS_OK;
@@ -106,8 +108,8 @@ static const void *service_extension(const ds_host *host, const char *id)
     return NULL;
 }
 
-void ds_services_init(ds_services *s, const ds_module *module, ds_params *params, uint64_t seed, uint32_t threads,
-                      const atomic_int *stop)
+void ds_services_init(ds_services *s, const ds_module *module, ds_params *params, uint64_t seed,
+                      uint32_t threads, const atomic_int *stop)
 {
     memset(s, 0, sizeof *s);
     s->module = module;
@@ -161,11 +163,13 @@ static int ask_bounds(ds_env *env, ds_error *e)
     for (uint64_t i = 0; i < n; i++) {
         double lo = env->lower[i], hi = env->upper[i], x0 = env->x0[i];
         if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: bounds of variable %llu are %g..%g: they must be finite and lower < upper",
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: bounds of variable %llu are %g..%g: they must be finite and lower < upper",
                            env->module->id, (unsigned long long)i, lo, hi);
         }
         if (!(x0 >= lo && x0 <= hi)) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: start point: variable %llu is %g, outside of its bounds %g..%g",
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: start point: variable %llu is %g, outside of its bounds %g..%g",
                            env->module->id, (unsigned long long)i, x0, lo, hi);
         }
     }
@@ -193,7 +197,8 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     ds_status st = env->vt->create(&env->services.host, &env->self);
     if (st != DS_OK || env->self == NULL) {
         status = st != DS_OK ? ds_services_fail(&env->services, e, "create()", st)
-                             : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() returned DS_OK without an instance", module->id);
+                             : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() returned DS_OK without an instance",
+                                       module->id);
         env->self = NULL;
         ds_env_close(env);
         return status;
@@ -204,8 +209,8 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     if (st != DS_OK) {
         status = ds_services_fail(&env->services, e, "info()", st);
     } else if (env->info.n < 1 || env->info.n > (1u << 24)) {
-        status = ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible", module->id,
-                         (unsigned long long)env->info.n, 1u << 24);
+        status = ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
+                         module->id, (unsigned long long)env->info.n, 1u << 24);
     } else {
         env->lower = calloc(env->info.n, 3 * sizeof *env->lower);
         status = env->lower == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;

@@ -20,8 +20,8 @@ typedef struct ds_services {
 } ds_services;
 
 /* Fills *s for a module; takes over `params`. */
-void ds_services_init(ds_services *s, const ds_module *module, ds_params *params, uint64_t seed, uint32_t threads,
-                      const atomic_int *stop);
+void ds_services_init(ds_services *s, const ds_module *module, ds_params *params, uint64_t seed,
+                      uint32_t threads, const atomic_int *stop);
 void ds_services_clear(ds_services *s);
 
 /* Describes a failed call of the plugin: "torus: create() failed: TEXT (DS_E_PARAM)". */
@@ -53,9 +53,10 @@ typedef struct ds_answer {
     char message[200];    /* why it failed; "" otherwise */
 } ds_answer;
 
-/* Evaluates x (n values inside the bounds) and vets the answer: a non-finite loss or gradient becomes DS_EVAL_INVALID
- * or DS_EVAL_BAD_GRAD, an error status DS_EVAL_ERROR; grad (n values, or NULL) is zeroed where there is none. Returns
- * DS_STOPPED if the plugin stopped on request, else DS_OK. `grad` is written by the plugin directly. */
+/* Evaluates x (n values inside the bounds) and vets the answer: a non-finite loss or gradient becomes
+ * DS_EVAL_INVALID or DS_EVAL_BAD_GRAD, an error status DS_EVAL_ERROR; grad (n values, or NULL) is zeroed
+ * where there is none. Returns DS_STOPPED if the plugin stopped on request, else DS_OK. `grad` is written by
+ * the plugin directly. */
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_text.h - JSON as dshost writes it: 17 significant digits, null for what is not finite, checked output. */
+/* json_text.h - JSON as dshost writes it: 17 significant digits, null for what is not finite, checked
+ * output. */
 #ifndef DS_CORE_JSON_TEXT_H
 #define DS_CORE_JSON_TEXT_H
 
@@ -18,8 +19,8 @@ json_t *ds_json_reals(const double *v, uint64_t n);
 /* A string; bytes that are not UTF-8 are replaced. */
 json_t *ds_json_text(const char *text);
 
-/* Writes one object and a newline; `name` is the file in the message. DS_EXIT_IO where that fails. Keys keep the order
- * in which they were added. */
+/* Writes one object and a newline; `name` is the file in the message. DS_EXIT_IO where that fails. Keys keep
+ * the order in which they were added. */
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e);
 
 /* Flushes stdout and says whether everything written to it has arrived. */

@@ -122,16 +122,19 @@ static int is_name(const char *s)
     return 1;
 }
 
-static int accept_param(const ds_param *q, size_t index, const ds_param *const *all, const char *path, ds_error *e)
+static int accept_param(const ds_param *q, size_t index, const ds_param *const *all, const char *path,
+                        ds_error *e)
 {
     if (q->struct_size < sizeof *q) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter %zu: struct_size is %u, this host needs at least %zu", path,
-                       index, q->struct_size, sizeof *q);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: parameter %zu: struct_size is %u, this host needs at least %zu", path, index,
+                       q->struct_size, sizeof *q);
     }
     if (!is_name(q->name)) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: parameter %zu: name '%.60s' must match [a-z][a-z0-9_]* with at most 47 characters", path,
-                       index, q->name != NULL ? q->name : "(null)");
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: parameter %zu: name '%.60s' must match [a-z][a-z0-9_]* with at most 47 characters", path,
+            index, q->name != NULL ? q->name : "(null)");
     }
     for (size_t k = 0; k < index; k++) {
         if (strcmp(all[k]->name, q->name) == 0) {
@@ -139,8 +142,8 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
         }
     }
     if (q->type < DS_PARAM_BOOL || q->type > DS_PARAM_ARRAY) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': type %u is unknown, 1 to 8 are known", path, q->name,
-                       q->type);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': type %u is unknown, 1 to 8 are known", path,
+                       q->name, q->type);
     }
     const struct {
         const char *what, *text;
@@ -148,26 +151,30 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         const char *problem = text_problem(texts[k].text, 0);
         if (problem != NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': %s %s", path, q->name, texts[k].what, problem);
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': %s %s", path, q->name, texts[k].what,
+                           problem);
         }
     }
     if (ds_ini_text_problem(q->name, q->default_text) != NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': default '%.60s' cannot stand in an .ini file: %s", path,
-                       q->name, q->default_text, ds_ini_text_problem(q->name, q->default_text));
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: parameter '%s': default '%.60s' cannot stand in an .ini file: %s", path, q->name,
+                       q->default_text, ds_ini_text_problem(q->name, q->default_text));
     }
     if (!(q->min <= q->max)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': range %g..%g is empty", path, q->name, q->min, q->max);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': range %g..%g is empty", path, q->name, q->min,
+                       q->max);
     }
     if ((q->type == DS_PARAM_ENUM) != (q->choices != NULL) || (q->choices != NULL && q->choices[0] == NULL)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': choices are for ENUM, and ENUM needs them", path,
-                       q->name);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': choices are for ENUM, and ENUM needs them",
+                       path, q->name);
     }
     for (size_t k = 0; q->choices != NULL && q->choices[k] != NULL; k++) {
         if (k == MAX_CHOICES || q->choices[k][0] == '\0' || text_problem(q->choices[k], 0) != NULL ||
             ds_ini_text_problem(q->name, q->choices[k]) != NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN,
-                           "%s: parameter '%s': choice %zu: a choice is a short word, at most %d are possible", path,
-                           q->name, k, MAX_CHOICES);
+            return ds_fail(
+                e, DS_EXIT_PLUGIN,
+                "%s: parameter '%s': choice %zu: a choice is a short word, at most %d are possible", path,
+                q->name, k, MAX_CHOICES);
         }
     }
     return 0;
@@ -195,16 +202,19 @@ static int accept_texts(const ds_desc *d, const char *path, ds_error *e)
 static int accept_desc(const ds_desc *d, const char *id, const char *path, ds_error *e)
 {
     if (d == NULL || d->struct_size < sizeof *d) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the descriptor's struct_size is %u, this host needs at least %zu", path,
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: the descriptor's struct_size is %u, this host needs at least %zu", path,
                        d != NULL ? d->struct_size : 0, sizeof *d);
     }
     if (!is_name(d->id)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: id '%.60s' must match [a-z][a-z0-9_]* with at most 47 characters", path,
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: id '%.60s' must match [a-z][a-z0-9_]* with at most 47 characters", path,
                        d->id != NULL ? d->id : "(null)");
     }
     if (id != NULL && strcmp(d->id, id) != 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the plugin calls itself '%s' but the file is '%s.so': rename one", path,
-                       d->id, id);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: the plugin calls itself '%s' but the file is '%s.so': rename one", path, d->id,
+                       id);
     }
     int status = accept_texts(d, path, e);
     for (size_t i = 0; status == 0 && d->params != NULL && d->params[i] != NULL; i++) {
@@ -220,23 +230,26 @@ int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_er
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: ds_plugin_query() returned NULL", path);
     }
     if (p->magic != DS_MAGIC) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: magic number is %08x, expected %08x: not a diffsim plugin", path,
-                       p->magic, DS_MAGIC);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: magic number is %08x, expected %08x: not a diffsim plugin",
+                       path, p->magic, DS_MAGIC);
     }
-    /* The fields up to `layout` stay where they are for ever: a plugin for another version is recognised as such. */
+    /* The fields up to `layout` stay where they are for ever: a plugin for another version is recognised as
+     * such. */
     if (p->struct_size >= offsetof(ds_plugin, reserved)) {
         if (p->layout != DS_LAYOUT) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: data layout is %08x, this host has %08x: built for another machine",
-                           path, p->layout, DS_LAYOUT);
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: data layout is %08x, this host has %08x: built for another machine", path,
+                           p->layout, DS_LAYOUT);
         }
         if (p->abi_major != DS_ABI_MAJOR || (DS_ABI_MAJOR == 0 && p->abi_minor != DS_ABI_MINOR)) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: built for plugin ABI %u.%u, this host has %u.%u: compile it again",
-                           path, p->abi_major, p->abi_minor, DS_ABI_MAJOR, DS_ABI_MINOR);
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: built for plugin ABI %u.%u, this host has %u.%u: compile it again", path,
+                           p->abi_major, p->abi_minor, DS_ABI_MAJOR, DS_ABI_MINOR);
         }
     }
     if (p->struct_size < sizeof *p) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: struct_size is %u, this host needs at least %zu", path, p->struct_size,
-                       sizeof *p);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: struct_size is %u, this host needs at least %zu", path,
+                       p->struct_size, sizeof *p);
     }
     int status = accept_desc(p->desc, id, path, e);
     if (status != 0) {
@@ -245,16 +258,20 @@ int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_er
     if (p->desc->kind == DS_KIND_ENV) {
         const ds_env_vtable *v = p->env;
         if (v == NULL || v->struct_size < offsetof(ds_env_vtable, get_extension)) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: environment vtable has struct_size %u, at least %zu is needed", path,
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: environment vtable has struct_size %u, at least %zu is needed", path,
                            v != NULL ? v->struct_size : 0, offsetof(ds_env_vtable, get_extension));
         }
-        if (v->create == NULL || v->destroy == NULL || v->info == NULL || v->bounds == NULL || v->evaluate == NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: create, destroy, info, bounds and evaluate are required", path);
+        if (v->create == NULL || v->destroy == NULL || v->info == NULL || v->bounds == NULL ||
+            v->evaluate == NULL) {
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: create, destroy, info, bounds and evaluate are required",
+                           path);
         }
     } else if (p->desc->kind == DS_KIND_OPTIMIZER) {
         const ds_optimizer_vtable *v = p->optimizer;
         if (v == NULL || v->struct_size < offsetof(ds_optimizer_vtable, get_extension)) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: optimizer vtable has struct_size %u, at least %zu is needed", path,
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: optimizer vtable has struct_size %u, at least %zu is needed", path,
                            v != NULL ? v->struct_size : 0, offsetof(ds_optimizer_vtable, get_extension));
         }
         if (v->create == NULL || v->destroy == NULL || v->run == NULL) {
@@ -271,10 +288,12 @@ int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_er
 
 static int not_alike(const char *path, const char *kind, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_PLUGIN, "%s: built with -fsanitize=%s, this dshost is not: build both alike", path, kind);
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: built with -fsanitize=%s, this dshost is not: build both alike",
+                   path, kind);
 }
 
-/* A sanitized plugin in a program without that sanitizer ends the process inside dlopen, so it is refused before. */
+/* A sanitized plugin in a program without that sanitizer ends the process inside dlopen, so it is refused
+ * before. */
 static int check_file(const char *path, ds_error *e)
 {
     ds_elf elf;
@@ -284,7 +303,9 @@ static int check_file(const char *path, ds_error *e)
     }
     for (size_t i = 0; i < elf.needed_count; i++) {
         const char *n = elf.needed[i];
-        const char *kind = strncmp(n, "libasan", 7) == 0 ? "address" : strncmp(n, "libtsan", 7) == 0 ? "thread" : NULL;
+        const char *kind = strncmp(n, "libasan", 7) == 0   ? "address"
+                           : strncmp(n, "libtsan", 7) == 0 ? "thread"
+                                                           : NULL;
 #ifdef DS_SANITIZERS
         if (kind != NULL && strstr(DS_SANITIZERS, kind) != NULL) {
             kind = NULL;
@@ -298,7 +319,8 @@ static int check_file(const char *path, ds_error *e)
     return status;
 }
 
-/* dlopen, with the floating-point mode put back: start-up code of -ffast-math switches denormals off for everybody. */
+/* dlopen, with the floating-point mode put back: start-up code of -ffast-math switches denormals off for
+ * everybody. */
 static void *open_guarded(const char *path, int *changed)
 {
 #if defined(__x86_64__)
@@ -342,13 +364,15 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
                                       why != NULL ? why : "unknown reason");
     }
     if (changed) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: changes the floating-point mode when loaded: link it without -ffast-math and -Ofast", path);
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: changes the floating-point mode when loaded: link it without -ffast-math and -Ofast", path);
     }
     void *symbol = dlsym(handle, "ds_plugin_query");
     /* dlsym also looks into the libraries that the plugin needs; a plugin must define the function itself. */
-    if (symbol == NULL || dladdr(symbol, &where) == 0 || where.dli_fname == NULL || stat(where.dli_fname, &a) != 0 ||
-        stat(path, &b) != 0 || a.st_ino != b.st_ino || a.st_dev != b.st_dev) {
+    if (symbol == NULL || dladdr(symbol, &where) == 0 || where.dli_fname == NULL ||
+        stat(where.dli_fname, &a) != 0 || stat(path, &b) != 0 || a.st_ino != b.st_ino ||
+        a.st_dev != b.st_dev) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: no function ds_plugin_query: not a diffsim plugin", path);
     }
     memcpy(&query, &symbol, sizeof query);
@@ -444,7 +468,8 @@ static int not_found(const char *id, uint32_t kind, ds_error *e)
     if (near == NULL && access(here, F_OK) == 0) {
         snprintf(hint, sizeof hint, "there is one in this folder: './%s'", here);
     } else {
-        snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost list` shows what there is", near);
+        snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost list` shows what there is",
+                 near);
     }
     int status = ds_fail(e, DS_EXIT_PLUGIN, "no %s '%s' on the plugin path; %s", kind_name(kind), id, hint);
     for (size_t i = 0; i < n; i++) {
@@ -499,8 +524,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Loads a file in a child process first: one that crashes or hangs in its start-up code costs a line of the list, not
- * the program. The caller has no other threads. */
+/* Loads a file in a child process first: one that crashes or hangs in its start-up code costs a line of the
+ * list, not the program. The caller has no other threads. */
 static int try_load(const char *path, ds_error *e)
 {
     const ds_module *m;
@@ -548,7 +573,8 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
     }
     for (size_t i = 0; i < *count; i++) {
         if (strcmp((*list)[i].id, f->id) == 0) {
-            if (stat((*list)[i].path, &other) == 0 && other.st_ino == st.st_ino && other.st_dev == st.st_dev) {
+            if (stat((*list)[i].path, &other) == 0 && other.st_ino == st.st_ino &&
+                other.st_dev == st.st_dev) {
                 free(f->path); /* the same file through another folder or link */
                 free(f->id);
                 return 0;

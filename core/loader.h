@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.h - finds plugins and loads them: search path, dlopen, the acceptance test. Modules are never unloaded. */
+/* loader.h - finds plugins and loads them: search path, dlopen, the acceptance test. Modules are never
+ * unloaded. */
 #ifndef DS_CORE_LOADER_H
 #define DS_CORE_LOADER_H
 
@@ -15,9 +16,10 @@ typedef struct ds_module {
     ds_optimizer_vtable opt;
 } ds_module;
 
-/* Loads the plugin that the user means by `name`: an id ("torus"), a file name ("boleap.so", both found on the search
- * path), or a path (with a slash). `kind` is DS_KIND_*, or 0 for any. Loading a file twice returns the same module.
- * The module belongs to the loader and lives as long as the process. [one thread at a time] */
+/* Loads the plugin that the user means by `name`: an id ("torus"), a file name ("boleap.so", both found on
+ * the search path), or a path (with a slash). `kind` is DS_KIND_*, or 0 for any. Loading a file twice returns
+ * the same module. The module belongs to the loader and lives as long as the process. [one thread at a
+ * time] */
 int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_error *e);
 
 /* One plugin file on the search path, for `dshost list`. */
@@ -35,12 +37,12 @@ int ds_loader_list(ds_found **out, size_t *count, ds_error *e);
 void ds_found_free(ds_found *list, size_t count);
 
 /* The search path, folder by folder, NULL-terminated (owned by the loader):
- *   DS_PLUGIN_PATH (colon list), ~/.local/lib/diffsim, the build tree's plugins/ where dshost runs in one, the
- *   installed plugin folder; each with its subfolders envs/ and optimizers/. */
+ *   DS_PLUGIN_PATH (colon list), ~/.local/lib/diffsim, the build tree's plugins/ where dshost runs in one,
+ * the installed plugin folder; each with its subfolders envs/ and optimizers/. */
 const char *const *ds_loader_path(void);
 
-/* Tests the data that a plugin returned (not the file): magic, sizes, versions, layout, descriptor, schema, vtable.
- * Reads nothing outside of what the sizes in it allow. `id` is the id expected, or NULL. */
+/* Tests the data that a plugin returned (not the file): magic, sizes, versions, layout, descriptor, schema,
+ * vtable. Reads nothing outside of what the sizes in it allow. `id` is the id expected, or NULL. */
 int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_error *e);
 
 #endif

@@ -9,11 +9,13 @@
 /* Messages below this level are dropped; default DS_LOG_INFO. */
 void ds_log_set_level(uint32_t level);
 
-/* One line "dshost: text" ("dshost: warning: ..." and so on). `source`, where not NULL, names the plugin: "torus: ". */
-void ds_log(uint32_t level, const char *source, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* One line "dshost: text" ("dshost: warning: ..." and so on). `source`, where not NULL, names the plugin:
+ * "torus: ". */
+void ds_log(uint32_t level, const char *source, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* Shows a progress line: on a terminal it replaces the last one, elsewhere it is one line at most every 10 s. An empty
- * string removes it. */
+/* Shows a progress line: on a terminal it replaces the last one, elsewhere it is one line at most every 10 s.
+ * An empty string removes it. */
 void ds_log_progress(const char *line);
 
 /* Is stderr a terminal that understands carriage returns? */

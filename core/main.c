@@ -2,6 +2,7 @@
 /* main.c - the dshost program: picks the command and hands over to it. */
 #include "config.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ static const command commands[] = {
     {"--worker", ds_cmd_worker, NULL},
     {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
     {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
-    {"export", ds_cmd_export, "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
+    {"export", ds_cmd_export,
+     "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
@@ -40,7 +42,8 @@ int ds_command_failed(const ds_error *e)
 static void usage(FILE *f)
 {
     fprintf(f, "usage: dshost [COMMAND] [OPTIONS]\n\n"
-               "  dshost --env plugins/envs/torus.so --opt boleap.so    one run: progress, saved result, pictures\n\n"
+               "  dshost --env plugins/envs/torus.so --opt boleap.so    one run: progress, saved result, "
+               "pictures\n\n"
                "commands:\n");
     for (int i = 0; i < COMMANDS; i++) {
         if (commands[i].summary != NULL) {
@@ -72,9 +75,12 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+    /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
+    signal(SIGXFSZ, SIG_IGN);
     /* Flags may stand anywhere behind the command, whatever the environment says. */
     unsetenv("POSIXLY_CORRECT");
-    /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the machine. */
+    /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the
+     * machine. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     setenv("OMP_NUM_THREADS", "1", 0);
 
@@ -100,7 +106,9 @@ int main(int argc, char **argv)
     }
     const char *near = ds_nearest(argv[1], names, COMMANDS);
     ds_error e;
-    ds_fail(&e, DS_EXIT_USAGE, near != NULL ? "unknown command '%.60s'; did you mean '%s'?"
-                                            : "unknown command '%.60s'; `dshost --help` lists them", argv[1], near);
+    ds_fail(&e, DS_EXIT_USAGE,
+            near != NULL ? "unknown command '%.60s'; did you mean '%s'?"
+                         : "unknown command '%.60s'; `dshost --help` lists them",
+            argv[1], near);
     return ds_command_failed(&e);
 }

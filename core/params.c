@@ -39,12 +39,13 @@ static int refuse(const ds_setting *s, const char *owner, const value *v, const 
 {
     const char *text = s != NULL ? s->value : v->info->default_text;
     const char *hint = "";
-    if (s != NULL && s->layer == DS_LAYER_FILE && (strstr(text, " #") != NULL || strstr(text, "\t#") != NULL)) {
+    if (s != NULL && s->layer == DS_LAYER_FILE &&
+        (strstr(text, " #") != NULL || strstr(text, "\t#") != NULL)) {
         hint = " (a comment behind a value begins with ' ;')";
     }
     return ds_fail(e, s != NULL ? s->status : DS_EXIT_PLUGIN, "%s: %s%s%s = %.200s: %s%s",
-                   s != NULL ? s->origin : "default", owner, owner[0] != '\0' ? ": " : "", v->info->name, text, allowed,
-                   hint);
+                   s != NULL ? s->origin : "default", owner, owner[0] != '\0' ? ": " : "", v->info->name,
+                   text, allowed, hint);
 }
 
 static void range_text(const ds_param *info, char *out, size_t size)
@@ -96,7 +97,8 @@ static int push(value *val, size_t *capacity, double v, uint64_t times)
 }
 
 /* One element "v" or "v*k" of a list (at most 63 bytes); NULL, or what is wrong with it. */
-static const char *parse_element(char *token, const ds_param *info, double *v, int64_t *times, char *why, size_t size)
+static const char *parse_element(char *token, const ds_param *info, double *v, int64_t *times, char *why,
+                                 size_t size)
 {
     char *star = strchr(token, '*');
     *times = 1;
@@ -132,12 +134,14 @@ static int parse_list(const char *text, value *v, char *why, size_t size)
         snprintf(token, sizeof token, "%.*s", n < sizeof token ? (int)n : 0, at);
         const char *wrong = parse_element(token, v->info, &x, &times, range, sizeof range);
         if (wrong != NULL) {
-            snprintf(why, size, "element %" PRIu64 " ('%.*s'): %s", v->count + 1, n < 40 ? (int)n : 40, at, wrong);
+            snprintf(why, size, "element %" PRIu64 " ('%.*s'): %s", v->count + 1, n < 40 ? (int)n : 40, at,
+                     wrong);
             return DS_EXIT_CONFIG;
         }
         int status = push(v, &capacity, x, (uint64_t)times);
         if (status != 0) {
-            snprintf(why, size, "more than %u elements", v->info->max_count != 0 ? v->info->max_count : LIST_LIMIT);
+            snprintf(why, size, "more than %u elements",
+                     v->info->max_count != 0 ? v->info->max_count : LIST_LIMIT);
             return status;
         }
         at += n;
@@ -181,7 +185,9 @@ const char *ds_ini_text_problem(const char *key, const char *text)
             return "a ';' at the beginning or after a blank begins a comment in an .ini file";
         }
     }
-    return n > 0 && (is_space(text[0]) || is_space(text[n - 1])) ? "a blank at an end gets lost in an .ini file" : NULL;
+    return n > 0 && (is_space(text[0]) || is_space(text[n - 1]))
+               ? "a blank at an end gets lost in an .ini file"
+               : NULL;
 }
 
 static int convert_file(value *v, const char *text, const ds_setting *s, const char *owner, ds_error *e)
@@ -207,12 +213,14 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
         return refuse(s, owner, v, strerror(errno), e);
     }
     if (!S_ISREG(st.st_mode)) {
-        return refuse(s, owner, v, S_ISDIR(st.st_mode) ? "a folder, expected a file" : "not a regular file", e);
+        return refuse(s, owner, v, S_ISDIR(st.st_mode) ? "a folder, expected a file" : "not a regular file",
+                      e);
     }
     if (access(v->text, R_OK) != 0) {
         return refuse(s, owner, v, strerror(errno), e);
     }
-    if (v->info->type == DS_PARAM_ARRAY && ds_array_read(v->text, 0, DS_EXIT_CONFIG, &v->array, &inner) != 0) {
+    if (v->info->type == DS_PARAM_ARRAY &&
+        ds_array_read(v->text, 0, DS_EXIT_CONFIG, &v->array, &inner) != 0) {
         return inner.status == DS_EXIT_MEMORY ? ds_fail(e, DS_EXIT_MEMORY, "%s", inner.text)
                                               : refuse(s, owner, v, inner.text, e);
     }
@@ -251,7 +259,8 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
     int status = 0;
 
     if (s != NULL && s->more != 0 && info->type != DS_PARAM_LIST) {
-        snprintf(why, sizeof why, "line %d is indented and so continues this value: only lists may go on", s->more);
+        snprintf(why, sizeof why, "line %d is indented and so continues this value: only lists may go on",
+                 s->more);
         return refuse(s, owner, v, why, e);
     }
     range_text(info, why, sizeof why);
@@ -260,7 +269,8 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
         problem = parse_bool(text, &v->number) ? NULL : "expected true or false";
         break;
     case DS_PARAM_INT:
-        if (!ds_parse_int(text, &v->number) || !((double)v->number >= info->min && (double)v->number <= info->max)) {
+        if (!ds_parse_int(text, &v->number) ||
+            !((double)v->number >= info->min && (double)v->number <= info->max)) {
             problem = why;
         }
         v->real = (double)v->number;
@@ -296,7 +306,8 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
     return v->text != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
 }
 
-static int refuse_unknown(const ds_params *p, const ds_setting *s, const char *owner, int section, ds_error *e)
+static int refuse_unknown(const ds_params *p, const ds_setting *s, const char *owner, int section,
+                          ds_error *e)
 {
     const char *known[256];
     size_t n = 0;
@@ -348,8 +359,9 @@ int ds_params_make(const ds_param *const *schema, const char *owner, const ds_se
         const ds_setting *s = ds_settings_find(settings, section, schema[i]->name);
         p->item[i].given = s != NULL;
         if (s == NULL && (schema[i]->flags & DS_PARAM_REQUIRED) != 0) {
-            status = ds_fail(e, DS_EXIT_CONFIG, "%s: parameter '%s' must be set (%s), for example with --set %s.%s=...",
-                             owner, schema[i]->name, schema[i]->doc, ds_section_names[section], schema[i]->name);
+            status = ds_fail(e, DS_EXIT_CONFIG,
+                             "%s: parameter '%s' must be set (%s), for example with --set %s.%s=...", owner,
+                             schema[i]->name, schema[i]->doc, ds_section_names[section], schema[i]->name);
         } else {
             status = convert(&p->item[i], s, owner, e);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* params.h - settings checked and converted by a schema: the typed parameters of a plugin or of the run itself. */
+/* params.h - settings checked and converted by a schema: the typed parameters of a plugin or of the run
+ * itself. */
 #ifndef DS_CORE_PARAMS_H
 #define DS_CORE_PARAMS_H
 
@@ -9,15 +10,16 @@
 #include "settings.h"
 #include "text.h"
 
-/* Flag of a TEXT in a schema of the host itself: a name, or a file name where it has a slash, which is then made
- * absolute like a PATH. */
+/* Flag of a TEXT in a schema of the host itself: a name, or a file name where it has a slash, which is then
+ * made absolute like a PATH. */
 #define DS_PARAM_NAME_OR_PATH (1u << 31)
 
 typedef struct ds_params ds_params;
 
-/* Converts a section by a schema (NULL-terminated, may be NULL). `owner` names the plugin in messages ("torus"), or is
- * "" for the run. Refused with origin, key, value, what is allowed, and the nearest known name: unknown keys, values of
- * the wrong type or out of range, missing required ones, files that cannot be read. */
+/* Converts a section by a schema (NULL-terminated, may be NULL). `owner` names the plugin in messages
+ * ("torus"), or is
+ * "" for the run. Refused with origin, key, value, what is allowed, and the nearest known name: unknown keys,
+ * values of the wrong type or out of range, missing required ones, files that cannot be read. */
 int ds_params_make(const ds_param *const *schema, const char *owner, const ds_settings *settings, int section,
                    ds_params **out, ds_error *e);
 void ds_params_free(ds_params *p);
@@ -30,8 +32,8 @@ ds_status ds_params_list(const ds_params *p, const char *name, const double **ou
 ds_status ds_params_array(const ds_params *p, const char *name, const double **data, uint64_t *ndim,
                           uint64_t shape[8]);
 
-/* Parameter i of the schema: its declaration, the text that gives this value again (paths absolute), and whether the
- * user gave it. */
+/* Parameter i of the schema: its declaration, the text that gives this value again (paths absolute), and
+ * whether the user gave it. */
 size_t ds_params_count(const ds_params *p);
 const ds_param *ds_params_info(const ds_params *p, size_t i);
 const char *ds_params_value_text(const ds_params *p, size_t i);
@@ -41,7 +43,8 @@ int ds_params_given(const ds_params *p, size_t i);
  * ds_settings_read(). */
 int ds_params_write_ini(const ds_params *p, FILE *f);
 
-/* NULL where `text` can stand as the value of `key` in an .ini file and comes back unchanged, else why not. */
+/* NULL where `text` can stand as the value of `key` in an .ini file and comes back unchanged, else why
+ * not. */
 const char *ds_ini_text_problem(const char *key, const char *text);
 
 #endif

@@ -11,30 +11,38 @@
 
 static const char *const isolations[] = {"process", "none", NULL};
 
-#define DS_PLUGIN_NAME(name_, doc_)                                                                      \
-    (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_NAME_OR_PATH, 0, 0, 0, name_, "", "", doc_, NULL})
+#define DS_PLUGIN_NAME(name_, doc_) \
+    (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_NAME_OR_PATH, 0, 0, 0, name_, "", "", doc_, \
+                       NULL})
 
 const ds_param *const ds_run_schema[] = {
     DS_PLUGIN_NAME("env", "Environment: an id, a file name found on the plugin path, or a path."),
     DS_PLUGIN_NAME("opt", "Optimizer: an id, a file name found on the plugin path, or a path."),
-    DS_INT("budget", "1000", 1, 1e12, "evaluations", "How many episodes the run may simulate, with or without gradient."),
-    DS_REAL("seconds", "0", 0, INFINITY, "s", "Wall time of the search; 0 = no limit. Repeating the record of a resumed run does not count."),
+    DS_INT("budget", "1000", 1, 1e12, "evaluations",
+           "How many episodes the run may simulate, with or without gradient."),
+    DS_REAL("seconds", "0", 0, INFINITY, "s",
+            "Wall time of the search; 0 = no limit. Repeating the record of a resumed run does not count."),
     DS_REAL("target", "-inf", -INFINITY, INFINITY, "", "Stop at the first loss not above this one."),
     DS_TEXT("seed", "0", "Seed of all randomness, 0 to 18446744073709551615."),
     DS_INT("runs", "1", 1, 1e6, "", "Number of runs, with seeds seed, seed + 1, ..."),
-    DS_INT("jobs", "0", 0, 1024, "", "Worker processes that evaluate in parallel; 0 = one per processor. Results do not "
-                                     "depend on it."),
+    DS_INT("jobs", "0", 0, 1024, "",
+           "Worker processes that evaluate in parallel; 0 = one per processor. Results do not "
+           "depend on it."),
     DS_INT("threads", "1", 1, 1024, "", "Threads inside one evaluation. Results do not depend on it."),
     DS_ENUM("isolation", "process", isolations,
-            "process: evaluate in worker processes, so that a crash costs one evaluation; none: in this process."),
-    DS_TEXT("out", "", "Result folder, made by the run below the working directory; empty = results/ENV-OPT-sSEED."),
+            "process: evaluate in worker processes, so that a crash costs one evaluation; none: in this "
+            "process."),
+    DS_TEXT("out", "",
+            "Result folder, made by the run below the working directory; empty = results/ENV-OPT-sSEED."),
     DS_REAL("timeout_s", "600", 0, INFINITY, "s", "Time limit of one evaluation; 0 = none."),
     DS_INT("memory_mb", "8192", 0, 1e9, "MiB", "Memory limit of one worker beyond its start; 0 = none."),
-    DS_REAL("max_failed", "0.5", 0, 1, "",
-            "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
+    DS_REAL(
+        "max_failed", "0.5", 0, 1, "",
+        "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_ADVANCED, 0, 0, 9007199254740992.0, "noise_key", "0", "",
-                      "Noise of one evaluation, for `dshost eval`: written by reproducer files; 0 = no noise.", NULL},
+    &(const ds_param){
+        sizeof(ds_param), DS_PARAM_INT, DS_PARAM_ADVANCED, 0, 0, 9007199254740992.0, "noise_key", "0", "",
+        "Noise of one evaluation, for `dshost eval`: written by reproducer files; 0 = no noise.", NULL},
     &(const ds_param){sizeof(ds_param), DS_PARAM_LIST, DS_PARAM_ADVANCED, 0, -INFINITY, INFINITY, "x", "", "",
                       "One point, for `dshost eval`: written by reproducer files.", NULL},
     NULL};

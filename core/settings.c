@@ -100,13 +100,15 @@ int ds_settings_add(ds_settings *s, int section, const char *key, const char *va
     int failed;
 
     if (old != NULL && layer == DS_LAYER_FILE) {
-        return ds_fail(e, status, "%s: '%s' is set twice (first at %s): remove one", origin, key, old->origin);
+        return ds_fail(e, status, "%s: '%s' is set twice (first at %s): remove one", origin, key,
+                       old->origin);
     }
     fresh.key = strdup(key);
     fresh.value = strdup(value);
     fresh.origin = strdup(origin);
     fresh.base = base != NULL ? strdup(base) : NULL;
-    if (fresh.key == NULL || fresh.value == NULL || fresh.origin == NULL || (base != NULL && fresh.base == NULL)) {
+    if (fresh.key == NULL || fresh.value == NULL || fresh.origin == NULL ||
+        (base != NULL && fresh.base == NULL)) {
         failed = no_memory(e);
     } else if (old != NULL) {
         free_setting(old);
@@ -172,12 +174,12 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     char key[NAME_LIMIT + 1], origin[NAME_LIMIT + 32];
 
     if (!ds_text_is_line(assignment, strlen(assignment))) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %.60s: not UTF-8 text, or a line break or control character in it",
-                       assignment);
+        return ds_fail(e, DS_EXIT_CONFIG,
+                       "--set %.60s: not UTF-8 text, or a line break or control character in it", assignment);
     }
     if (equals == NULL || dot == NULL || dot > equals) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: expected SECTION.KEY=VALUE, for example env.steps=20",
-                       assignment);
+        return ds_fail(e, DS_EXIT_CONFIG,
+                       "--set %.200s: expected SECTION.KEY=VALUE, for example env.steps=20", assignment);
     }
     const char *name = dot + 1, *value = equals + 1;
     size_t length = (size_t)(equals - name), value_length = strlen(value);
@@ -185,12 +187,12 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     trim(&value, &value_length);
     int section = section_number(assignment, (size_t)(dot - assignment));
     if (section < 0) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: unknown section '%.*s': use run, env or opt", assignment,
-                       dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
+        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: unknown section '%.*s': use run, env or opt",
+                       assignment, dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
     }
     if (length == 0 || length > NAME_LIMIT) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: the key has %zu bytes, 1 to %d are possible", assignment,
-                       length, NAME_LIMIT);
+        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: the key has %zu bytes, 1 to %d are possible",
+                       assignment, length, NAME_LIMIT);
     }
     memcpy(key, name, length);
     key[length] = '\0';
@@ -224,7 +226,8 @@ typedef struct reader {
 static void origin_text(const reader *r, char out[ORIGIN_SIZE])
 {
     size_t n = strlen(r->name), most = ORIGIN_SIZE - 20;
-    snprintf(out, ORIGIN_SIZE, "%s%s:%d", n > most ? "..." : "", n > most ? r->name + n - most : r->name, r->line);
+    snprintf(out, ORIGIN_SIZE, "%s%s:%d", n > most ? "..." : "", n > most ? r->name + n - most : r->name,
+             r->line);
 }
 
 static int bad_line(reader *r, const char *what)
@@ -383,18 +386,22 @@ static int on_value(void *user, const char *section, const char *key, const char
         return continue_value(r, value);
     }
     origin_text(r, origin);
-    r->status = ds_settings_add(r->settings, r->section, key, value, origin, r->base, DS_EXIT_CONFIG, DS_LAYER_FILE, r->e);
+    r->status = ds_settings_add(r->settings, r->section, key, value, origin, r->base, DS_EXIT_CONFIG,
+                                DS_LAYER_FILE, r->e);
     r->have_key = 1;
     r->length = 0;
     return r->status == 0;
 }
 
-int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base, ds_error *e)
+int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base,
+                      ds_error *e)
 {
-    reader r = {.at = text, .end = text + length, .name = name, .base = base, .settings = s, .e = e, .section = -1};
+    reader r = {
+        .at = text, .end = text + length, .name = name, .base = base, .settings = s, .e = e, .section = -1};
 
     if (length > FILE_LIMIT) {
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: %zu bytes, an .ini file may have at most %d", name, length, FILE_LIMIT);
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: %zu bytes, an .ini file may have at most %d", name, length,
+                       FILE_LIMIT);
     }
     int bad = ini_parse_stream(next_line, &r, on_value, &r);
     if (r.status == 0 && bad != 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - what the user wrote: key = value pairs of the sections [run], [env] and [opt], with their origin.
+/* settings.h - what the user wrote: key = value pairs of the sections [run], [env] and [opt], with their
+ * origin.
  *
- * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags win over --set, --set wins
- * over the files, in whatever order they stand on the command line.
+ * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags win over --set,
+ * --set wins over the files, in whatever order they stand on the command line.
  */
 #ifndef DS_CORE_SETTINGS_H
 #define DS_CORE_SETTINGS_H
@@ -46,10 +47,10 @@ void ds_settings_clear(ds_settings *s);
 /* Deep copy into an empty *to. */
 int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e);
 
-/* Reads an .ini file. Refused, with file and line: lines over 197 bytes, control characters, text that is not UTF-8,
- * unknown or unclosed sections, keys outside a section, keys that a file has set before, lines without '=', files over
- * 1 MiB, what is no regular file. An indented line continues the value of the line before. After a failure the
- * settings are incomplete and only good for ds_settings_clear(). */
+/* Reads an .ini file. Refused, with file and line: lines over 197 bytes, control characters, text that is not
+ * UTF-8, unknown or unclosed sections, keys outside a section, keys that a file has set before, lines without
+ * '=', files over 1 MiB, what is no regular file. An indented line continues the value of the line before.
+ * After a failure the settings are incomplete and only good for ds_settings_clear(). */
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e);
 
 /* The same from memory; `name` stands for the file in messages, `base` for its folder (may be NULL). */
@@ -59,8 +60,8 @@ int ds_settings_parse(ds_settings *s, const char *text, size_t length, const cha
 /* Adds "section.key=value" of a --set flag; blanks around key and value are dropped. */
 int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e);
 
-/* Adds a value. Twice in DS_LAYER_FILE is an error; in the other layers, where a user types corrections, the last one
- * wins. */
+/* Adds a value. Twice in DS_LAYER_FILE is an error; in the other layers, where a user types corrections, the
+ * last one wins. */
 int ds_settings_add(ds_settings *s, int section, const char *key, const char *value, const char *origin,
                     const char *base, int status, int layer, ds_error *e);
 

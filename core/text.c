@@ -76,8 +76,8 @@ int ds_parse_seed(const char *text, uint64_t *out)
 
 /* ---- words ---- */
 
-/* Edits (insert, delete, change, swap of neighbours) between words of at most 63 characters: the restricted distance of
- * Damerau and Levenshtein. */
+/* Edits (insert, delete, change, swap of neighbours) between words of at most 63 characters: the restricted
+ * distance of Damerau and Levenshtein. */
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(b), rows[3][64];
@@ -98,7 +98,8 @@ static size_t distance(const char *a, const char *b)
             size_t change = last[j - 1] + (a[i - 1] != b[j - 1]);
             size_t gap = 1 + (row[j - 1] < last[j] ? row[j - 1] : last[j]);
             row[j] = change < gap ? change : gap;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j]) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < row[j]) {
                 row[j] = before[j - 2] + 1;
             }
         }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.h - small questions about text: numbers in it (the same in every locale), UTF-8, the nearest known word. */
+/* text.h - small questions about text: numbers in it (the same in every locale), UTF-8, the nearest known
+ * word. */
 #ifndef DS_CORE_TEXT_H
 #define DS_CORE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Conversions of a complete text, without white space around it. 1 = ok, 0 = not such a number (*out is left alone).
- * Reals are decimal with '.', with an optional exponent, or inf, +inf, -inf; what overflows is refused. Integers are
- * decimal. Seeds are 0..18446744073709551615 without a sign. */
+/* Conversions of a complete text, without white space around it. 1 = ok, 0 = not such a number (*out is left
+ * alone). Reals are decimal with '.', with an optional exponent, or inf, +inf, -inf; what overflows is
+ * refused. Integers are decimal. Seeds are 0..18446744073709551615 without a sign. */
 int ds_parse_real(const char *text, double *out);
 int ds_parse_int(const char *text, int64_t *out);
 int ds_parse_seed(const char *text, uint64_t *out);
@@ -17,7 +18,8 @@ int ds_parse_seed(const char *text, uint64_t *out);
  * length of the word, else the only one that begins with `word`), else NULL. */
 const char *ds_nearest(const char *word, const char *const *known, size_t count);
 
-/* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong forms, surrogates). */
+/* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong forms,
+ * surrogates). */
 size_t ds_utf8_length(const char *s, size_t n);
 
 /* Is it one line of UTF-8 without control characters (a tab is fine)? */

@@ -169,4 +169,21 @@ if [ -c /dev/full ]; then
 else
     skip "full disks: no /dev/full"
 fi
+for c in "list" "eval --env analytic --json --isolation none" "template analytic rand"; do
+    # shellcheck disable=SC2086
+    (
+        ulimit -f 0
+        exec "$dshost" $c > limited.txt
+    ) 2>&1 | cat > err
+    grep -q 'dshost: error: standard output: cannot write: File too large' err
+    result $? "$c with a file size limit"
+done
+# shellcheck disable=SC2086
+(
+    ulimit -f 0
+    "$dshost" eval $torus --isolation none --trajectory limited.npz
+    echo "status $?"
+) 2>&1 | cat > out
+grep -q '^status 6' out && grep -q 'limited.npz: cannot write: File too large; the file size limit' out && [ ! -e limited.npz ]
+result $? "--trajectory with a file size limit: status 6 and no file"
 finish

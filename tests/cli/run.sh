@@ -109,15 +109,22 @@ wait $pid
 [ $? -eq 130 ] && [ "$(rows stuck)" -gt 0 ]
 result $? "a worker that does not listen is killed"
 
-"$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=loop --budget 200 --jobs 1 --out deaf >"$tmp/out" 2>"$tmp/err" &
-pid=$!
-sleep 0.5
-kill -INT $pid
-sleep 0.2
-kill -INT $pid
-wait $pid
-[ $? -eq 130 ] && [ "$(rows deaf)" -eq 20 ]
-result $? "a second signal ends an optimizer that does not listen"
+case ${DS_SANITIZE-} in
+*thread*) # its signal handlers wait for the next library call, and this optimizer makes none
+    skip "a second signal ends an optimizer that does not listen: not with ThreadSanitizer"
+    ;;
+*)
+    "$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=loop --budget 200 --jobs 1 --out deaf >"$tmp/out" 2>"$tmp/err" &
+    pid=$!
+    sleep 0.5
+    kill -INT $pid
+    sleep 0.2
+    kill -INT $pid
+    wait $pid
+    [ $? -eq 130 ] && [ "$(rows deaf)" -eq 20 ]
+    result $? "a second signal ends an optimizer that does not listen"
+    ;;
+esac
 
 # ---- series ----
 status 0 "several seeds" "$dshost" --env analytic --opt rand --budget 20 --runs 3 --seed 4 --out series --pictures no

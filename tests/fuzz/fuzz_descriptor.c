@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_descriptor.c - plugin data put together from any bytes: NULL pointers, odd texts, and sizes that say less than
- * the host expects. Every struct and text ends at a page without access, so that reading more than its size allows is
- * seen at once. What is accepted must serve: its schema gives parameters and help. */
+/* fuzz_descriptor.c - plugin data put together from any bytes: NULL pointers, odd texts, and sizes that say
+ * less than the host expects. Every struct and text ends at a page without access, so that reading more than
+ * its size allows is seen at once. What is accepted must serve: its schema gives parameters and help. */
 #include "config.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_elf.c - any bytes given to the reader of shared objects: names and flags, or one line that says why not. */
+/* fuzz_elf.c - any bytes given to the reader of shared objects: names and flags, or one line that says why
+ * not. */
 #include "config.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ds_error e = {0};
     int status = ds_elf_parse(data, size, "input", &elf, 4, &e);
     if (status != 0) {
-        FUZZ_REQUIRE(status == 4 && strncmp(e.text, "input: ", 7) == 0 && ds_text_is_line(e.text, strlen(e.text)));
+        FUZZ_REQUIRE(status == 4 && strncmp(e.text, "input: ", 7) == 0 &&
+                     ds_text_is_line(e.text, strlen(e.text)));
         FUZZ_REQUIRE(elf.needed_count == 0 && elf.exported_count == 0);
         return 0;
     }

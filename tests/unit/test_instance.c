@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_instance.c - the host's services as a plugin sees them, the vetting of what environments say and answer, names of
- * status codes, and messages on a terminal. The environment is made here, without a plugin file. */
+/* test_instance.c - the host's services as a plugin sees them, the vetting of what environments say and
+ * answer, names of status codes, and messages on a terminal. The environment is made here, without a plugin
+ * file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +131,8 @@ static void services(void **state)
     const double *list = NULL;
     uint64_t n = 0, shape[8];
     (void)state;
-    assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->seed == 42 && h->threads == 3);
+    assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->seed == 42 &&
+                h->threads == 3);
     assert_int_equal(h->should_stop(h), 0);
     assert_null(h->get_extension(h, "ds.host.nothing/1"));
     assert_int_equal(h->get_int(h, "steps", &i), DS_OK);

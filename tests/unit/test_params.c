@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_params.c - conversion of settings by a schema: every type, every refusal, and texts that give the same values
- * again; the options of section [run]; numbers in another locale; near names. */
+/* test_params.c - conversion of settings by a schema: every type, every refusal, and texts that give the same
+ * values again; the options of section [run]; numbers in another locale; near names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,9 +36,10 @@ static const ds_param *const schema[] = {
 
 static const ds_param *const wrong[] = {DS_INT("steps", "many", 1, 9, "", ""), NULL};
 
-static const ds_param *const required[] = {
-    &(const ds_param){sizeof(ds_param), DS_PARAM_REAL, DS_PARAM_REQUIRED, 0, 0, 9, "mass", "", "kg", "Mass.", NULL},
-    NULL};
+static const ds_param *const required[] = {&(const ds_param){sizeof(ds_param), DS_PARAM_REAL,
+                                                             DS_PARAM_REQUIRED, 0, 0, 9, "mass", "", "kg",
+                                                             "Mass.", NULL},
+                                           NULL};
 
 static char dir[] = "/tmp/test_params.XXXXXX";
 
@@ -158,10 +159,11 @@ static void converts_every_type(void **state)
 {
     char real[4096], want[4200];
     ds_error e;
-    ds_params *p = make("[env]\nflag = on\nsteps = 1000\nany_int = -9223372036854775808\nmass = 0.5e1\nlimit = inf\n"
-                        "low = -0.1\ncontact = hard\nlabel = two words = a:b\nfile = a.txt\nlist = 1e0,-2 .5\n 0*3\n"
-                        "array = ./a.txt\n",
-                        &e);
+    ds_params *p =
+        make("[env]\nflag = on\nsteps = 1000\nany_int = -9223372036854775808\nmass = 0.5e1\nlimit = inf\n"
+             "low = -0.1\ncontact = hard\nlabel = two words = a:b\nfile = a.txt\nlist = 1e0,-2 .5\n 0*3\n"
+             "array = ./a.txt\n",
+             &e);
     int64_t i = 0;
     double r = 0;
     const char *t = NULL;
@@ -307,7 +309,8 @@ static void status_follows_the_origin(void **state)
     ds_params *p = NULL;
     ds_error e = {0};
     (void)state;
-    assert_int_equal(ds_settings_add(&s, DS_SECTION_ENV, "steps", "x", "--steps", NULL, 2, DS_LAYER_FLAG, &e), 0);
+    assert_int_equal(ds_settings_add(&s, DS_SECTION_ENV, "steps", "x", "--steps", NULL, 2, DS_LAYER_FLAG, &e),
+                     0);
     assert_int_equal(ds_params_make(schema, "toy", &s, DS_SECTION_ENV, &p, &e), 2);
     assert_non_null(strstr(e.text, "--steps: toy: steps = x"));
     ds_settings_clear(&s);
@@ -419,10 +422,11 @@ static void converts_run_options(void **state)
     assert_true(o.seed == 0 && o.runs == 1 && o.jobs >= 1 && o.threads == 1 && o.pictures == 1);
     assert_int_equal(o.isolation, DS_ISOLATION_PROCESS);
     ds_run_options_clear(&o);
-    assert_int_equal(options("[run]\nenv = ./my.so\nopt = rand\nseed = 18446744073709551615\nisolation = none\n"
-                             "jobs = 3\nx = 1 2*2\nout = here\npictures = no\n",
-                             &o, &e),
-                     0);
+    assert_int_equal(
+        options("[run]\nenv = ./my.so\nopt = rand\nseed = 18446744073709551615\nisolation = none\n"
+                "jobs = 3\nx = 1 2*2\nout = here\npictures = no\n",
+                &o, &e),
+        0);
     assert_string_equal(o.env, "/some/folder/./my.so");
     assert_string_equal(o.opt, "rand");
     assert_true(o.seed == UINT64_MAX);
@@ -468,9 +472,10 @@ static void refuses_wrong_run_options(void **state)
 
 static void parses_numbers(void **state)
 {
-    static const char *const good[] = {"0", "-0.", ".5", "1e5", "+1E-3", "123456789012345678901234567890", "4.9e-324"};
-    static const char *const bad[] = {"", "+", "-", ".", "e5", "1e", "1 ", " 1", "1\n", "nan", "INF", "infinity", "0x1",
-                                      "1e400", "1_0", "1,0", "1..2", "+-1"};
+    static const char *const good[] = {
+        "0", "-0.", ".5", "1e5", "+1E-3", "123456789012345678901234567890", "4.9e-324"};
+    static const char *const bad[] = {"",    "+",   "-",        ".",   "e5",    "1e",  "1 ",  " 1",   "1\n",
+                                      "nan", "INF", "infinity", "0x1", "1e400", "1_0", "1,0", "1..2", "+-1"};
     double r = 77;
     int64_t i = 77;
     (void)state;
@@ -500,8 +505,8 @@ static void parses_numbers_in_german(void **state)
     char command[300], path[100];
     double r = 0;
     (void)state;
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 --no-warnings=ascii %s/de_DE.UTF-8 >%s/log 2>&1", dir,
-             dir);
+    snprintf(command, sizeof command,
+             "localedef -i de_DE -f UTF-8 --no-warnings=ascii %s/de_DE.UTF-8 >%s/log 2>&1", dir, dir);
     int made = system(command);
     setenv("LOCPATH", dir, 1);
     int german = setlocale(LC_ALL, "de_DE.UTF-8") != NULL && strcmp(localeconv()->decimal_point, ",") == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_random.c - the random streams of diffsim/random.h: known answers of the generator, frozen values of the streams,
- * moments and independence. */
+/* test_random.c - the random streams of diffsim/random.h: known answers of the generator, frozen values of
+ * the streams, moments and independence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,10 +17,10 @@ static void philox_known_answers(void **state)
 {
     static const uint32_t cases[3][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
-        {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
-         0x6d5451fd},
-        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-         0x24126ea1},
+        {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e,
+         0xa20bc7c6, 0x6d5451fd},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb,
+         0x5001e420, 0x24126ea1},
     };
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -153,8 +153,9 @@ static void normal_moments(void **state)
 static void streams_are_independent(void **state)
 {
     enum { N = 200000, STREAMS = 6 };
-    ds_random r[STREAMS] = {ds_random_open(0, "a", 0), ds_random_open(0, "a", 1), ds_random_open(1, "a", 0),
-                            ds_random_open(0, "b", 0), ds_random_open(0, "ab", 0), ds_random_open(0, "ba", 0)};
+    ds_random r[STREAMS] = {ds_random_open(0, "a", 0),  ds_random_open(0, "a", 1),
+                            ds_random_open(1, "a", 0),  ds_random_open(0, "b", 0),
+                            ds_random_open(0, "ab", 0), ds_random_open(0, "ba", 0)};
     double product[STREAMS][STREAMS] = {{0}};
     (void)state;
     for (int i = 0; i < N; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_settings.c - .ini files and --set: what is accepted, in which order it counts, and that every refusal says file,
- * line and reason. */
+/* test_settings.c - .ini files and --set: what is accepted, in which order it counts, and that every refusal
+ * says file, line and reason. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,8 @@ static void refused_bytes(const char *text, size_t length, const char *begin, co
     ds_error e = {0};
     assert_int_equal(ds_settings_parse(&s, text, length, "a.ini", NULL, &e), 3);
     assert_int_equal(e.status, 3);
-    if (strncmp(e.text, begin, strlen(begin)) != 0 || strstr(e.text, part) == NULL || strchr(e.text, '\n') != NULL) {
+    if (strncmp(e.text, begin, strlen(begin)) != 0 || strstr(e.text, part) == NULL ||
+        strchr(e.text, '\n') != NULL) {
         fail_msg("message '%s' for a text that should give '%s ... %s'", e.text, begin, part);
     }
     ds_settings_clear(&s);
@@ -52,7 +53,8 @@ static void accepts_the_usual(void **state)
     (void)state;
     assert_int_equal(parse(&s,
                            "# comment\n; comment\n\n[run]\nenv = torus\nseed=18446744073709551615\n"
-                           "[env] ; remark\nvariant: 2 ; remark\n\tempty =\n\n[opt]\nname = a;b # c\n[run] # remark\nout = x y\n",
+                           "[env] ; remark\nvariant: 2 ; remark\n\tempty =\n\n[opt]\nname = a;b # c\n[run] # "
+                           "remark\nout = x y\n",
                            &e),
                      0);
     assert_string_equal(value(&s, DS_SECTION_RUN, "env"), "torus");
@@ -77,7 +79,8 @@ static void accepts_bom_crlf_and_no_last_newline(void **state)
     ds_settings s;
     ds_error e;
     (void)state;
-    assert_int_equal(parse(&s, "\xef\xbb\xbf[run]\r\nout = \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\r\nenv = torus", &e), 0);
+    assert_int_equal(
+        parse(&s, "\xef\xbb\xbf[run]\r\nout = \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\r\nenv = torus", &e), 0);
     assert_string_equal(value(&s, DS_SECTION_RUN, "out"), "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
     assert_string_equal(value(&s, DS_SECTION_RUN, "env"), "torus");
     ds_settings_clear(&s);
@@ -91,7 +94,8 @@ static void joins_indented_lines(void **state)
     ds_settings s;
     ds_error e;
     (void)state;
-    assert_int_equal(parse(&s, "[env]\nlist = 1 2\n  3 4\n# in between\n\n\t5 ; remark\nnext = 6\n  7\n", &e), 0);
+    assert_int_equal(parse(&s, "[env]\nlist = 1 2\n  3 4\n# in between\n\n\t5 ; remark\nnext = 6\n  7\n", &e),
+                     0);
     assert_string_equal(value(&s, DS_SECTION_ENV, "list"), "1 2 3 4 5");
     assert_int_equal(ds_settings_find(&s, DS_SECTION_ENV, "list")->more, 3);
     assert_string_equal(value(&s, DS_SECTION_ENV, "next"), "6 7");
@@ -288,7 +292,8 @@ static void refuses_bad_assignments(void **state)
         ds_settings s = {0};
         ds_error e = {0};
         assert_int_equal(ds_settings_set(&s, cases[i].text, &e), 3);
-        if (strncmp(e.text, "--set ", 6) != 0 || strstr(e.text, cases[i].part) == NULL || strchr(e.text, '\n') != NULL) {
+        if (strncmp(e.text, "--set ", 6) != 0 || strstr(e.text, cases[i].part) == NULL ||
+            strchr(e.text, '\n') != NULL) {
             fail_msg("message '%s' for '%s'", e.text, cases[i].text);
         }
         assert_int_equal(s.section[DS_SECTION_ENV].count, 0);
@@ -301,7 +306,8 @@ static void layers_do_not_depend_on_order(void **state)
     static const char file[] = "[env]\na = file\nb = file\nc = file\n";
     (void)state;
     for (int order = 0; order < 6; order++) {
-        static const int permutation[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+        static const int permutation[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                              {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
         ds_settings s = {0}, copy = {0};
         ds_error e = {0};
         for (int k = 0; k < 3; k++) {
