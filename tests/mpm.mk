@@ -59,8 +59,3 @@ SLOW_TESTS += tests/unit/test_mpm_golden_fast_slow
 tests_unit_test_mpm_golden_fast_slow_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
 tests_unit_test_mpm_golden_fast_slow_CPPFLAGS = $(mpm_test_cppflags) -DSLOW -DFAST
 tests_unit_test_mpm_golden_fast_slow_LDADD = $(mpm_test_ldadd)
-
-SLOW_TESTS += tests/unit/test_mpm_slow
-tests_unit_test_mpm_slow_SOURCES = tests/unit/test_mpm_slow.c $(mpm_test_support)
-tests_unit_test_mpm_slow_CPPFLAGS = $(mpm_test_cppflags)
-tests_unit_test_mpm_slow_LDADD = $(mpm_test_ldadd)
