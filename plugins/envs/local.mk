@@ -46,3 +46,14 @@ envplugin_LTLIBRARIES += plugins/envs/realtosim.la
 plugins_envs_realtosim_la_SOURCES = plugins/envs/realtosim.c
 plugins_envs_realtosim_la_LDFLAGS = $(plugin_link)
 plugins_envs_realtosim_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/scene/libscene.la
+
+# Data files are also beside the plugins in a build outside the source tree (make distcheck).
+plugin_data = $(dist_mpmdata_DATA) $(dist_clothdata_DATA)
+all-local: plugin-data-links
+plugin-data-links:
+	@for f in $(plugin_data); do \
+	  test -e $$f || { $(MKDIR_P) `dirname $$f` && $(LN_S) -f $(abs_srcdir)/$$f $$f; }; \
+	done
+mostlyclean-local:
+	-for f in $(plugin_data); do test ! -L $$f || rm -f $$f; done
+.PHONY: plugin-data-links

@@ -30,15 +30,6 @@ include plugins/envs/engines/mpm/fast/local.mk
 # Target densities, found by the plugins beside themselves.
 mpmdatadir = $(envplugindir)/data
 dist_mpmdata_DATA = plugins/envs/data/torus.targets
-# They are also beside the plugins in a build outside the source tree (make distcheck).
-all-local: mpm-data-links
-mpm-data-links:
-	@for f in $(dist_mpmdata_DATA); do \
-	  test -e $$f || { $(MKDIR_P) `dirname $$f` && $(LN_S) -f $(abs_srcdir)/$$f $$f; }; \
-	done
-mostlyclean-local:
-	-for f in $(dist_mpmdata_DATA); do test ! -L $$f || rm -f $$f; done
-.PHONY: mpm-data-links
 
 # Makes a target file again: make plugins/envs/engines/mpm/make_targets_torus, then run it with the file's name.
 EXTRA_PROGRAMS += plugins/envs/engines/mpm/make_targets_torus
