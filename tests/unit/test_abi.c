@@ -3,6 +3,7 @@
  * machines). A line that has to change here means that plugins have to be compiled again: raise DS_ABI_MINOR
  * with it. */
 #include <diffsim/diffsim.h>
+#include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 
 #include <setjmp.h>
@@ -34,6 +35,8 @@ static const row sizes[] = {
     SIZE(ds_problem, 64),    SIZE(ds_batch, 72),    SIZE(ds_objective, 32), SIZE(ds_optimizer_vtable, 40),
     SIZE(ds_param, 72),      SIZE(ds_desc, 80),     SIZE(ds_plugin, 56),    SIZE(ds_scene_body, 80),
     SIZE(ds_scene_info, 96), SIZE(ds_scene, 40),    SIZE(ds_status, 4),
+    SIZE(ds_rl_info, 40),    SIZE(ds_rl_step, 56),  SIZE(ds_rl, 32),        SIZE(ds_episode_rows, 96),
+    SIZE(ds_episodes, 40),
 };
 
 static const row offsets[] = {
@@ -144,6 +147,35 @@ static const row offsets[] = {
     AT(ds_scene, body, 16),
     AT(ds_scene, frame, 24),
     AT(ds_scene, metric, 32),
+    AT(ds_rl_info, horizon, 8),
+    AT(ds_rl_info, n_act, 16),
+    AT(ds_rl_info, n_obs, 24),
+    AT(ds_rl_info, dt, 32),
+    AT(ds_rl_step, outcome, 4),
+    AT(ds_rl_step, ended, 8),
+    AT(ds_rl_step, action, 16),
+    AT(ds_rl_step, obs, 24),
+    AT(ds_rl_step, reward, 32),
+    AT(ds_rl_step, loss, 40),
+    AT(ds_rl_step, cost_steps, 48),
+    AT(ds_rl, info, 8),
+    AT(ds_rl, reset, 16),
+    AT(ds_rl, step, 24),
+    AT(ds_episode_rows, count, 8),
+    AT(ds_episode_rows, lane, 16),
+    AT(ds_episode_rows, action, 24),
+    AT(ds_episode_rows, obs, 32),
+    AT(ds_episode_rows, reward, 40),
+    AT(ds_episode_rows, ended, 48),
+    AT(ds_episode_rows, loss, 56),
+    AT(ds_episode_rows, outcome, 64),
+    AT(ds_episode_rows, tag, 72),
+    AT(ds_episode_rows, group, 80),
+    AT(ds_episode_rows, done, 88),
+    AT(ds_episodes, info, 8),
+    AT(ds_episodes, lanes, 16),
+    AT(ds_episodes, begin, 24),
+    AT(ds_episodes, step, 32),
 };
 
 /* Numbers are as much a part of the interface as offsets. */
@@ -199,6 +231,7 @@ static const row numbers[] = {
     IS(DS_OPT_USES_GRADIENT, 1),
     IS(DS_OPT_NEEDS_GRADIENT, 2),
     IS(DS_OPT_USES_BUDGET, 4),
+    IS(DS_OPT_NEEDS_RL, 8),
     IS(DS_BODY_POINTS, 1),
     IS(DS_BODY_LINES, 8),
     IS(DS_ROLE_MATERIAL, 0),
