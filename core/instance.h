@@ -3,6 +3,7 @@
 #ifndef DS_CORE_INSTANCE_H
 #define DS_CORE_INSTANCE_H
 
+#include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <stdatomic.h>
 
@@ -35,6 +36,8 @@ typedef struct ds_env {
     ds_env_info info;
     double *lower, *upper, *x0; /* n values each */
     int has_gradient;
+    const ds_rl *rl; /* NULL = not offered */
+    ds_rl_info rl_info;
 } ds_env;
 
 /* Makes an environment from section [env] of the settings, asks info and bounds and tests them. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "crew.h"
+#include "episode_pool.h"
 #include "share.h"
 
 enum {
@@ -28,6 +29,7 @@ struct ds_pool {
     ds_crew *crew;       /* process isolation */
     ds_crew *scene_crew; /* made when first needed */
     ds_env *local;       /* no isolation */
+    ds_lanes *lanes;     /* made when first needed */
     double *grad;        /* local: gradient of one row */
     uint64_t tickets;    /* posted so far */
     uint32_t collected;  /* answers taken so far, modulo 2^32 */
@@ -69,6 +71,7 @@ static int open_local(ds_pool *p, ds_error *e)
     p->env.upper = p->local->upper;
     p->env.x0 = p->local->x0;
     p->env.has_gradient = p->local->has_gradient;
+    p->env.rl = p->local->rl_info;
     return 0;
 }
 
@@ -85,6 +88,7 @@ static int open_crew(ds_pool *p, ds_error *e)
     p->env.upper = env->upper;
     p->env.x0 = env->x0;
     p->env.has_gradient = env->has_gradient;
+    p->env.rl = env->rl;
     return 0;
 }
 
@@ -116,6 +120,7 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
 void ds_pool_close(ds_pool *p)
 {
     if (p != NULL) {
+        ds_lanes_close(p->lanes);
         ds_crew_close(p->scene_crew);
         ds_crew_close(p->crew);
         ds_env_close(p->local);
@@ -123,6 +128,14 @@ void ds_pool_close(ds_pool *p)
         free(p->grad);
         free(p);
     }
+}
+
+ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e)
+{
+    if (p->lanes == NULL && ds_lanes_open(&p->config, &p->env, &p->lanes, e) != 0) {
+        return NULL;
+    }
+    return p->lanes;
 }
 
 const ds_pool_env *ds_pool_env_of(const ds_pool *p)

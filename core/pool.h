@@ -39,6 +39,7 @@ typedef struct ds_pool_env {
     const double *lower, *upper, *x0; /* info.n values each */
     int has_gradient;
     int stochastic;
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
     const ds_params *params;
 } ds_pool_env;
 const ds_pool_env *ds_pool_env_of(const ds_pool *p);
@@ -55,6 +56,10 @@ enum { DS_POOL_STOPPED = -1 };
  * exit status. */
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
+
+/* Lanes for the episodes of stepwise control (episode_pool.h), made at the first call; NULL with an error where that is
+ * impossible. They end with the pool. */
+struct ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e);
 
 /* Evaluates one point and copies its scene: frames by DS_KEEP_* (share.h). Done by a worker of its own, so
  * that it never disturbs the run. *out is NULL where the environment offers none, or the evaluation failed

@@ -38,7 +38,8 @@ typedef struct ds_slot {
     uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
     uint32_t reserved;
     ds_answer answer;
-    /* followed by x[n], grad[n] */
+    uint64_t episode; /* 1 + lane of a step of an episode; 0 = an evaluation */
+    /* followed by x[n], grad[n], extra[] */
 } ds_slot;
 
 /* What one worker has in hand: tickets next..end-1. Outlives the process, so that its successor finishes
@@ -55,6 +56,7 @@ typedef struct ds_share {
     uint64_t n;        /* decision variables */
     uint64_t capacity; /* slots */
     uint64_t stride;   /* bytes per slot */
+    uint64_t extra;    /* doubles at the end of each slot */
     uint64_t first;    /* offset of slot 0 */
     uint32_t workers;
     uint32_t spin_ns; /* how long a worker looks for work before it sleeps, at most */
@@ -72,7 +74,8 @@ typedef struct ds_share {
     ds_share_worker worker[];
 } ds_share;
 
-/* Bytes of the whole for a number of workers, slots and variables; fills the layout fields of *head. */
+/* Bytes of the whole for a number of workers, slots and variables; fills the layout
+ * fields of *head, whose `extra` is set before. */
 uint64_t ds_share_layout(ds_share *head, uint32_t workers, uint64_t capacity, uint64_t n);
 
 static inline ds_slot *ds_share_slot(ds_share *s, uint64_t ticket)
@@ -88,6 +91,15 @@ static inline double *ds_slot_x(ds_slot *slot)
 static inline double *ds_slot_grad(const ds_share *s, ds_slot *slot)
 {
     return ds_slot_x(slot) + s->n;
+}
+
+/* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward, whether the
+ * episode is over, observation. */
+enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
+
+static inline double *ds_slot_extra(const ds_share *s, ds_slot *slot)
+{
+    return (double *)(void *)((unsigned char *)slot + s->stride) - s->extra;
 }
 
 /* A slot is DONE: counts it, and wakes the host if it waits for it. */

@@ -42,6 +42,7 @@ typedef struct ds_worker_hello {
     uint32_t has_gradient;
     uint32_t reserved;
     ds_env_info info;
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
     ds_error error; /* status 0 = the instance was made */
 } ds_worker_hello;
 
