@@ -42,4 +42,5 @@ include tests/front.mk
 include tests/bayes.mk
 include tests/mpm.mk
 include tests/opts.mk
+include tests/rl.mk
 include tests/cloth.mk

@@ -61,7 +61,7 @@ typedef struct ppo {
     size_t *order;        /* rows that are used, shuffled */
     /* per lane */
     float *batch_obs, *lane_action, *map;
-    size_t *lane_of;
+    size_t *was_open;
     ds_random *random;
     /* minibatch */
     float *mini_obs, *mini_action;
@@ -77,19 +77,14 @@ static void normalise(const ppo *p, float *row)
     }
 }
 
-/* Features of the open lanes of `s`, normalised, as rows of p->batch_obs; returns how many. */
-static size_t gather(ppo *p, const stepwise *s)
+/* Features of all lanes of `s`, normalised, as rows of p->batch_obs. A lane without an episode has its row, too: the last
+ * digits of a matrix product depend on the number of rows. */
+static void gather(ppo *p, const stepwise *s)
 {
-    size_t count = 0, n = s->obs;
     for (size_t i = 0; i < s->lanes; i++) {
-        if (!s->lane[i].open) {
-            continue;
-        }
-        memcpy(p->batch_obs + count * n, s->lane[i].obs, n * sizeof(float));
-        normalise(p, p->batch_obs + count * n);
-        p->lane_of[count++] = i;
+        memcpy(p->batch_obs + i * s->obs, s->lane[i].obs, s->obs * sizeof(float));
+        normalise(p, p->batch_obs + i * s->obs);
     }
-    return count;
 }
 
 /* Value of the present state of a lane. */
@@ -100,11 +95,10 @@ static double value_of(ppo *p, const stepwise_lane *l)
     return (double)actor_critic_value(&p->ac, 1, p->mini_obs)[0];
 }
 
-/* Draws the action of row r of the batch. Each episode has random numbers of its own, so that the number of lanes does
- * not matter. */
-static void draw(ppo *p, size_t r, const float *mean)
+/* Draws the action of a lane. Each episode has random numbers of its own. */
+static void draw(ppo *p, size_t lane, const float *mean)
 {
-    size_t lane = p->lane_of[r], act = p->train.act, t = p->train.lane[lane].t;
+    size_t act = p->train.act, t = p->train.lane[lane].t;
     float *a = p->lane_action + lane * act, *map = p->map + lane * p->ac.latent * act;
     if (t == 0) {
         p->random[lane] = ds_random_open(p->host->seed, "action", p->train.lane[lane].episode);
@@ -113,9 +107,9 @@ static void draw(ppo *p, size_t r, const float *mean)
         actor_critic_draw_map(&p->ac, &p->random[lane], map);
     }
     for (size_t k = 0; k < act; k++) {
-        double noise = p->shape.sde ? actor_critic_map_noise(&p->ac, r, k, map)
-                                    : p->ac.deviation[r * act + k] * ds_random_normal(&p->random[lane]);
-        a[k] = (float)((double)mean[r * act + k] + noise);
+        double noise = p->shape.sde ? actor_critic_map_noise(&p->ac, lane, k, map)
+                                    : p->ac.deviation[lane * act + k] * ds_random_normal(&p->random[lane]);
+        a[k] = (float)((double)mean[lane * act + k] + noise);
     }
 }
 
@@ -130,32 +124,48 @@ static void close_segment(ppo *p, size_t lane, double last)
     }
 }
 
+/* Where the next step of a lane is recorded. */
+static size_t row_of(const ppo *p, size_t lane)
+{
+    return p->block[lane] + p->fill[lane];
+}
+
+/* What the policy does in a lane, recorded. */
+static void record_action(ppo *p, size_t lane, const float *mean, double value)
+{
+    const stepwise *s = &p->train;
+    size_t row = row_of(p, lane), act = s->act;
+    const float *a = p->lane_action + lane * act;
+    memcpy(p->obs + row * s->obs, s->lane[lane].obs, s->obs * sizeof(float));
+    memcpy(p->action + row * act, a, act * sizeof(float));
+    p->log_density[row] = gaussian_log_density(act, a, mean + lane * act, p->ac.deviation + lane * act);
+    p->value[row] = value;
+}
+
 /* One step of all open lanes, recorded. */
 static ds_status advance(ppo *p)
 {
     stepwise *s = &p->train;
-    size_t count = gather(p, s), act = s->act;
-    const float *mean = actor_critic_policy(&p->ac, count, p->batch_obs);
-    for (size_t r = 0; r < count; r++) {
-        draw(p, r, mean);
-    }
-    const float *value = actor_critic_value(&p->ac, count, p->batch_obs);
-    for (size_t r = 0; r < count; r++) {
-        size_t lane = p->lane_of[r], row = p->block[lane] + p->fill[lane];
-        const float *a = p->lane_action + lane * act;
-        memcpy(p->obs + row * s->obs, s->lane[lane].obs, s->obs * sizeof(float));
-        memcpy(p->action + row * act, a, act * sizeof(float));
-        p->log_density[row] = gaussian_log_density(act, a, mean + r * act, p->ac.deviation + r * act);
-        p->value[row] = (double)value[r];
+    gather(p, s);
+    const float *mean = actor_critic_policy(&p->ac, s->lanes, p->batch_obs);
+    const float *value = actor_critic_value(&p->ac, s->lanes, p->batch_obs);
+    for (size_t i = 0; i < s->lanes; i++) {
+        p->was_open[i] = s->lane[i].open != 0;
+        if (p->was_open[i]) {
+            draw(p, i, mean);
+            record_action(p, i, mean, (double)value[i]);
+        }
     }
     ds_status status = stepwise_step(s, p->lane_action);
-    for (size_t r = 0; status == DS_OK && r < count; r++) {
-        size_t lane = p->lane_of[r], row = p->block[lane] + p->fill[lane]++;
-        stepwise_lane *l = &s->lane[lane];
-        p->reward[row] = l->reward;
-        p->order[p->used++] = row;
-        if (l->ended) {
-            close_segment(p, lane, l->truncated ? value_of(p, l) : 0.0);
+    for (size_t i = 0; status == DS_OK && i < s->lanes; i++) {
+        if (p->was_open[i]) {
+            stepwise_lane *l = &s->lane[i];
+            p->reward[row_of(p, i)] = l->reward;
+            p->order[p->used++] = row_of(p, i);
+            p->fill[i]++;
+            if (l->ended) {
+                close_segment(p, i, l->truncated ? value_of(p, l) : 0.0);
+            }
         }
     }
     return status;
@@ -332,11 +342,9 @@ static ds_status evaluate(ppo *p)
         if (status != DS_OK || stepwise_open(s) == 0) {
             return status;
         }
-        size_t count = gather(p, s), act = s->act;
-        const float *mean = actor_critic_policy(&p->ac, count, p->batch_obs);
-        for (size_t r = 0; r < count; r++) {
-            memcpy(p->lane_action + p->lane_of[r] * act, mean + r * act, act * sizeof(float));
-        }
+        gather(p, s);
+        const float *mean = actor_critic_policy(&p->ac, s->lanes, p->batch_obs);
+        memcpy(p->lane_action, mean, s->lanes * s->act * sizeof(float));
         status = stepwise_step(s, p->lane_action);
         if (status != DS_OK) {
             return status;
@@ -394,7 +402,7 @@ static ds_status prepare(ppo *p, const ds_objective *objective)
     p->target = p->advantage + p->rows;
     p->block = p->order + p->rows;
     p->fill = p->block + most;
-    p->lane_of = p->fill + most;
+    p->was_open = p->fill + most;
     p->lane_action = p->batch_obs + most * s->obs;
     p->map = p->lane_action + most * s->act;
     p->mini_obs = p->map + most * p->ac.latent * s->act;

@@ -80,8 +80,8 @@ static inline float tanh_of(float x)
     } power = {((int)n + 127) << 23};
     float e = (p * r * r + r + 1.0f) * power.value;
     float large = 1.0f - 2.0f / (e + 1.0f);
-    float y = a < 0.625f ? small : large;
-    return copysignf(y, x) + (x - x); /* the last term passes a NaN on */
+    float y = copysignf(a < 0.625f ? small : large, x);
+    return isnan(x) ? x : y;
 }
 
 void mlp_tanh(size_t count, const float *x, float *y)
