@@ -94,7 +94,7 @@ INLINE void velocity_step(const real *const columns[3], int group, real factor, 
 
 /* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those of the rest;
  * *beyond: whether any lane needs singular values. */
-INLINE int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records, int *terms,
+CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records, int *terms,
                         bool *beyond)
 {
     vec shear = all(R(0)), outside = shear, flow = shear;
@@ -166,7 +166,7 @@ INLINE void save_field(affine *to, const site *s, int i, const vec field[4])
 }
 
 /* Velocity and moments at the particles of a chunk, from the grid; zero for those that only fill the chunk. */
-INLINE void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
+CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
@@ -175,6 +175,56 @@ INLINE void gather_chunk(const mpm_pass *p, const site *s, int count, affine *ou
     }
     for (int k = 0; k < 4 && count < CHUNK; k++) {
         memset(out->part[k][count], 0, (size_t)(CHUNK - count) * sizeof out->part[k][0]);
+    }
+}
+
+/* Spreads an affine field to the slab of the block. */
+CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s, int count, const affine *field)
+{
+    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
+    for (int i = 0; i < count;) {
+        int end = run_end(s, i, count);
+        scatter_run(&p->box, block->slab, skip, s, i, end, field);
+        i = end;
+    }
+}
+
+/* F_new of a chunk, from what chunk_strain() left. */
+CHUNK_STEP void deform_chunk(const mpm_pass *p, work *w, int flow_terms, bool beyond, real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        flow_function flow;
+        vec f_new[9];
+        flow_function_of(s, flow_terms, &flow);
+        new_gradient(s, &flow, f_new);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                sym stress;
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_gradient(f_records, g, f_new);
+    }
+}
+
+/* The scaled stress of a chunk. */
+CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
+{
+    int terms = stress_terms(w);
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        stress_function phi;
+        sym stress;
+        stress_function_of(s, terms, &phi);
+        stress_of(s, &phi, p->law, R(p->stress), stress);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                vec f_new[9];
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_stress(w, g, stress);
     }
 }
 
@@ -208,39 +258,16 @@ INLINE void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     }
     locate(&p->box, x, &w->now, bounds);
 
-    int terms;
     bool beyond;
-    int flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
-    terms = stress_terms(w);
-    for (int g = 0; g < GROUPS; g++) {
-        const strain *s = &w->strains[g];
-        flow_function flow;
-        stress_function phi;
-        vec f_new[9];
-        sym stress;
-        flow_function_of(s, flow_terms, &flow);
-        stress_function_of(s, terms, &phi);
-        new_gradient(s, &flow, f_new);
-        stress_of(s, &phi, p->law, R(p->stress), stress);
-        for (int l = 0; beyond && l < VL; l++) {
-            if (s->beyond[l] > R(0)) {
-                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
-            }
-        }
-        save_gradient(f_records, g, f_new);
-        save_stress(w, g, stress);
-    }
+    int terms, flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
+    deform_chunk(p, w, flow_terms, beyond, f_records);
+    stress_chunk(p, w, beyond);
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4];
         momentum_quads(p, w, velocity, columns, i, field);
         save_field(&w->field, &w->now, i, field);
     }
-    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
-    for (int i = 0; i < count;) {
-        int end = run_end(&w->now, i, count);
-        scatter_run(&p->box, block->slab, skip, &w->now, i, end, &w->field);
-        i = end;
-    }
+    scatter_chunk(p, block, &w->now, count, &w->field);
 }
 
 static reach nowhere(void)
@@ -307,7 +334,7 @@ static void gather(const mpm_pass *p, mpm_block *block, void *scratch)
 /* ---- adjoint ---- */
 
 /* Value, moments and their derivatives at the particles of a chunk. */
-INLINE void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, gathered *out)
+CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, gathered *out)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
@@ -335,19 +362,9 @@ INLINE vec gather_adjoint_quads(const mpm_pass *p, work *w, int i, vec x_bar, ve
     return x_bar + position_adjoint(&w->own, h[0], h[1], h[2], h[3], i);
 }
 
-INLINE void scatter_chunk(const mpm_pass *p, mpm_block *block, work *w, int count)
-{
-    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
-    for (int i = 0; i < count;) {
-        int end = run_end(&w->before, i, count);
-        scatter_run(&p->box, block->slab, skip, &w->before, i, end, &w->field);
-        i = end;
-    }
-}
-
 /* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that of F); leaves
  * the scaled stress in `stress` and the columns of A_bar F^T in `turned`. */
-INLINE void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+CHUNK_STEP void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
                               real *bar_records, real (*turned)[CHUNK][4])
 {
     int terms;
@@ -445,7 +462,7 @@ INLINE void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
         store(x_bar + 4 * i, bar);
     }
     if (!first) {
-        scatter_chunk(p, block, w, count);
+        scatter_chunk(p, block, &w->before, count, &w->field);
     }
 }
 
@@ -483,7 +500,7 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
             vec x = move(p, load(before + 4 * i), load(w->own.sums.part[0][i]));
             store(x_bar + 4 * i, gather_adjoint_quads(p, w, i, load(x_bar + 4 * i), x, h));
         }
-        scatter_chunk(p, block, w, count);
+        scatter_chunk(p, block, &w->before, count, &w->field);
     }
 }
 
