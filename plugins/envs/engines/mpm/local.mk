@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += plugins/envs/engines/mpm/libmpm.la
 plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) \
 	-finline-functions
 plugins_envs_engines_mpm_libmpm_la_SOURCES = \
+	plugins/envs/engines/mpm/deform.c plugins/envs/engines/mpm/deform.h \
 	plugins/envs/engines/mpm/distance.c plugins/envs/engines/mpm/distance.h \
 	plugins/envs/engines/mpm/env.c plugins/envs/engines/mpm/env.h \
 	plugins/envs/engines/mpm/env_params.c \
