@@ -43,3 +43,8 @@ envplugin_LTLIBRARIES += plugins/envs/torus.la
 plugins_envs_torus_la_SOURCES = plugins/envs/torus.c
 plugins_envs_torus_la_LDFLAGS = $(plugin_link)
 plugins_envs_torus_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
+
+envplugin_LTLIBRARIES += plugins/envs/fluid.la
+plugins_envs_fluid_la_SOURCES = plugins/envs/fluid.c
+plugins_envs_fluid_la_LDFLAGS = $(plugin_link)
+plugins_envs_fluid_la_LIBADD = plugins/envs/engines/mpm/libmpm.la plugins/envs/engines/scene/libscene.la
