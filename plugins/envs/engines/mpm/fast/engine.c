@@ -479,7 +479,7 @@ static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *
     uint32_t *counts = keys + n;
     int low[3], high[3];
     double drift = f->speed * f->sim->domain.dt * f->sim->domain.inv_dx * f->interval;
-    int room = step_room(f) + (drift < MOST_DRIFT_ROOM ? (int)drift : MOST_DRIFT_ROOM);
+    int room = step_room(f) + (drift < MOST_DRIFT_ROOM ? 1 + (int)drift : MOST_DRIFT_ROOM);
     for (int k = 0; k < f->n_groups; k++) {
         const group *g = &f->groups[k];
         f->kernels->bases((const char *)x + g->room.first * 4 * f->kernels->real, g->phase->count,
