@@ -10,7 +10,6 @@
 #include <string.h>
 
 static const double mass_floor = 1e-12; /* see grid.c */
-enum { WALL = 3 };                      /* thickness of floor and walls in nodes, see grid.c */
 
 /* A rectangle of nodes of one plane. */
 typedef struct rectangle {
@@ -22,6 +21,7 @@ typedef struct search {
     const mpm_tool *tool;
     const mpm_pose *pose;
     double x, dx, reach;
+    int offset;
     uint8_t bit;
     uint8_t *marks;
     uint32_t *marked, count;
@@ -32,7 +32,8 @@ static void look(search *s, rectangle r)
 {
     const mpm_box *box = s->strike->box;
     double half_j = 0.5 * (r.nj - 1), half_k = 0.5 * (r.nk - 1);
-    const double middle[3] = {s->x, (box->lower[1] + r.j + half_j) * s->dx, (box->lower[2] + r.k + half_k) * s->dx};
+    const double middle[3] = {s->x, (box->lower[1] - s->offset + r.j + half_j) * s->dx,
+                              (box->lower[2] - s->offset + r.k + half_k) * s->dx};
     double d = mpm_tool_distance(s->tool, s->pose, middle);
     if (d > s->reach + s->dx * sqrt(half_j * half_j + half_k * half_k)) {
         return;
@@ -106,7 +107,7 @@ static bool strike_node(const mpm_strike *s, const mpm_kernels *kernels, void *v
         return true;
     }
     memcpy(struck.u, u, sizeof struck.u);
-    if (!mpm_node_push(s->forcing, s->n, at, tools, s->now, s->next, u)) {
+    if (!mpm_node_push(s->forcing, at, tools, s->now, s->next, u)) {
         return true;
     }
     write_node(kernels, velocity, node, u);
@@ -118,24 +119,21 @@ static bool strike_node(const mpm_strike *s, const mpm_kernels *kernels, void *v
     return !list || remember(list, &struck);
 }
 
-static bool near_wall(int n, int i)
-{
-    return i < WALL || i > n - WALL;
-}
-
 /* Nodes of the plane near floor and walls that are out of reach of the tools. */
 static bool strike_walls(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane,
                          const uint8_t *marks, mpm_struck_list *list)
 {
     const mpm_box *box = s->box;
-    bool whole_plane = near_wall(s->n, box->lower[0] + plane);
+    const mpm_forcing *forcing = s->forcing;
+    bool whole_plane = mpm_in_wall(forcing, 0, box->lower[0] + plane);
     for (int j = 0; j < box->size[1]; j++) {
-        bool whole_row = whole_plane || near_wall(s->n, box->lower[1] + j);
-        if (!whole_row && box->lower[2] >= WALL && box->lower[2] + box->size[2] - 1 <= s->n - WALL) {
+        bool whole_row = whole_plane || mpm_in_wall(forcing, 1, box->lower[1] + j);
+        if (!whole_row && !mpm_in_wall(forcing, 2, box->lower[2]) &&
+            !mpm_in_wall(forcing, 2, box->lower[2] + box->size[2] - 1)) {
             continue;
         }
         for (int k = 0; k < box->size[2]; k++) {
-            if ((whole_row || near_wall(s->n, box->lower[2] + k)) && !marks[j * box->stride_y + k] &&
+            if ((whole_row || mpm_in_wall(forcing, 2, box->lower[2] + k)) && !marks[j * box->stride_y + k] &&
                 !strike_node(s, kernels, velocity, plane, j, k, 0, list)) {
                 return false;
             }
@@ -149,8 +147,8 @@ bool mpm_strike_plane(const mpm_strike *s, const mpm_kernels *kernels, void *vel
 {
     const mpm_box *box = s->box;
     double softness = s->forcing->softness;
-    search look_for = {.strike = s, .dx = 1.0 / s->n, .marks = marks, .marked = marked};
-    look_for.x = (box->lower[0] + plane) * look_for.dx;
+    search look_for = {.strike = s, .dx = s->forcing->dx, .offset = s->forcing->offset, .marks = marks, .marked = marked};
+    look_for.x = (box->lower[0] - look_for.offset + plane) * look_for.dx;
     /* influence exp(-softness d) > 0.1, and a little for rounding */
     look_for.reach = 1e-9 + (softness > 0.0 ? log(10.0) / softness : 0.0);
     const rectangle all = {0, 0, box->size[1], box->size[2]};
@@ -181,8 +179,7 @@ void mpm_strike_adjoint(const mpm_strike *s, const mpm_kernels *kernels, const v
         for (int d = 0; d < 3; d++) {
             u_bar[d] = bar[d] * g[3];
         }
-        mpm_node_push_adjoint(s->forcing, s->n, at, struck->tools, struck->u, s->now, s->next, u_bar, now_bar,
-                              next_bar);
+        mpm_node_push_adjoint(s->forcing, at, struck->tools, struck->u, s->now, s->next, u_bar, now_bar, next_bar);
         bar[3] = 0.0;
         for (int d = 0; d < 3; d++) {
             bar[d] = u_bar[d] / g[3];

@@ -23,7 +23,6 @@ typedef struct mpm_struck_list {
 
 typedef struct mpm_strike {
     const mpm_forcing *forcing;
-    int n;            /* nodes per axis of the domain */
     const mpm_box *box;
     const mpm_pose *now, *next;
 } mpm_strike;
