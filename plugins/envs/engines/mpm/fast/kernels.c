@@ -664,6 +664,7 @@ const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA) = {
                   [MPM_PASS_ADJOINT_FIRST] = adjoint_first,
                   [MPM_PASS_GATHER_ADJOINT] = gather_adjoint},
     .nodes_forward = nodes_forward,
+    .nodes_walls = nodes_walls,
     .nodes_speed = nodes_speed,
     .nodes_adjoint = nodes_adjoint,
     .import = import_particles,

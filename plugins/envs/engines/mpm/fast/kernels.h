@@ -84,6 +84,8 @@ typedef struct mpm_pass {
 typedef struct mpm_nodes {
     mpm_box box;
     double fall[3];         /* velocity gained from gravity in dt */
+    int wall_low[3], wall_high[3]; /* see mpm_forcing */
+    bool sticky_floor;
     int n_blocks;
     const mpm_block *blocks;
     void *velocity;         /* [nodes][4] */
@@ -99,6 +101,7 @@ typedef struct mpm_kernels {
     void (*particles[MPM_PASSES])(const mpm_pass *pass, mpm_block *block, void *scratch);
     /* Nodes of one plane of the box. */
     void (*nodes_forward)(const mpm_nodes *nodes, int plane);
+    void (*nodes_walls)(const mpm_nodes *nodes, int plane);
     double (*nodes_speed)(const mpm_nodes *nodes, int plane); /* largest component; infinite if any is not finite */
     void (*nodes_adjoint)(const mpm_nodes *nodes, int plane);
     /* Conversions of the n particles of one matter; order[i] is the index in the source of the i-th particle. */
