@@ -87,7 +87,8 @@ static int random_point(const evaluation *v, const char *seed_text, ds_error *e)
     uint64_t seed;
     if (!ds_parse_seed(seed_text, &seed)) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "--x random:%s: expected random:SEED, SEED from 0 to 18446744073709551615", seed_text);
+                       "--x random%s%s: expected random:SEED, SEED from 0 to 18446744073709551615",
+                       *seed_text != '\0' ? ":" : "", seed_text);
     }
     ds_random r = ds_random_open(seed, "eval.x", 0);
     for (uint64_t i = 0; i < v->env->info.n; i++) {
@@ -114,8 +115,8 @@ static int make_point(const evaluation *v, const char *spec, const ds_run_option
         for (uint64_t i = 0; i < n; i++) {
             v->x[i] = 0.5 * env->lower[i] + 0.5 * env->upper[i];
         }
-    } else if (strncmp(spec, "random:", 7) == 0) {
-        status = random_point(v, spec + 7, e);
+    } else if (strncmp(spec, "random", 6) == 0 && (spec[6] == ':' || spec[6] == '\0')) {
+        status = random_point(v, spec[6] == ':' ? spec + 7 : "", e);
     } else {
         status = read_point(v, spec, e);
     }
