@@ -18,7 +18,8 @@ static const char *const optimum_choices[] = {"random", "origin", "textbook", NU
 static const ds_param *const params[] = {
     DS_ENUM("function", "sphere", fn_names,
             "Which function. rugged, plateau and valley live in [-1, 1]^n, branin, hartmann3, hartmann6 and "
-            "camel6 in the box of the literature, all others in [-5, 5]^n. bbob_fN is function N of the BBOB suite."),
+            "camel6 in the box of the literature, all others in [-5, 5]^n. bbob_fN is function N of the BBOB "
+            "suite."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 100000, "dim", "0", "",
                       "Number of variables; 0 = 10, or the function's own where that is fixed.", NULL},
     DS_BOOL("rotate", "false", "Turn the coordinates by a random rotation drawn from `instance`."),
@@ -77,8 +78,8 @@ static ds_status choose_n(const ds_host *host, const fn_def *def, int64_t dim, i
         return fail(host, line);
     }
     if (bbob_is(def) && *n > BBOB_MAX_N) {
-        snprintf(line, sizeof line, "parameter dim = %" PRId64 ": function %s is made for up to %d variables", dim,
-                 def->name, BBOB_MAX_N);
+        snprintf(line, sizeof line, "parameter dim = %" PRId64 ": function %s is made for up to %d variables",
+                 dim, def->name, BBOB_MAX_N);
         return fail(host, line);
     }
     if (rotate && *n > MAX_ROTATED_N) {
@@ -293,8 +294,8 @@ static const ds_desc desc = {
     "rugged: |z|^2 + 0.3 sum(1 - cos(3.6 pi z_i)), z = 1.4 Q (x - x_opt). plateau: 1 minus the highest of "
     "seven Gaussian bumps (one of height 1, six of 0.5), almost flat between them. valley: Rosenbrock/100, z "
     "= 2 Q (x - x_opt) + 1.\n"
-    "bbob_f1 .. bbob_f21: functions of the noiseless BBOB suite; `instance` gives the optimum and the rotations of "
-    "the suite's instance of that number, the loss is the suite's less its f_opt.\n"
+    "bbob_f1 .. bbob_f21: functions of the noiseless BBOB suite; `instance` gives the optimum and the "
+    "rotations of the suite's instance of that number, the loss is the suite's less its f_opt.\n"
     "noise and grad_noise act where the host passes a noise key; without one the function is exact.",
     "N. Hansen et al., Real-parameter black-box optimization benchmarking 2009: noiseless functions "
     "definitions, INRIA RR-6829.",

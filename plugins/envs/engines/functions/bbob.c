@@ -304,7 +304,9 @@ static int make_peaks(fn_problem *p, double seed, int zero)
         for (uint64_t k = 0; k < PEAKS; k++) {
             for (uint64_t i = 0; i < n; i++) {
                 double x = 10 * place[k * n + i] - 5;
-                place[k * n + i] = k > 0 ? x : zero ? 0 : 0.8 * x; /* the global one not too near the border */
+                place[k * n + i] = k > 0  ? x
+                                   : zero ? 0
+                                          : 0.8 * x; /* the global one not too near the border */
             }
             times(n, place + k * n, s->rotation, s->peak + k * n);
         }

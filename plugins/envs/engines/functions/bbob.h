@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bbob.h - noiseless functions of the BBOB suite with its own instances: optimum, rotations and peaks are drawn
- * as the suite draws them, so that losses equal those of COCO less its arbitrary f_opt. */
+/* bbob.h - noiseless functions of the BBOB suite with its own instances: optimum, rotations and peaks are
+ * drawn as the suite draws them, so that losses equal those of COCO less its arbitrary f_opt. */
 #ifndef BBOB_H
 #define BBOB_H
 
