@@ -44,3 +44,4 @@ include tests/mpm.mk
 include tests/opts.mk
 include tests/cloth.mk
 include tests/stats.mk
+include tests/resid.mk
