@@ -6,6 +6,8 @@
 
 #include "error.h"
 
+int ds_cmd_bench(int argc, char **argv);
+int ds_cmd_bench_run(int argc, char **argv); /* hidden: one run of a bench */
 int ds_cmd_check(int argc, char **argv);
 int ds_cmd_doctor(int argc, char **argv);
 int ds_cmd_eval(int argc, char **argv);

@@ -2,7 +2,7 @@
 # libdiffsim (loader, parameters, worker pool, run engine, store, pictures) and the dshost command line on top of it.
 noinst_LTLIBRARIES += libdiffsim.la
 libdiffsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) \
-	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"'
+	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"' -DDS_MODULEDIR='"$(modulesdir)"'
 libdiffsim_la_LIBADD = $(INIH_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CAIRO_LIBS) $(ZLIB_LIBS)
 libdiffsim_la_SOURCES =
 libdiffsim_la_SOURCES += core/aggregate.c core/aggregate.h
@@ -10,6 +10,14 @@ libdiffsim_la_SOURCES += core/distribution.c core/distribution.h
 libdiffsim_la_SOURCES += core/hypothesis.c core/hypothesis.h
 libdiffsim_la_SOURCES += core/sample.c core/sample.h
 libdiffsim_la_SOURCES += core/arguments.c core/arguments.h
+libdiffsim_la_SOURCES += core/bench_file.c core/bench_file.h
+libdiffsim_la_SOURCES += core/bench_loop.c core/bench_loop.h
+libdiffsim_la_SOURCES += core/bench_plan.c core/bench_plan.h
+libdiffsim_la_SOURCES += core/bench_progress.c
+libdiffsim_la_SOURCES += core/bench_state.c core/bench_state.h
+libdiffsim_la_SOURCES += core/bench_trial.c core/bench_trial.h
+libdiffsim_la_SOURCES += core/bench_work.c core/bench_work.h
+libdiffsim_la_SOURCES += core/bench_write.c
 libdiffsim_la_SOURCES += core/canvas.c core/canvas.h
 libdiffsim_la_SOURCES += core/check_env.c
 libdiffsim_la_SOURCES += core/check_eval.c
@@ -40,6 +48,7 @@ libdiffsim_la_SOURCES += core/export_table.c
 libdiffsim_la_SOURCES += core/file.c core/file.h
 libdiffsim_la_SOURCES += core/folder.c core/folder.h
 libdiffsim_la_SOURCES += core/guard.c core/guard.h
+libdiffsim_la_SOURCES += core/inifile.c core/inifile.h
 libdiffsim_la_SOURCES += core/instance.c core/instance.h
 libdiffsim_la_SOURCES += core/json_text.c core/json_text.h
 libdiffsim_la_SOURCES += core/ledger.c core/ledger.h
@@ -55,6 +64,7 @@ libdiffsim_la_SOURCES += core/plot_bars.c
 libdiffsim_la_SOURCES += core/plot_scale.c core/plot_scale.h
 libdiffsim_la_SOURCES += core/pool.c core/pool.h
 libdiffsim_la_SOURCES += core/progress.c core/progress.h
+libdiffsim_la_SOURCES += core/ranks.c core/ranks.h
 libdiffsim_la_SOURCES += core/recorder.c core/recorder.h
 libdiffsim_la_SOURCES += core/render.c core/render.h
 libdiffsim_la_SOURCES += core/render_flat.c core/render_flat.h
@@ -64,6 +74,7 @@ libdiffsim_la_SOURCES += core/render_shade.c
 libdiffsim_la_SOURCES += core/render_shapes.c
 libdiffsim_la_SOURCES += core/render_smooth.c
 libdiffsim_la_SOURCES += core/replay.c core/replay.h
+libdiffsim_la_SOURCES += core/results.c core/results.h
 libdiffsim_la_SOURCES += core/run.c core/run.h
 libdiffsim_la_SOURCES += core/run_flags.c core/run_flags.h
 libdiffsim_la_SOURCES += core/run_options.c core/run_options.h
@@ -93,6 +104,7 @@ bin_PROGRAMS += dshost
 dshost_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
 dshost_LDADD = libdiffsim.la
 dshost_SOURCES = core/main.c core/commands.h
+dshost_SOURCES += core/cmd_bench.c
 dshost_SOURCES += core/cmd_check.c
 dshost_SOURCES += core/cmd_doctor.c
 dshost_SOURCES += core/cmd_eval.c
@@ -102,3 +114,17 @@ dshost_SOURCES += core/cmd_list.c
 dshost_SOURCES += core/cmd_resume.c
 dshost_SOURCES += core/cmd_run.c
 dshost_SOURCES += core/cmd_template.c
+
+# MPI is in a module of its own, loaded when mpirun has started dshost.
+modulesdir = $(pkglibdir)/modules
+modules_LTLIBRARIES =
+if HAVE_MPI
+modules_LTLIBRARIES += core/ranks_mpi.la
+core_ranks_mpi_la_SOURCES = core/ranks_mpi.c
+core_ranks_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_SYSTEM_CFLAGS)
+core_ranks_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
+	-export-symbols-regex '^ds_ranks_module$$'
+core_ranks_mpi_la_LIBADD = $(MPI_LIBS)
+else
+EXTRA_DIST += core/ranks_mpi.c
+endif

@@ -20,8 +20,10 @@ typedef struct command {
 
 static const command commands[] = {
     {"--worker", ds_cmd_worker, NULL},
+    {"--bench-run", ds_cmd_bench_run, NULL},
     {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
     {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
+    {"bench", ds_cmd_bench, "run an experiment: environments x optimizers x seeds, resumable, in parallel"},
     {"export", ds_cmd_export,
      "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
