@@ -21,7 +21,7 @@ enum {
     ORIGIN_SIZE = 300
 };
 
-const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt"};
+const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt", "landscape"};
 
 /* ---- the list ---- */
 
@@ -187,8 +187,9 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     trim(&value, &value_length);
     int section = section_number(assignment, (size_t)(dot - assignment));
     if (section < 0) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: unknown section '%.*s': use run, env or opt",
-                       assignment, dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
+        return ds_fail(e, DS_EXIT_CONFIG,
+                       "--set %.200s: unknown section '%.*s': use run, env, opt or landscape", assignment,
+                       dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
     }
     if (length == 0 || length > NAME_LIMIT) {
         return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: the key has %zu bytes, 1 to %d are possible",
@@ -257,7 +258,7 @@ static int check_section(reader *r, const char *s, size_t n)
     r->section = section_number(s + 1, length);
     r->have_key = 0;
     if (r->section < 0) {
-        snprintf(text, sizeof text, "unknown section [%.*s]: use [run], [env] or [opt]",
+        snprintf(text, sizeof text, "unknown section [%.*s]: use [run], [env], [opt] or [landscape]",
                  length < 60 ? (int)length : 60, s + 1);
         return bad_line(r, text);
     }
@@ -287,7 +288,7 @@ static int check_line(reader *r, const char *s, size_t n)
         return 1;
     }
     if (r->section < 0) {
-        return bad_line(r, "a key before the first section: begin with [run], [env] or [opt]");
+        return bad_line(r, "a key before the first section: begin with [run], [env], [opt] or [landscape]");
     }
     size_t key = 0;
     while (key < n && s[key] != '=' && s[key] != ':') {
@@ -380,7 +381,7 @@ static int on_value(void *user, const char *section, const char *key, const char
     }
     /* Our reading of the line and inih's must agree. */
     if (r->section < 0 || section_number(section, strlen(section)) != r->section || value == NULL) {
-        return bad_line(r, "expected KEY = VALUE inside [run], [env] or [opt]");
+        return bad_line(r, "expected KEY = VALUE inside [run], [env], [opt] or [landscape]");
     }
     if (r->indented && r->have_key) {
         return continue_value(r, value);
