@@ -14,6 +14,7 @@ int ds_cmd_eval(int argc, char **argv);
 int ds_cmd_export(int argc, char **argv);
 int ds_cmd_help(int argc, char **argv);
 int ds_cmd_list(int argc, char **argv);
+int ds_cmd_merge(int argc, char **argv);
 int ds_cmd_resume(int argc, char **argv);
 int ds_cmd_run(int argc, char **argv);
 int ds_cmd_template(int argc, char **argv);

@@ -24,6 +24,7 @@ static const command commands[] = {
     {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
     {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
     {"bench", ds_cmd_bench, "run an experiment: environments x optimizers x seeds, resumable, in parallel"},
+    {"merge", ds_cmd_merge, "put the parts of an experiment, made on several machines, together"},
     {"export", ds_cmd_export,
      "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
