@@ -28,6 +28,7 @@ static const command commands[] = {
     {"export", ds_cmd_export,
      "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
+    {"landscape", ds_cmd_landscape, "loss, gradient and gradient quality on a slice, with pictures"},
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
     {"template", ds_cmd_template, "print a commented .ini file for an environment and an optimizer"},

@@ -78,6 +78,7 @@ static void show(ds_progress *p, uint64_t start)
     char eta[32] = "?";
     char bad[48] = "";
     char loss[40] = "-";
+    char speed[48] = "first evaluations running";
     char line[400];
     p->past[slot] = live;
     p->when[slot] = now;
@@ -95,9 +96,11 @@ static void show(ds_progress *p, uint64_t start)
     if (isfinite(best)) {
         snprintf(loss, sizeof(loss), "%.6g", best);
     }
-    snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %.*f evaluations/s, %s left%s", p->title,
-             (unsigned long long)count, (unsigned long long)p->budget, loss, rate < 10.0 ? 2 : 0, rate, eta,
-             bad);
+    if (live > 0) {
+        snprintf(speed, sizeof(speed), "%.*f evaluations/s", rate < 10.0 ? 2 : 0, rate);
+    }
+    snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %s, %s left%s", p->title,
+             (unsigned long long)count, (unsigned long long)p->budget, loss, speed, eta, bad);
     ds_log_progress(line);
 }
 

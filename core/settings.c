@@ -12,7 +12,7 @@
 
 enum { KEY_LIMIT = 4096 /* keys of one section: no schema has as many, and look-up is linear */ };
 
-const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt"};
+const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt", "landscape"};
 
 /* ---- the list ---- */
 
@@ -161,7 +161,7 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     ds_ini_trim(&value, &value_length);
     int section = section_number(assignment, (size_t)(dot - assignment));
     if (section < 0) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: unknown section '%.*s': use run, env or opt",
+        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: unknown section '%.*s': use run, env, opt or landscape",
                        assignment, dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
     }
     if (length == 0 || length > DS_INI_NAME_LIMIT) {
@@ -193,7 +193,7 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
     target *t = user;
     t->section = section_number(name, strlen(name));
     return t->section >= 0 ? 0
-                           : ds_fail(e, DS_EXIT_CONFIG, "%s: unknown section [%s]: use [run], [env] or [opt]",
+                           : ds_fail(e, DS_EXIT_CONFIG, "%s: unknown section [%s]: use [run], [env], [opt] or [landscape]",
                                      origin, name);
 }
 
@@ -213,7 +213,7 @@ int ds_settings_parse(ds_settings *s, const char *text, size_t length, const cha
                       ds_error *e)
 {
     target t = {.settings = s, .base = &base};
-    const ds_ini_handler handler = {&t, "[run], [env] or [opt]", on_section, on_value};
+    const ds_ini_handler handler = {&t, "[run], [env], [opt] or [landscape]", on_section, on_value};
     return ds_ini_parse(text, length, name, &handler, e);
 }
 
@@ -221,7 +221,7 @@ int ds_settings_read(ds_settings *s, const char *path, ds_error *e)
 {
     char *folder = NULL;
     target t = {.settings = s, .base = (const char *const *)&folder};
-    const ds_ini_handler handler = {&t, "[run], [env] or [opt]", on_section, on_value};
+    const ds_ini_handler handler = {&t, "[run], [env], [opt] or [landscape]", on_section, on_value};
     int status = ds_ini_read(path, &handler, &folder, e);
     free(folder);
     return status;
