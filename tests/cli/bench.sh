@@ -75,7 +75,21 @@ same "a run of it is an ordinary run" results/cheap/pinball16/small/seed-1001 si
 status 0 "again: nothing to do" "$dshost" bench cheap.ini
 grep -q '72 runs in 36 cells, 72 done already' "$tmp/err"
 result $? "and it says so"
+status 0 "all of it for COCO" "$dshost" export results/cheap --format coco --out cc
+[ "$(find cc -name '*.info' | wc -l)" -eq 36 ] && [ ! -e cc/export.json ] && grep -q '"env": *"pinball16"' cc.json
+result $? "a folder for each optimizer, with all environments"
+# One of all runs on an environment has reached the best value.
+for f in 1 2 3 4 5 6; do
+    cat cc/*/bbobexp_f${f}_i1.info
+done | grep -o '|[^,]*' | grep -c '^|0.0e+00$' >zeros
+[ "$(cat zeros)" -ge 6 ] && [ "$(grep -c 'algId = .small.' cc/small/bbobexp_f5_i1.info)" -eq 1 ]
+result $? "with the best loss of all optimizers as the optimum"
+status 0 "and for IOHanalyzer" "$dshost" export results/cheap --format ioh --out ioh
+[ "$(find ioh -name '*.json' | wc -l)" -eq 36 ] && grep -q '"function_name": *"pinball16"' ioh/small/IOHprofiler_f5_pinball16.json
+result $? "with the names of the experiment"
 status 0 "a cell can be exported" "$dshost" export results/cheap/bounce/rand --format ioh
+[ -f results/cheap/bounce/rand/export/ioh/IOHprofiler_f1_bounce.json ]
+result $? "without a folder for its only optimizer"
 rm -f results/cheap/bench.json results/cheap/bounce/rand/seed-1000/summary.json
 status 0 "without bench.json, and with a run that was cut off" "$dshost" bench cheap.ini
 [ "$(count results/cheap done)" = 72 ]
