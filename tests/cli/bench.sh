@@ -49,6 +49,10 @@ bad 2 "only run.KEY is possible here" bench f.ini --set env.dim=3
 bad 3 "--only torus/* matches none" bench f.ini --only 'torus/*'
 ini '[bench]|envs=analytic atlantis|opts=rand poseidon nereus'
 bad 4 "f.ini: cannot be loaded: environment atlantis, optimizers poseidon nereus; install them, or leave them out" bench f.ini
+# No cell matches, after all names, plugins and parameters have been looked at.
+for f in "$DS_TOP_SRC"/examples/paper/*.ini; do
+    refuses 3 'matches none' "$(basename "$f") is understood" "$dshost" bench "$f" --only 'nothing/*' --skip-missing
+done
 [ ! -e results ]
 result $? "nothing was written"
 status 0 "--skip-missing runs the rest" "$dshost" bench f.ini --skip-missing --runs 1 --budget 5 --out rest
