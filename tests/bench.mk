@@ -2,7 +2,7 @@
 # Tests of `dshost bench`, of `dshost merge`, and of the reader of result folders.
 EXTRA_DIST += tests/cli/bench_lib.sh
 dist_check_SCRIPTS += tests/cli/bench.sh tests/cli/bench_kill.sh tests/cli/mpi.sh
-slow_scripts += tests/cli/bench_kill_slow.sh
+slow_scripts += tests/cli/bench_kill_slow.sh tests/cli/mpi_slow.sh
 check_PROGRAMS += tests/unit/test_results
 tests_unit_test_results_SOURCES = tests/unit/test_results.c
 tests_unit_test_results_CPPFLAGS = $(host_test_cppflags)

@@ -4,7 +4,7 @@
 # bench. RUNS, BUDGET, KILLS and ONLY are set by the slow version of this test.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
-: "${RUNS:=2}" "${BUDGET:=30}" "${KILLS:=5}" "${LONGEST:=400}" "${ONLY:=*/cmaes */adam */small}"
+: "${RUNS:=2}" "${BUDGET:=30}" "${KILLS:=5}" "${LONGEST:=1200}" "${ONLY:=*/cmaes */adam */small}"
 cd "$tmp" || exit 99
 seed=$$
 cheap all.ini "$RUNS" "$BUDGET"
