@@ -544,6 +544,29 @@ static int sweep_all(const lines *all, const char *base, ds_bench_file *f, ds_er
 
 /* ---- file ---- */
 
+/* All lines are there: what they mean. */
+static int understand(const lines *all, const char *path, const char *base, const ds_settings *flags,
+                      const ds_settings *sets, ds_bench_file *out, ds_error *e)
+{
+    int rc = read_options(all, base, flags, sets, out, e);
+    rc = rc != 0 ? rc : name_parts(path, all, "envs", ds_bench_text(out, "envs"), &out->part[0], e);
+    rc = rc != 0 ? rc : name_parts(path, all, "opts", ds_bench_text(out, "opts"), &out->part[1], e);
+    rc = rc != 0 ? rc : read_parts(all, base, out, e);
+    return rc != 0 ? rc : sweep_all(all, base, out, e);
+}
+
+int ds_bench_file_parse(const char *text, size_t length, const char *name, const char *base,
+                        const ds_settings *flags, const ds_settings *sets, ds_bench_file *out, ds_error *e)
+{
+    lines all = {NULL, 0, 0, BENCH, ""};
+    const ds_ini_handler handler = {&all, SECTIONS, on_section, on_value};
+    memset(out, 0, sizeof(*out));
+    int rc = ds_ini_parse(text, length, name, &handler, e);
+    rc = rc != 0 ? rc : understand(&all, name, base, flags, sets, out, e);
+    free_lines(&all);
+    return rc;
+}
+
 int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets, ds_bench_file *out,
                        ds_error *e)
 {
@@ -552,11 +575,7 @@ int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_sett
     const ds_ini_handler handler = {&all, SECTIONS, on_section, on_value};
     memset(out, 0, sizeof(*out));
     int rc = ds_ini_read(path, &handler, &base, e);
-    rc = rc != 0 ? rc : read_options(&all, base, flags, sets, out, e);
-    rc = rc != 0 ? rc : name_parts(path, &all, "envs", ds_bench_text(out, "envs"), &out->part[0], e);
-    rc = rc != 0 ? rc : name_parts(path, &all, "opts", ds_bench_text(out, "opts"), &out->part[1], e);
-    rc = rc != 0 ? rc : read_parts(&all, base, out, e);
-    rc = rc != 0 ? rc : sweep_all(&all, base, out, e);
+    rc = rc != 0 ? rc : understand(&all, path, base, flags, sets, out, e);
     free_lines(&all);
     free(base);
     return rc;

@@ -148,6 +148,4 @@ core_ranks_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_SYSTEM_CFLAGS)
 core_ranks_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
 	-export-symbols-regex '^ds_ranks_module$$'
 core_ranks_mpi_la_LIBADD = $(MPI_LIBS)
-else
-EXTRA_DIST += core/ranks_mpi.c
 endif
