@@ -16,6 +16,7 @@ int ds_cmd_export(int argc, char **argv);
 int ds_cmd_help(int argc, char **argv);
 int ds_cmd_landscape(int argc, char **argv);
 int ds_cmd_list(int argc, char **argv);
+int ds_cmd_merge(int argc, char **argv);
 int ds_cmd_plot(int argc, char **argv);
 int ds_cmd_report(int argc, char **argv);
 int ds_cmd_resume(int argc, char **argv);

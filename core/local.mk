@@ -19,6 +19,7 @@ libdiffsim_la_SOURCES += core/sample.c core/sample.h
 libdiffsim_la_SOURCES += core/arguments.c core/arguments.h
 libdiffsim_la_SOURCES += core/bench_file.c core/bench_file.h
 libdiffsim_la_SOURCES += core/bench_loop.c core/bench_loop.h
+libdiffsim_la_SOURCES += core/bench_merge.c core/bench_merge.h
 libdiffsim_la_SOURCES += core/bench_plan.c core/bench_plan.h
 libdiffsim_la_SOURCES += core/bench_progress.c
 libdiffsim_la_SOURCES += core/bench_state.c core/bench_state.h
@@ -142,6 +143,7 @@ dshost_SOURCES += core/cmd_landscape.c
 dshost_SOURCES += core/cmd_plot.c
 dshost_SOURCES += core/cmd_report.c
 dshost_SOURCES += core/cmd_list.c
+dshost_SOURCES += core/cmd_merge.c
 dshost_SOURCES += core/cmd_resume.c
 dshost_SOURCES += core/cmd_run.c
 dshost_SOURCES += core/cmd_template.c
@@ -156,6 +158,4 @@ core_ranks_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_SYSTEM_CFLAGS)
 core_ranks_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
 	-export-symbols-regex '^ds_ranks_module$$'
 core_ranks_mpi_la_LIBADD = $(MPI_LIBS)
-else
-EXTRA_DIST += core/ranks_mpi.c
 endif
