@@ -88,7 +88,7 @@ static int by_length_and_name(const void *a, const void *b)
 /* The folder itself, or the runs seed-K in it. */
 static int list_runs(const char *folder, run_list *list, ds_error *e)
 {
-    DIR *d = ds_folder_has_run(folder) ? NULL : opendir(folder);
+    DIR *d = ds_folder_has_run(folder) || ds_folder_has_landscape(folder) ? NULL : opendir(folder);
     list->count = 0;
     if (d == NULL) {
         list->folder[0] = strdup(folder);
@@ -200,7 +200,13 @@ static int export_runs(const request *q, ds_error *e)
     }
     if (rc == 0) {
         int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
-        rc = folder ? export_folder(q, runs, opened, e) : export_tables(q, runs, opened, e);
+        if (folder && ds_folder_has_landscape(q->folder)) {
+            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape", q->format,
+                         q->folder);
+        }
+        rc = rc != 0  ? rc
+             : folder ? export_folder(q, runs, opened, e)
+                      : export_tables(q, runs, opened, e);
     }
     for (size_t i = 0; i < opened; i++) {
         ds_export_close(&runs[i]);

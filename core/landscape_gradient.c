@@ -143,6 +143,9 @@ int ds_measure_gradient(const ds_field *f, double range, ds_gradient_measure *ou
         size[out->points] = range > 0 ? s / range : s;
         norm[out->points] = f->norm != NULL ? f->norm[k] : (double)NAN;
         out->zero += s <= DS_ZERO * range;
+        for (int a = 0; a < f->dims; a++) {
+            out->zero_axis[a] += fabs(g[a]) <= DS_ZERO * range;
+        }
         out->all_zero += f->norm != NULL && f->norm[k] <= DS_ZERO * range;
         out->exploding += s > DS_EXPLODING * range && s > 0;
         out->points++;

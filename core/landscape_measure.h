@@ -105,6 +105,7 @@ typedef struct ds_gradient_measure {
     uint64_t points;      /* with a gradient */
     uint64_t missing;     /* with a loss but without a gradient */
     uint64_t zero;        /* no derivative along the slice */
+    uint64_t zero_axis[DS_FIELD_DIMS]; /* no derivative along this axis */
     uint64_t all_zero;    /* no derivative along any variable */
     uint64_t exploding;
     uint64_t turns, pairs; /* neighbours between which the derivative along their axis changes its sign */

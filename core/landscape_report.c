@@ -97,6 +97,11 @@ static json_t *gradient_json(const ds_landscape *l)
     put_count(o, "points", g->points);
     put_count(o, "missing", g->missing);
     put(o, "zero_share", share(g->zero, g->points));
+    json_t *axes = json_array();
+    for (int a = 0; a < l->slice.dims; a++) {
+        json_array_append_new(axes, ds_json_real(share(g->zero_axis[a], g->points)));
+    }
+    json_object_set_new(o, "zero_share_along", axes);
     put(o, "all_zero_share", share(g->all_zero, g->points));
     put(o, "exploding_share", share(g->exploding, g->points));
     put_count(o, "sign_changes", g->turns);
@@ -226,6 +231,9 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     const ds_quality_measure *q = &l->measures.quality;
     fprintf(f, "\ngradient\n");
     print_share(f, "zero on the slice", g->zero, g->points, "points");
+    for (int a = 0; a < l->slice.dims && l->slice.dims > 1; a++) {
+        print_share(f, a == 0 ? "zero along axis 0" : "zero along axis 1", g->zero_axis[a], g->points, "points");
+    }
     print_share(f, "zero altogether", g->all_zero, g->points, "points");
     print_share(f, "exploding", g->exploding, g->points, "points");
     print_share(f, "changes its sign", g->turns, g->pairs, "neighbours");

@@ -75,10 +75,11 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
+/* Appends to a list that begins behind a blank. */
 static void say(char *out, size_t room, const char *text)
 {
     size_t n = strlen(out);
-    snprintf(out + n, room - n, "%s%s", n > 0 ? ", " : "gradients ", text);
+    snprintf(out + n, room - n, "%s%s", n > 0 && out[n - 1] != ' ' ? ", " : "", text);
 }
 
 static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
@@ -102,6 +103,13 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     v->wrong_way = reached(v->wrong_way_share, T_OFTEN) ? 2 : reached(v->wrong_way_share, T_SOMETIMES) ? 1 : 0;
     v->noisy = q->judged >= ENOUGH && reached(1 - v->converged_share, T_NOISY);
     v->not_derivative = q->converged >= ENOUGH && reached(1 - v->exact_share, T_WRONG);
+    if (!v->zero && v->wrong_way == 0 && !v->exploding && !v->noisy && !v->not_derivative) {
+        snprintf(out, room, "%s", v->constant ? "zero gradients" : "good gradients");
+        return;
+    }
+    /* Exact and useless go together: the derivative of a saw-tooth, say. */
+    int exact = q->converged >= ENOUGH && !v->not_derivative && !v->noisy;
+    snprintf(out, room, exact ? "gradients exact but " : "gradients ");
     if (v->zero) {
         say(out, room, "zero in large areas");
     }
@@ -116,9 +124,6 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     }
     if (v->not_derivative) {
         say(out, room, "not the derivative of the loss");
-    }
-    if (out[0] == '\0') {
-        snprintf(out, room, "%s", v->constant ? "gradients zero" : "good gradients");
     }
 }
 

@@ -288,8 +288,7 @@ static void draw_bar(const drawing *d)
     }
     ds_canvas_rect(d->c, BAR_LEFT, TOP, BAR_WIDTH, SIDE, ds_color_hex(0, 0), DS_PLOT_SOFT, 1);
     if (d->m->value_label != NULL) {
-        ds_canvas_text(d->c, BAR_LEFT + BAR_WIDTH / 2.0, TOP + SIDE + 24, 14, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
-                       d->m->value_label);
+        ds_canvas_text(d->c, BAR_LEFT, TOP + SIDE + 22, 14, 0, DS_PLOT_TEXT, 0, d->m->value_label);
     }
 }
 

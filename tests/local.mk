@@ -43,3 +43,4 @@ include tests/bayes.mk
 include tests/mpm.mk
 include tests/opts.mk
 include tests/cloth.mk
+include tests/lscape.mk
