@@ -432,6 +432,40 @@ static int draw_line(sheet *s, ds_error *e)
     return rc;
 }
 
+/* ---- through time ---- */
+
+static int draw_time(sheet *s, ds_error *e)
+{
+    const ds_landscape *l = s->l;
+    const ds_time_measure *t = &l->time;
+    double *x = malloc(t->blocks * sizeof *x);
+    char growth[48], points[80], label[120];
+    if (x == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
+    }
+    for (uint64_t k = 0; k < t->blocks; k++) {
+        x[k] = (double)(k + 1);
+    }
+    ds_label_number(growth, sizeof growth, t->growth, 3);
+    snprintf(s->title, sizeof s->title, "%s  " DOT "  gradient through time", l->env_module->id);
+    snprintf(s->subtitle, sizeof s->subtitle, "by the first controls %s times as large as by the last ones",
+             growth);
+    snprintf(points, sizeof points, "median of %" PRIu64 " points", t->points);
+    snprintf(label, sizeof label, "%s of the episode that the variables belong to",
+             t->blocks == l->env->info.steps ? "step" : "segment");
+    ds_color blue = ds_color_series(0, 1), pale = ds_color_series(4, 1);
+    ds_panels g = {.title = s->title, .subtitle = s->subtitle, .x_label = label, .x_low = 1,
+                   .x_high = (double)t->blocks, .count = 1};
+    g.panel[0] = (ds_panel){"|gradient|", DS_SCALE_LOG, 1, NAN, NAN,
+                            {{"smallest and largest", x, t->low, t->blocks, pale, DS_CURVE_LINE, 1.2},
+                             {NULL, x, t->high, t->blocks, pale, DS_CURVE_LINE, 1.2},
+                             {points, x, t->median, t->blocks, blue, DS_CURVE_LINE, 2.4}},
+                            3};
+    int rc = write_both(l, "time", NULL, &g, e);
+    free(x);
+    return rc;
+}
+
 int ds_landscape_draw(const ds_landscape *l, ds_error *e)
 {
     sheet s;
@@ -445,6 +479,7 @@ int ds_landscape_draw(const ds_landscape *l, ds_error *e)
         rc = draw_losses(&s, e);
         rc = rc != 0 || !l->want_gradient ? rc : draw_sizes(&s, e);
     }
+    rc = rc != 0 || l->time.blocks < 2 ? rc : draw_time(&s, e);
     close_sheet(&s);
     return rc;
 }

@@ -124,6 +124,23 @@ static json_t *gradient_json(const ds_landscape *l)
     return o;
 }
 
+static json_t *time_json(const ds_landscape *l)
+{
+    const ds_time_measure *t = &l->time;
+    json_t *o = json_object();
+    if (t->blocks == 0) {
+        json_decref(o);
+        return json_null();
+    }
+    put_count(o, "moments", t->blocks);
+    put_count(o, "points", t->points);
+    put(o, "growth", t->growth);
+    json_object_set_new(o, "min", ds_json_reals(t->low, t->blocks));
+    json_object_set_new(o, "median", ds_json_reals(t->median, t->blocks));
+    json_object_set_new(o, "max", ds_json_reals(t->high, t->blocks));
+    return o;
+}
+
 static json_t *axes_json(const ds_landscape *l)
 {
     json_t *axes = json_array();
@@ -192,6 +209,7 @@ json_t *ds_landscape_summary(const ds_landscape *l)
     json_object_set_new(o, "basins", basins);
     json_object_set_new(o, "jumps", jumps_json(l));
     json_object_set_new(o, "gradient", m->has_gradient ? gradient_json(l) : json_null());
+    json_object_set_new(o, "time", time_json(l));
     json_object_set_new(o, "thresholds", thresholds_json());
     put_count(o, "evaluations", l->ledger.count);
     for (uint32_t k = 0; k < DS_OUTCOMES; k++) {
@@ -249,6 +267,10 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     }
     print_share(f, "differences converge", q->converged, q->judged, "samples");
     print_share(f, "gradient is their limit", q->exact, q->converged, "samples that converge");
+    if (l->time.blocks > 0) {
+        fprintf(f, "  %-24s %.3g times as large by the first controls as by the last ones (%" PRIu64 " moments)\n",
+                "through time", l->time.growth, l->time.blocks);
+    }
 }
 
 static void print_thresholds(FILE *f)
