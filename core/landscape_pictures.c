@@ -56,12 +56,10 @@ static void describe_loss(sheet *s)
 {
     const ds_landscape_measures *m = &s->l->measures;
     char low[48], high[48];
-    uint64_t equal = 0, pairs = 0, turns = 0, triples = 0;
+    uint64_t equal = 0, pairs = 0;
     for (int a = 0; a < s->f.dims; a++) {
         equal += m->loss.axis[a].equal;
         pairs += m->loss.axis[a].pairs;
-        turns += m->loss.axis[a].turns;
-        triples += m->loss.axis[a].triples;
     }
     ds_label_number(low, sizeof low, m->loss.loss.min, 4);
     ds_label_number(high, sizeof high, m->loss.loss.max, 4);
@@ -71,7 +69,7 @@ static void describe_loss(sheet *s)
     add_line(s, "local minima\t%" PRIu64, m->basins.minima);
     add_share(s, "drains into the lowest", (uint64_t)(m->basins.drain * 1e6), 1000000);
     add_share(s, "neighbours on a plateau", equal, pairs);
-    add_share(s, "turning points", turns, triples);
+    add_line(s, "turns per line\t%.1f", s->l->verdict.turns_per_line);
     add_share(s, "steep neighbours (> 5 %)", m->jump.steep, m->jump.pairs);
     if (m->jump.tested > 0) {
         add_line(s, "of these jumps\t%" PRIu64 " of %" PRIu64, m->jump.jumps, m->jump.tested);
@@ -438,13 +436,17 @@ static int draw_time(sheet *s, ds_error *e)
 {
     const ds_landscape *l = s->l;
     const ds_time_measure *t = &l->time;
-    double *x = malloc(t->blocks * sizeof *x);
+    double *x = malloc(4 * t->blocks * sizeof *x), *curve = x + t->blocks, top = 0;
     char growth[48], points[80], label[120];
     if (x == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
     }
     for (uint64_t k = 0; k < t->blocks; k++) {
         x[k] = (double)(k + 1);
+        top = fmax(top, t->high[k]);
+    }
+    for (uint64_t k = 0; k < 3 * t->blocks; k++) { /* zeros have no logarithm */
+        curve[k] = t->low[k] > 0 ? t->low[k] : (double)NAN;
     }
     ds_label_number(growth, sizeof growth, t->growth, 3);
     snprintf(s->title, sizeof s->title, "%s  " DOT "  gradient through time", l->env_module->id);
@@ -457,10 +459,15 @@ static int draw_time(sheet *s, ds_error *e)
     ds_panels g = {.title = s->title, .subtitle = s->subtitle, .x_label = label, .x_low = 1,
                    .x_high = (double)t->blocks, .count = 1};
     g.panel[0] = (ds_panel){"|gradient|", DS_SCALE_LOG, 1, NAN, NAN,
-                            {{"smallest and largest", x, t->low, t->blocks, pale, DS_CURVE_LINE, 1.2},
-                             {NULL, x, t->high, t->blocks, pale, DS_CURVE_LINE, 1.2},
-                             {points, x, t->median, t->blocks, blue, DS_CURVE_LINE, 2.4}},
+                            {{"smallest and largest", x, curve, t->blocks, pale, DS_CURVE_LINE, 1.2},
+                             {NULL, x, curve + 2 * t->blocks, t->blocks, pale, DS_CURVE_LINE, 1.2},
+                             {points, x, curve + t->blocks, t->blocks, blue, DS_CURVE_LINE, 2.4}},
                             3};
+    /* What is a millionth of the largest is as good as zero. */
+    double low = 0, high = 0;
+    if (ds_panel_range(&g.panel[0], &low, &high)) {
+        g.panel[0].low = fmax(low, 1e-6 * top);
+    }
     int rc = write_both(l, "time", NULL, &g, e);
     free(x);
     return rc;

@@ -46,6 +46,7 @@ static json_t *loss_json(const ds_landscape *l)
     json_t *o = json_object(), *axes = json_array();
     put_spread(o, "spread", &m->loss);
     put(o, "range", m->range);
+    put(o, "turns_per_line", l->verdict.turns_per_line);
     put(o, "turn_share", l->verdict.turn_share);
     put(o, "plateau_share", l->verdict.plateau_share);
     put(o, "steep_cell_share", share(m->steep_cells, m->cells));
@@ -56,6 +57,7 @@ static json_t *loss_json(const ds_landscape *l)
         put(v, "equal_share", share(x->equal, x->pairs));
         put(v, "steep_share", share(x->steep, x->pairs));
         put_count(v, "turns", x->turns);
+        put(v, "turns_per_line", share(x->turns, x->lines));
         put(v, "turn_share", share(x->turns, x->triples));
         put(v, "sweeps", x->sweeps);
         json_array_append_new(axes, v);
@@ -302,8 +304,8 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
         char name[32];
         snprintf(name, sizeof name, "equal along axis %d", a);
         print_share(f, name, m->loss.axis[a].equal, m->loss.axis[a].pairs, "neighbours");
-        snprintf(name, sizeof name, "turns along axis %d", a);
-        print_share(f, name, m->loss.axis[a].turns, m->loss.axis[a].triples, "triples");
+        fprintf(f, "  turns along axis %d       %6.2f    a line, deeper than 1 %%\n", a,
+                (double)m->loss.axis[a].turns / (double)m->loss.axis[a].lines);
     }
     print_share(f, "cells steeper than 5 %", m->loss.steep_cells, m->loss.cells, "cells");
     print_share(f, "steep neighbours", m->jump.steep, m->jump.pairs, "neighbours");

@@ -27,7 +27,7 @@ done
 [ ! -e bowl/run.lock ] && [ "$(wc -l < bowl/grid.csv)" -eq 1682 ] && [ "$(head -n 1 bowl/grid.csv)" = "i,j,c0,c1,loss,outcome,g0,g1,norm" ]
 result $? "grid.csv has a row per point"
 head -n 1 out > first
-[ "$(cat first)" = bowl ] && grep -q '^words are said from here on' out && grep -q 'turn_share >= 0.05' out
+[ "$(cat first)" = bowl ] && grep -q '^words are said from here on' out && grep -q 'turns_per_line >= 6' out
 result $? "the text begins with the folder and ends with the thresholds"
 survey rastrigin --env analytic --set env.function=rastrigin --set env.optimum=origin
 grep -q '"verdict": "rugged, 121 basins; good gradients"' rastrigin/summary.json
