@@ -70,6 +70,7 @@ libdiffsim_la_SOURCES += core/landscape_report.c
 libdiffsim_la_SOURCES += core/landscape_run.c
 libdiffsim_la_SOURCES += core/landscape_slice.c core/landscape_slice.h
 libdiffsim_la_SOURCES += core/landscape_survey.c
+libdiffsim_la_SOURCES += core/landscape_time.c
 libdiffsim_la_SOURCES += core/landscape_trail.c
 libdiffsim_la_SOURCES += core/landscape_verdict.c core/landscape_verdict.h
 libdiffsim_la_SOURCES += core/ledger.c core/ledger.h
