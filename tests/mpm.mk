@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the plasticine engine and its plugins.
 mpm_test_cppflags = $(TEST_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm $(JANSSON_CFLAGS) $(ZLIB_CFLAGS)
-mpm_test_ldadd = plugins/envs/engines/mpm/libmpm.la $(CMOCKA_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS)
-mpm_test_support = tests/unit/mpm_support.c tests/unit/mpm_support.h tests/unit/mpm_random.h plugins/envs/torus.c
+mpm_test_ldadd = plugins/envs/engines/mpm/libtasks.la $(CMOCKA_LIBS) $(JANSSON_LIBS) $(ZLIB_LIBS)
+mpm_test_support = tests/unit/mpm_support.c tests/unit/mpm_support.h tests/unit/mpm_random.h
 
 check_PROGRAMS += tests/unit/test_mpm_golden
 tests_unit_test_mpm_golden_SOURCES = tests/unit/test_mpm_golden.c $(mpm_test_support)

@@ -99,6 +99,15 @@ static ds_status get_list(const ds_host *host, const char *name, const double **
     return DS_OK;
 }
 
+/* Data of the plugins lies in the source tree. */
+static ds_status resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
+{
+    (void)host;
+    const char *top = getenv("DS_TOP_SRC");
+    int used = snprintf(buf, cap, "%s/plugins/envs/%s", top ? top : ".", relative);
+    return used > 0 && (uint64_t)used < cap ? DS_OK : DS_E_IO;
+}
+
 static void parse(const ds_param *p, const char *text, fake_value *v)
 {
     snprintf(v->text, sizeof v->text, "%s", text);
@@ -145,7 +154,8 @@ void fake_host_open(fake_host *fake, const ds_plugin *plugin, uint64_t seed, con
                            .get_int = get_int,
                            .get_real = get_real,
                            .get_text = get_text,
-                           .get_list = get_list};
+                           .get_list = get_list,
+                           .resource = resource};
     fake->desc = plugin->desc;
     const ds_param *const *params = plugin->desc->params;
     for (int i = 0; params && params[i]; i++) {

@@ -4,13 +4,12 @@
 #ifndef TEST_MPM_SUPPORT_H
 #define TEST_MPM_SUPPORT_H
 
-#include "episode.h"
+#include "tasks.h"
 
 #include <jansson.h>
 
-enum { MPM_TASKS = 10 };
-extern const char
-    *const mpm_task_names[MPM_TASKS]; /* as in the file names of the recorded values; torus is TASK_TORUS */
+/* As in the file names of the recorded values. */
+extern const char *const mpm_task_names[MPM_TASKS];
 enum { TASK_TORUS = 7 };
 
 /* The scene of task `t` for variant 1..5. */

@@ -88,7 +88,7 @@ static void walls(const mpm_forcing *forcing, const int i[3], double u[3], wall_
             if (d != 1 || friction <= 0.0) {
                 u[d] = 0.0;
                 state->stopped[d] = true;
-            } else if (friction >= 10.0) {
+            } else if (friction >= MPM_STICKY_FRICTION) {
                 u[0] = u[1] = u[2] = 0.0;
                 state->stuck = true;
             } else {
@@ -172,7 +172,7 @@ static bool keep(mpm_grid_record *record, const int i[3], const double node[4], 
     return true;
 }
 
-bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, const mpm_pose *now,
+bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls, const mpm_pose *now,
                    const mpm_pose *next, double u[3])
 {
     double x[3];
@@ -184,8 +184,10 @@ bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, c
             acted |= mpm_contact_apply(&contact, x, u);
         }
     }
-    wall_state state;
-    walls(forcing, i, u, &state);
+    wall_state state = {0};
+    if (with_walls) {
+        walls(forcing, i, u, &state);
+    }
     return acted || state.stopped[0] || state.stopped[1] || state.stopped[2] || state.stuck || state.slid;
 }
 
@@ -211,7 +213,7 @@ bool mpm_grid_update(mpm_grid *grid, const mpm_forcing *forcing, const mpm_pose 
                 for (int d = 0; d < 3; d++) {
                     u[d] = node[d] / node[3] + forcing->dt * forcing->gravity[d];
                 }
-                mpm_node_push(forcing, i, MPM_ALL_TOOLS, now, next, u);
+                mpm_node_push(forcing, i, MPM_ALL_TOOLS, true, now, next, u);
                 if (record && !keep(record, i, node, u)) {
                     return false;
                 }
@@ -232,9 +234,9 @@ void mpm_grid_restore(mpm_grid *grid, const mpm_grid_record *record)
     }
 }
 
-void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t tools, const double u[3],
-                           const mpm_pose *now, const mpm_pose *next, double u_bar[3], mpm_pose *now_bar,
-                           mpm_pose *next_bar)
+void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
+                           const double u[3], const mpm_pose *now, const mpm_pose *next, double u_bar[3],
+                           mpm_pose *now_bar, mpm_pose *next_bar)
 {
     double x[3];
     node_position(forcing, i, x);
@@ -246,9 +248,11 @@ void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t 
         memcpy(stage[t + 1], stage[t], sizeof stage[t]);
         acted[t] = (tools >> t & 1) != 0 && mpm_contact_apply(&contact, x, stage[t + 1]);
     }
-    wall_state state;
-    walls(forcing, i, stage[forcing->n_tools], &state);
-    walls_adjoint(forcing, &state, u_bar);
+    if (with_walls) {
+        wall_state state;
+        walls(forcing, i, stage[forcing->n_tools], &state);
+        walls_adjoint(forcing, &state, u_bar);
+    }
     for (uint32_t t = forcing->n_tools; t-- > 0;) {
         if (acted[t]) {
             mpm_contact contact = contact_of(forcing, t, now, next);
@@ -268,7 +272,7 @@ static void node_adjoint(const mpm_grid *grid, const mpm_forcing *forcing, const
     }
     size_t at = 4 * node_index(grid, i[0], i[1], i[2]);
     memcpy(u_bar, grid->velocity_bar + at, sizeof u_bar);
-    mpm_node_push_adjoint(forcing, i, MPM_ALL_TOOLS, u, now, next, u_bar, now_bar, next_bar);
+    mpm_node_push_adjoint(forcing, i, MPM_ALL_TOOLS, true, u, now, next, u_bar, now_bar, next_bar);
     double *node_bar = grid->node_bar + at;
     for (int d = 0; d < 3; d++) {
         node_bar[d] = u_bar[d] / n->node[3];

@@ -39,6 +39,7 @@ struct mpm_fast {
     int lowest[3], highest[3];      /* base nodes that particles may have, as the domain stops them */
     mpm_block blocks[MPM_MAX_BLOCKS];
     mpm_buffer slabs, scratch;
+    mpm_near near[MPM_PLANE_TASKS]; /* for the box that the slabs are laid out for */
     mpm_buffer work, bars, loose;   /* fields: present particles; their adjoints; between two orders */
     mpm_fields now, bar, between;
     mpm_buffer velocity, node_bar;  /* grid, when no history is kept */
@@ -184,6 +185,9 @@ void mpm_fast_destroy(mpm_fast *f)
         }
     }
     free(f->segments);
+    for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        mpm_near_free(&f->near[t]);
+    }
     mpm_history_free(&f->shared);
     mpm_buffer_free(&f->slabs);
     mpm_buffer_free(&f->scratch);
@@ -253,7 +257,7 @@ static void block_task(void *context, int task, int member)
     pass.law = &phase->material;
     pass.mass = phase->mass;
     pass.stress = -domain->dt * phase->volume * 4.0 * domain->inv_dx;
-    f->kernels->particles[phase->material.law][j->kind](&pass, block, scratch_of(f, member));
+    f->kernels->particles[j->kind](&pass, block, scratch_of(f, member));
 }
 
 static void plane_range(const job *j, int task, int *from, int *to)
@@ -272,13 +276,21 @@ static void plane_task(void *context, int task, int member)
     uint8_t *marks = (uint8_t *)(marked + j->f->marks_stride / 5);
     int from, to;
     plane_range(j, task, &from, &to);
+    mpm_near *near = &j->f->near[task];
+    if (!mpm_near_update(near, &j->strike, from, to, marks, marked)) {
+        j->failed[task] = true;
+        return;
+    }
     if (list) {
         list->start[j->local] = list->count;
     }
     for (int plane = from; plane < to; plane++) {
         kernels->nodes_forward(&j->nodes, plane);
-        if (!mpm_strike_plane(&j->strike, kernels, j->nodes.velocity, plane, marks, marked, list)) {
+        if (!mpm_strike_plane(&j->strike, kernels, j->nodes.velocity, plane, near, marks, list)) {
             j->failed[task] = true;
+        }
+        if (!j->strike.with_walls) {
+            kernels->nodes_walls(&j->nodes, plane);
         }
         double speed = kernels->nodes_speed(&j->nodes, plane);
         j->speed[task] = speed > j->speed[task] ? speed : j->speed[task];
@@ -343,9 +355,13 @@ static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_
     j->nodes.node_bar = f->node_bar.at;
     for (int d = 0; d < 3; d++) {
         j->nodes.fall[d] = forcing->dt * forcing->gravity[d];
+        j->nodes.wall_low[d] = forcing->wall_low[d];
+        j->nodes.wall_high[d] = forcing->wall_high[d];
         j->pass.low[d] = in_spacings(domain, domain->low[d]);
         j->pass.high[d] = in_spacings(domain, domain->high[d]);
     }
+    j->nodes.sticky_floor = forcing->ground_friction >= MPM_STICKY_FRICTION;
+    j->strike.with_walls = forcing->ground_friction > 0.0 && !j->nodes.sticky_floor;
     j->strike.forcing = forcing;
     j->strike.box = &s->box;
     j->strike.now = poses;
@@ -520,6 +536,9 @@ static void use_slabs(mpm_fast *f, const mpm_segment *s)
         block->planes = s->block_high[b] - s->block_low[b] + 3;
         block->slab = at;
         at += (size_t)block->planes * plane + MPM_ROOM;
+    }
+    for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        f->near[t].valid = false;
     }
     memset(f->slabs.at, 0, (size_t)(at - (char *)f->slabs.at));
 }

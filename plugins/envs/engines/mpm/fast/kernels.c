@@ -95,7 +95,7 @@ INLINE void velocity_step(const real *const columns[3], int group, real factor, 
 
 /* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those of the rest;
  * *beyond: whether any lane needs singular values. */
-INLINE int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records, int *terms,
+CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records, int *terms,
                         bool *beyond)
 {
     vec shear = all(R(0)), outside = shear, flow = shear;
@@ -167,7 +167,7 @@ INLINE void save_field(affine *to, const site *s, int i, const vec field[4])
 }
 
 /* Velocity and moments at the particles of a chunk, from the grid; zero for those that only fill the chunk. */
-INLINE void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
+CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
@@ -179,6 +179,56 @@ INLINE void gather_chunk(const mpm_pass *p, const site *s, int count, affine *ou
     }
 }
 
+/* Spreads an affine field to the slab of the block. */
+CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s, int count, const affine *field)
+{
+    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
+    for (int i = 0; i < count;) {
+        int end = run_end(s, i, count);
+        scatter_run(&p->box, block->slab, skip, s, i, end, field);
+        i = end;
+    }
+}
+
+/* F_new of a chunk, from what chunk_strain() left. */
+CHUNK_STEP void deform_chunk(const mpm_pass *p, work *w, int flow_terms, bool beyond, real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        flow_function flow;
+        vec f_new[9];
+        flow_function_of(s, flow_terms, &flow);
+        new_gradient(s, &flow, f_new);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                sym stress;
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_gradient(f_records, g, f_new);
+    }
+}
+
+/* The scaled stress of a chunk. */
+CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
+{
+    int terms = stress_terms(w);
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        stress_function phi;
+        sym stress;
+        stress_function_of(s, terms, &phi);
+        stress_of(s, &phi, p->law, R(p->stress), stress);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                vec f_new[9];
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_stress(w, g, stress);
+    }
+}
+
 INLINE vec move(const mpm_pass *p, vec x, vec v)
 {
     vec to = x + v * quad_constant(R(p->drift), R(p->drift), R(p->drift), R(0));
@@ -186,33 +236,7 @@ INLINE vec move(const mpm_pass *p, vec x, vec v)
                  quad_constant(R(p->high[0]), R(p->high[1]), R(p->high[2]), R(0)));
 }
 
-/* F and scaled stress of a chunk of plasticine. */
-INLINE void plasticine_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
-{    int terms;
-    bool beyond;
-    int flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
-    terms = stress_terms(w);
-    for (int g = 0; g < GROUPS; g++) {
-        const strain *s = &w->strains[g];
-        flow_function flow;
-        stress_function phi;
-        vec f_new[9];
-        sym stress;
-        flow_function_of(s, flow_terms, &flow);
-        stress_function_of(s, terms, &phi);
-        new_gradient(s, &flow, f_new);
-        stress_of(s, &phi, p->law, R(p->stress), stress);
-        for (int l = 0; beyond && l < VL; l++) {
-            if (s->beyond[l] > R(0)) {
-                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
-            }
-        }
-        save_gradient(f_records, g, f_new);
-        save_stress(w, g, stress);
-    }
-}
-
-INLINE void syrup_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
+CHUNK_STEP void syrup_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
 {
     for (int g = 0; g < GROUPS; g++) {
         vec step[9], *j = (vec *)(f_records + 9 * g * VL);
@@ -224,7 +248,7 @@ INLINE void syrup_chunk(const mpm_pass *p, work *w, const real *const columns[3]
     }
 }
 
-INLINE void elastic_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
+CHUNK_STEP void elastic_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
 {
     for (int g = 0; g < GROUPS; g++) {
         vec step[9], f[9], a[9];
@@ -238,19 +262,26 @@ INLINE void elastic_chunk(const mpm_pass *p, work *w, const real *const columns[
     }
 }
 
-INLINE void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records, int law)
+/* F_new, in place, and the stress of a chunk; where `stress` is false that may be left out. */
+static void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records, bool stress)
 {
+    uint32_t law = p->law->law;
     if (law == MPM_SYRUP) {
         syrup_chunk(p, w, columns, f_records);
     } else if (law == MPM_ELASTIC) {
         elastic_chunk(p, w, columns, f_records);
     } else {
-        plasticine_chunk(p, w, columns, f_records);
+        bool beyond;
+        int terms, flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
+        deform_chunk(p, w, flow_terms, beyond, f_records);
+        if (stress) {
+            stress_chunk(p, w, beyond);
+        }
     }
 }
 
 /* F before the pass, for the adjoint. */
-INLINE void keep_gradients(real *to, const real *f_records, int law)
+INLINE void keep_gradients(real *to, const real *f_records, uint32_t law)
 {
     if (law == MPM_SYRUP) {
         for (int g = 0; g < GROUPS; g++) {
@@ -261,8 +292,10 @@ INLINE void keep_gradients(real *to, const real *f_records, int law)
     }
 }
 
-INLINE void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int count, reach *bounds, work *w, bool first,
-                          int law)
+/* A chunk in a substep: at the start of a segment (`first`) or in it; not spreading to the grid when its velocities after
+ * this substep are known already (`known`). */
+static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int count, reach *bounds, work *w, bool first,
+                          bool known)
 {
     size_t at = block->first + (size_t)start;
     real *x = (real *)p->now.x + 4 * at, *f_records = (real *)p->now.f + 9 * at;
@@ -282,21 +315,19 @@ INLINE void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     }
     if (keep_x) {
         memcpy(keep_x, x, 4 * CHUNK * sizeof(real));
-        keep_gradients(keep_f, f_records, law);
+        keep_gradients(keep_f, f_records, p->law->law);
+    }
+    law_chunk(p, w, columns, f_records, !known);
+    if (known) {
+        return;
     }
     locate(&p->box, x, &w->now, bounds);
-    law_chunk(p, w, columns, f_records, law);
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4];
         momentum_quads(p, w, velocity, columns, i, field);
         save_field(&w->field, &w->now, i, field);
     }
-    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
-    for (int i = 0; i < count;) {
-        int end = run_end(&w->now, i, count);
-        scatter_run(&p->box, block->slab, skip, &w->now, i, end, &w->field);
-        i = end;
-    }
+    scatter_chunk(p, block, &w->now, count, &w->field);
 }
 
 static reach nowhere(void)
@@ -323,13 +354,35 @@ static int chunk_count(const mpm_block *block, int start)
     return left < CHUNK ? left : CHUNK;
 }
 
-INLINE void forward_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first, int law)
+static void forward_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first, bool known)
 {
     reach bounds = nowhere();
     for (int i = 0; i < (int)block->count; i += CHUNK) {
-        forward_chunk(pass, block, i, chunk_count(block, i), &bounds, scratch, first, law);
+        forward_chunk(pass, block, i, chunk_count(block, i), &bounds, scratch, first, known);
     }
-    report_reach(block, &bounds);
+    if (!known) {
+        report_reach(block, &bounds);
+    }
+}
+
+static void forward(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    forward_block(pass, block, scratch, false, false);
+}
+
+static void forward_first(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    forward_block(pass, block, scratch, true, false);
+}
+
+static void repeat(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    forward_block(pass, block, scratch, false, true);
+}
+
+static void repeat_first(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    forward_block(pass, block, scratch, true, true);
 }
 
 /* The end of a substep alone: positions, velocities and moments to pass->out. */
@@ -354,7 +407,7 @@ static void gather(const mpm_pass *p, mpm_block *block, void *scratch)
 /* ---- adjoint ---- */
 
 /* Value, moments and their derivatives at the particles of a chunk. */
-INLINE void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, gathered *out)
+CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, gathered *out)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
@@ -381,16 +434,6 @@ INLINE vec gather_adjoint_quads(const mpm_pass *p, work *w, int i, vec x_bar, ve
     h[0] += drift * x_bar;
     save_field(&w->field, &w->before, i, h);
     return x_bar + position_adjoint(&w->own, h[0], h[1], h[2], h[3], i);
-}
-
-INLINE void scatter_chunk(const mpm_pass *p, mpm_block *block, work *w, int count)
-{
-    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
-    for (int i = 0; i < count;) {
-        int end = run_end(&w->before, i, count);
-        scatter_run(&p->box, block->slab, skip, &w->before, i, end, &w->field);
-        i = end;
-    }
 }
 
 /* Symmetric part of the adjoint of the stress for a group, from the moments of node_bar. */
@@ -436,7 +479,7 @@ INLINE void trial_adjoint(const mpm_pass *p, const real *const columns[3], const
 
 /* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that of F); leaves
  * the scaled stress in `stress` and the adjoint of dt C in `turned`, column by column. */
-INLINE void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
                               real *bar_records, real (*turned)[CHUNK][4])
 {
     int terms;
@@ -466,7 +509,7 @@ INLINE void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *con
     }
 }
 
-INLINE void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
                                 real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
@@ -482,7 +525,7 @@ INLINE void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const co
     }
 }
 
-INLINE void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
                                   real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
@@ -500,9 +543,10 @@ INLINE void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const 
     }
 }
 
-INLINE void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
-                              real *bar_records, real (*turned)[CHUNK][4], int law)
+static void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                              real *bar_records, real (*turned)[CHUNK][4])
 {
+    uint32_t law = p->law->law;
     if (law == MPM_SYRUP) {
         syrup_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
     } else if (law == MPM_ELASTIC) {
@@ -512,7 +556,7 @@ INLINE void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const colu
     }
 }
 
-INLINE void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int count, work *w, bool first, int law)
+static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int count, work *w, bool first)
 {
     size_t at = block->first + (size_t)start;
     const real *x = (const real *)p->now.x + 4 * at, *f_records = (const real *)p->now.f + 9 * at;
@@ -529,7 +573,7 @@ INLINE void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     }
     locate(&p->box, x, &w->now, NULL);
     gather_chunk_derivatives(p, p->node_bar, &w->now, count, &w->other);
-    law_adjoint_chunk(p, w, columns, f_records, f_bar, turned, law);
+    law_adjoint_chunk(p, w, columns, f_records, f_bar, turned);
 
     const vec apic = quad_constant(R(4 * p->mass), R(4 * p->mass), R(4 * p->mass), R(0));
     const vec inertia = quad_constant(R(p->mass), R(p->mass), R(p->mass), R(0));
@@ -553,39 +597,26 @@ INLINE void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
         store(x_bar + 4 * i, bar);
     }
     if (!first) {
-        scatter_chunk(p, block, w, count);
+        scatter_chunk(p, block, &w->before, count, &w->field);
     }
 }
 
-INLINE void adjoint_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first, int law)
+static void adjoint_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first)
 {
     for (int i = 0; i < (int)block->count; i += CHUNK) {
-        adjoint_chunk(pass, block, i, chunk_count(block, i), scratch, first, law);
+        adjoint_chunk(pass, block, i, chunk_count(block, i), scratch, first);
     }
 }
 
-/* The passes of one law. */
-#define PASSES_OF(name, law)                                                                     \
-    static void forward_##name(const mpm_pass *pass, mpm_block *block, void *scratch)            \
-    {                                                                                            \
-        forward_block(pass, block, scratch, false, law);                                         \
-    }                                                                                            \
-    static void forward_first_##name(const mpm_pass *pass, mpm_block *block, void *scratch)      \
-    {                                                                                            \
-        forward_block(pass, block, scratch, true, law);                                          \
-    }                                                                                            \
-    static void adjoint_##name(const mpm_pass *pass, mpm_block *block, void *scratch)            \
-    {                                                                                            \
-        adjoint_block(pass, block, scratch, false, law);                                         \
-    }                                                                                            \
-    static void adjoint_first_##name(const mpm_pass *pass, mpm_block *block, void *scratch)      \
-    {                                                                                            \
-        adjoint_block(pass, block, scratch, true, law);                                          \
-    }
+static void adjoint(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    adjoint_block(pass, block, scratch, false);
+}
 
-PASSES_OF(plasticine, MPM_PLASTICINE)
-PASSES_OF(elastic, MPM_ELASTIC)
-PASSES_OF(syrup, MPM_SYRUP)
+static void adjoint_first(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    adjoint_block(pass, block, scratch, true);
+}
 
 /* Adjoint of gather(): from the adjoints of x, v and moments in pass->bar to that of x before and the grid. */
 static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
@@ -607,7 +638,7 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
             vec x = move(p, load(before + 4 * i), load(w->own.sums.part[0][i]));
             store(x_bar + 4 * i, gather_adjoint_quads(p, w, i, load(x_bar + 4 * i), x, h));
         }
-        scatter_chunk(p, block, w, count);
+        scatter_chunk(p, block, &w->before, count, &w->field);
     }
 }
 
@@ -617,13 +648,6 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
 #define TEXT_OF(word) #word
 #define TEXT(word) TEXT_OF(word)
 
-#define PASSES(name)                                                                             \
-    {                                                                                            \
-        [MPM_PASS_FORWARD] = forward_##name, [MPM_PASS_FORWARD_FIRST] = forward_first_##name,    \
-        [MPM_PASS_GATHER] = gather, [MPM_PASS_ADJOINT] = adjoint_##name,                         \
-        [MPM_PASS_ADJOINT_FIRST] = adjoint_first_##name, [MPM_PASS_GATHER_ADJOINT] = gather_adjoint \
-    }
-
 extern const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA);
 const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA) = {
     .isa = TEXT(MPM_ISA),
@@ -631,8 +655,16 @@ const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA) = {
     .chunk = CHUNK,
     .real = sizeof(real),
     .scratch = sizeof(work),
-    .particles = {[MPM_PLASTICINE] = PASSES(plasticine), [MPM_ELASTIC] = PASSES(elastic), [MPM_SYRUP] = PASSES(syrup)},
+    .particles = {[MPM_PASS_FORWARD] = forward,
+                  [MPM_PASS_FORWARD_FIRST] = forward_first,
+                  [MPM_PASS_REPEAT] = repeat,
+                  [MPM_PASS_REPEAT_FIRST] = repeat_first,
+                  [MPM_PASS_GATHER] = gather,
+                  [MPM_PASS_ADJOINT] = adjoint,
+                  [MPM_PASS_ADJOINT_FIRST] = adjoint_first,
+                  [MPM_PASS_GATHER_ADJOINT] = gather_adjoint},
     .nodes_forward = nodes_forward,
+    .nodes_walls = nodes_walls,
     .nodes_speed = nodes_speed,
     .nodes_adjoint = nodes_adjoint,
     .import = import_particles,

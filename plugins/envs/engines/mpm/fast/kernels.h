@@ -21,7 +21,9 @@ enum {
     MPM_PASS_ADJOINT = 3,
     MPM_PASS_ADJOINT_FIRST = 4,
     MPM_PASS_GATHER_ADJOINT = 5,
-    MPM_PASSES = 6
+    MPM_PASS_REPEAT = 6, /* forward, where the velocities of the grid are known already: spreads nothing to it */
+    MPM_PASS_REPEAT_FIRST = 7,
+    MPM_PASSES = 8
 };
 
 /* The nodes that particles may reach before they are sorted again: node (i, j, k) of the domain is at
@@ -82,6 +84,8 @@ typedef struct mpm_pass {
 typedef struct mpm_nodes {
     mpm_box box;
     double fall[3];         /* velocity gained from gravity in dt */
+    int wall_low[3], wall_high[3]; /* see mpm_forcing */
+    bool sticky_floor;
     int n_blocks;
     const mpm_block *blocks;
     void *velocity;         /* [nodes][4] */
@@ -93,10 +97,11 @@ typedef struct mpm_kernels {
     int lanes, chunk;
     size_t real;            /* bytes of a float */
     size_t scratch;         /* bytes of work space per thread */
-    /* Particles of one block, by law and pass. */
-    void (*particles[MPM_LAWS][MPM_PASSES])(const mpm_pass *pass, mpm_block *block, void *scratch);
+    /* Particles of one block. */
+    void (*particles[MPM_PASSES])(const mpm_pass *pass, mpm_block *block, void *scratch);
     /* Nodes of one plane of the box. */
     void (*nodes_forward)(const mpm_nodes *nodes, int plane);
+    void (*nodes_walls)(const mpm_nodes *nodes, int plane);
     double (*nodes_speed)(const mpm_nodes *nodes, int plane); /* largest component; infinite if any is not finite */
     void (*nodes_adjoint)(const mpm_nodes *nodes, int plane);
     /* Conversions of the n particles of one matter; order[i] is the index in the source of the i-th particle. */

@@ -17,7 +17,7 @@ mpm_kernel_sources = \
 	plugins/envs/engines/mpm/fast/nodes.h \
 	plugins/envs/engines/mpm/fast/stencil.h
 # Vectors that the instruction set does not have are fine: everything is inlined, no vector is passed between files.
-mpm_kernel_cflags = $(AM_CFLAGS) -Wno-psabi
+mpm_kernel_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 
 mpm_variants = \
 	plugins/envs/engines/mpm/fast/lib64_baseline.la \
