@@ -12,7 +12,6 @@
 enum { SYRUP, CUBE };                                  /* bodies of the simulation, and the first that are drawn */
 enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK };    /* the others */
 enum { M_CUBE_X, M_CUBE_Y, M_CUBE_Z, M_LADLE_X, M_LADLE_Y, M_LOSS, M_SUCCESS, M_LEVEL, M_SPEED, M_LEAST, M_MOST };
-enum { PRESET_DEFAULT, PRESET_FAST };
 enum { SIGN_CORRECTED, SIGN_PRINTED };
 enum { RINGS = 25, SECTORS = 48 };                     /* of the ladle, as it is drawn */
 
@@ -23,13 +22,14 @@ static const double axis[2] = {0.2, 0.2};      /* x and z of the middle of the t
 static const double speed_limit = 2.0;         /* of the ladle, each component */
 static const double frame_time = 0.02;         /* seconds per output step */
 
-static const char *const preset_choices[] = {"default", "fast", NULL};
+static const char *const preset_choices[] = {"default", "fast", "small", NULL};
 static const char *const sign_choices[] = {"corrected", "printed", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("preset", "default", preset_choices,
             "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 substeps of "
-            "1e-3 s, 10268 particles."),
+            "1e-3 s, 10268 particles. small: 0.05 m, 500 substeps of 2e-3 s, 1276 particles, a thicker shell: for tests of "
+            "programs."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 50, "segments", "5", "",
                       "Pieces of constant velocity, of equal length; each has two variables.", NULL},
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
@@ -148,7 +148,9 @@ static void loss_adjoint(const void *self, const mpm_particle *particles, const 
 
 static ds_status read_params(fluid *e, mpm_episode_spec *spec)
 {
-    static const double sizes[2][4] = {{0.02, 5e-4, 0.01, 0.012}, {0.025, 1e-3, 0.0125, 0.0125}}; /* dx dt spacing shell */
+    /* by preset: grid spacing, time step, spacing of the syrup, half thickness of the shell */
+    static const double sizes[3][4] = {
+        {0.02, 5e-4, 0.01, 0.012}, {0.025, 1e-3, 0.0125, 0.0125}, {0.05, 2e-3, 0.025, 0.02}};
     const ds_host *host = e->host;
     int64_t preset = 0, segments = 0, steps = 0, sign = 0;
     double viscosity = 0, bulk = 0, stiffness = 0, density = 0, friction = 0, gravity = 0;
@@ -171,7 +173,7 @@ static ds_status read_params(fluid *e, mpm_episode_spec *spec)
         return setting_bad(host, "parameters segments = %d and steps = %d: there must be at least one step for each segment",
                            (int)segments, (int)steps);
     }
-    const double *size = sizes[preset == PRESET_FAST];
+    const double *size = sizes[preset];
     e->sign = (uint32_t)sign;
     e->scene = make_scene(size[2], size[3]);
     e->scene.bodies[SYRUP].matter.viscosity = viscosity;

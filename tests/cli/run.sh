@@ -85,7 +85,7 @@ sqlite3 shorter/run.sqlite "update setting set value='early' where section='opt'
         "$dshost" resume shorter --budget 60 || skip "no sqlite3"
 
 # ---- signals ----
-for s in INT:130 TERM:143; do
+for s in INT:130 TERM:143 HUP:129; do
     sig=${s%:*}
     "$dshost" --env "$faulty" --set env.work=0.01 --opt "$badopt" --budget 200 --out "sig$sig" >"$tmp/out" 2>"$tmp/err" &
     pid=$!

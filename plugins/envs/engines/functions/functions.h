@@ -41,6 +41,7 @@ struct fn_problem {
     double *reflector; /* rotation: n - 1 unit Householder vectors of lengths n, n-1, ..., 2 */
     double *bump;      /* plateau: centres, FN_BUMPS x n */
     double *z, *gz;    /* n each: scratch */
+    struct bbob *bbob; /* functions of the BBOB suite: what was drawn for them */
 };
 
 enum { FN_BUMPS = 7 };
@@ -50,7 +51,8 @@ extern const char *const fn_names[];
 extern const fn_def *const fn_table[];
 
 /* Places function `def` with n variables in the box. `instance` selects rotation, shift and bumps. The caller
- * has checked n and, for functions with fixed_n, that no rotation is asked for (they cannot be moved).
+ * has checked n and, for functions with fixed_n (they cannot be moved) or of the BBOB suite (they have rotations
+ * of their own), that no rotation is asked for.
  * Returns NULL where memory is short. */
 fn_problem *fn_create(const fn_def *def, uint64_t n, const double *lower, const double *upper, int optimum,
                       int rotate, uint64_t instance);

@@ -144,6 +144,8 @@ ds_status mpm_env_evaluate(void *self, ds_eval *io)
     return status;
 }
 
+const char *const mpm_env_extensions[] = {DS_EXT_SCENE, NULL};
+
 const void *mpm_env_extension(void *self, const char *id)
 {
     (void)self;

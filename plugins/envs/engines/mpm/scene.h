@@ -60,6 +60,14 @@ typedef struct mpm_tool {
     mpm_pose start;
 } mpm_tool;
 
+/* Shorthand for scene descriptions. */
+#define MPM_ANYWHERE .lower = {0.0, 0.0, 0.0}, .upper = {1.0, 1.0, 1.0}
+#define MPM_UPRIGHT {1.0, 0.0, 0.0, 0.0}
+/* A sphere that the action moves by up to `scale` per step along each axis. */
+#define MPM_MOVED_BALL(radius_, scale_, x_, y_, z_)                                                      \
+    {.shape = MPM_SPHERE, .size = {radius_}, .friction = 0.9, MPM_ANYWHERE, .action_dim = 3,             \
+     .scale = {scale_, scale_, scale_}, .start = {.position = {x_, y_, z_}, .rotation = MPM_UPRIGHT}}
+
 typedef struct mpm_scene {
     uint32_t n_bodies, n_tools;
     mpm_body bodies[MPM_MAX_BODIES];
