@@ -20,11 +20,14 @@ typedef struct command {
 
 static const command commands[] = {
     {"--worker", ds_cmd_worker, NULL},
+    {"--bench-run", ds_cmd_bench_run, NULL},
     {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
     {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
+    {"bench", ds_cmd_bench, "run an experiment: environments x optimizers x seeds, resumable, in parallel"},
     {"export", ds_cmd_export,
      "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
+    {"landscape", ds_cmd_landscape, "loss, gradient and gradient quality on a slice, with pictures"},
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
     {"template", ds_cmd_template, "print a commented .ini file for an environment and an optimizer"},

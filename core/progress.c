@@ -34,9 +34,12 @@ struct ds_progress {
     uint64_t tick;
 };
 
-/* "45s", "12:05", "3:02:10". */
-static void say_duration(double s, char *out, size_t size)
+void ds_duration_text(double s, char *out, size_t size)
 {
+    if (!isfinite(s)) {
+        snprintf(out, size, "?");
+        return;
+    }
     unsigned long t = s < 1e9 ? (unsigned long)(s + 0.5) : 1000000000ul;
     if (t < 60) {
         snprintf(out, size, "%lus", t);
@@ -85,7 +88,7 @@ static void show(ds_progress *p, uint64_t start)
     double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - start) : (double)INFINITY;
     left = left < clock_left ? left : clock_left;
     if (isfinite(left)) {
-        say_duration(left > 0.0 ? left : 0.0, eta, sizeof(eta));
+        ds_duration_text(left > 0.0 ? left : 0.0, eta, sizeof(eta));
     }
     if (failed > 0) {
         snprintf(bad, sizeof(bad), ", %llu failed", (unsigned long long)failed);

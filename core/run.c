@@ -54,7 +54,7 @@ static int open_pool(ds_run *run, ds_error *e)
     }
     run->env = ds_pool_env_of(run->pool);
     uint64_t n = run->env->info.n;
-    run->recipe = (ds_recipe){run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0};
+    run->recipe = (ds_recipe){run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0, NULL};
     run->width = malloc(n * sizeof(double));
     if (run->width == NULL || ds_ledger_open(&run->ledger, n) != 0) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");

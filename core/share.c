@@ -44,6 +44,12 @@ uint64_t ds_clock_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+void ds_sleep_ms(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000l};
+    nanosleep(&t, NULL);
+}
+
 void ds_futex_wait(atomic_uint *word, uint32_t value, uint64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};

@@ -111,6 +111,9 @@ void ds_share_finished(ds_share *s);
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t ds_clock_ns(void);
 
+/* Sleeps; a signal ends it. */
+void ds_sleep_ms(int ms);
+
 /* Sleeps while *word == value, at most `ns` nanoseconds; also across processes. */
 void ds_futex_wait(atomic_uint *word, uint32_t value, uint64_t ns);
 void ds_futex_wake(atomic_uint *word, int count);

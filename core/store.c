@@ -32,11 +32,11 @@ struct ds_cursor {
 static const char schema[] = "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
                              "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY "
                              "KEY(section, key)) WITHOUT ROWID;"
-                             "CREATE TABLE eval(id INTEGER PRIMARY KEY, x BLOB NOT NULL, loss REAL, grad "
-                             "BLOB, grad_kind INTEGER NOT NULL,"
+                             /* The blobs are last: a pass over the losses skips what does not fit into a page. */
+                             "CREATE TABLE eval(id INTEGER PRIMARY KEY, loss REAL, grad_kind INTEGER NOT NULL,"
                              " outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER "
                              "NOT NULL, bad_step INTEGER NOT NULL,"
-                             " message TEXT, wall REAL NOT NULL, at REAL NOT NULL);";
+                             " message TEXT, wall REAL NOT NULL, at REAL NOT NULL, x BLOB NOT NULL, grad BLOB);";
 
 /* Made with the first such row: few runs have any. */
 static const char extra_schema[] =
@@ -678,4 +678,30 @@ void ds_cursor_close(ds_cursor *c)
         free(c->extra);
         free(c);
     }
+}
+
+int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = 0;
+    int step = SQLITE_DONE;
+    uint64_t expected = 1;
+    if (sqlite3_prepare_v2(s->db, "SELECT id, loss, cost_steps, wall FROM eval ORDER BY id", -1, &q, NULL) !=
+        SQLITE_OK) {
+        return fail(s, e, "reading");
+    }
+    while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
+        uint64_t id = (uint64_t)sqlite3_column_int64(q, 0);
+        double loss =
+            sqlite3_column_type(q, 1) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 1);
+        rc = id != expected
+                 ? ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", s->path, (unsigned long long)expected)
+                 : visit(ctx, id, loss, (uint64_t)sqlite3_column_int64(q, 2), sqlite3_column_double(q, 3));
+        expected++;
+    }
+    if (rc == 0 && step != SQLITE_DONE) {
+        rc = fail(s, e, "reading");
+    }
+    sqlite3_finalize(q);
+    return rc;
 }

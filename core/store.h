@@ -93,4 +93,9 @@ int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e);
 int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e);
 void ds_cursor_close(ds_cursor *c);
 
+/* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns not 0
+ * ends it, and is returned. */
+typedef int ds_store_visit(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall);
+int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e);
+
 #endif

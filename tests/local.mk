@@ -43,4 +43,5 @@ include tests/bayes.mk
 include tests/mpm.mk
 include tests/opts.mk
 include tests/cloth.mk
+include tests/stats.mk
 include tests/resid.mk
