@@ -215,7 +215,7 @@ int ds_run_go_live(ds_run *run, ds_error *e)
     int rc = ds_store_set(run->store, "budget", text, e);
     rc = rc != 0 ? rc : ds_store_set(run->store, "ended", "", e);
     uint64_t n = run->problem.n, m = run->env->residuals; /* a row has r, or v of either length */
-    rc = rc != 0 ? rc : ds_recorder_open(run->store, m == 0 ? 0 : n > m ? n : m, &run->recorder, e);
+    rc = rc != 0 ? rc : ds_recorder_open_extra(run->store, m == 0 ? 0 : n > m ? n : m, &run->recorder, e);
     if (rc == 0) {
         ds_progress_live(run->progress);
         ds_crash_watch(run->crash_text, run->recorder);

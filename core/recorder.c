@@ -117,7 +117,12 @@ static void *writer(void *arg)
     }
 }
 
-int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e)
+int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e)
+{
+    return ds_recorder_open_extra(store, 0, out, e);
+}
+
+int ds_recorder_open_extra(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e)
 {
     ds_recorder *r = calloc(1, sizeof(*r));
     if (r == NULL) {
