@@ -89,6 +89,7 @@ static void vet_residuals(ds_env *env, const ds_residual_eval *io, uint64_t coun
     a->outcome = io->outcome;
     a->bad_step = io->bad_step;
     a->cost_steps = io->cost_steps;
+    a->grad_kind = io->kind != DS_RESIDUALS_VALUE ? io->grad_kind : DS_GRAD_NONE;
     if (io->outcome > DS_EVAL_INFEASIBLE) {
         ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() of residuals set an outcome that only the host sets");
     } else if (io->outcome >= DS_EVAL_DIVERGED) {
@@ -98,6 +99,12 @@ static void vet_residuals(ds_env *env, const ds_residual_eval *io, uint64_t coun
                        "evaluate() of residuals returned a loss that is not finite as a success");
     } else if (io->outcome == DS_EVAL_BAD_GRAD && io->kind == DS_RESIDUALS_VALUE) {
         ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() of residuals set bad_gradient, which is for products");
+    }
+    if (a->outcome == DS_EVAL_OK && io->kind != DS_RESIDUALS_VALUE &&
+        (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED)) {
+        a->outcome = DS_EVAL_BAD_GRAD;
+        snprintf(a->message, sizeof a->message,
+                 "evaluate() of residuals did not say how it made the product");
     }
     for (uint64_t i = 0; a->outcome == DS_EVAL_OK && i < count; i++) {
         if (!isfinite(io->out[i])) {
@@ -143,6 +150,7 @@ ds_status ds_env_evaluate_residuals(ds_env *env, uint32_t kind, const double *x,
     }
     if (a->outcome != DS_EVAL_OK) {
         memset(out, 0, count * sizeof(double));
+        a->grad_kind = DS_GRAD_NONE;
     }
     a->wall = ds_env_now() - start;
     return st == DS_STOPPED ? DS_STOPPED : DS_OK;

@@ -21,6 +21,7 @@ libdiffsim_la_SOURCES += core/bench_write.c
 libdiffsim_la_SOURCES += core/canvas.c core/canvas.h
 libdiffsim_la_SOURCES += core/check_env.c
 libdiffsim_la_SOURCES += core/check_eval.c
+libdiffsim_la_SOURCES += core/check_extensions.c
 libdiffsim_la_SOURCES += core/check_gradient.c
 libdiffsim_la_SOURCES += core/check_guard.c core/check_guard.h
 libdiffsim_la_SOURCES += core/check_host.c core/check_host.h

@@ -311,14 +311,17 @@ static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
     io->outcome = loss.outcome;
     io->bad_step = loss.bad_step;
     io->cost_steps = loss.cost_steps;
+    io->grad_kind = DS_GRAD_NONE;
     if (status != DS_OK || loss.outcome != DS_EVAL_OK) {
         return status;
     }
     if (io->kind == DS_RESIDUALS_VALUE) {
         fn_residuals(a->fn, io->x, io->out);
     } else if (io->kind == DS_RESIDUALS_JV) {
+        io->grad_kind = DS_GRAD_FORWARD;
         fn_residuals_jv(a->fn, io->x, io->v, io->out);
     } else {
+        io->grad_kind = DS_GRAD_ADJOINT;
         fn_residuals_jtv(a->fn, io->x, io->v, io->out);
     }
     return DS_OK;

@@ -296,6 +296,7 @@ static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
     io->outcome = plain.outcome;
     io->bad_step = plain.bad_step;
     io->cost_steps = plain.cost_steps;
+    io->grad_kind = io->kind == DS_RESIDUALS_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
     memcpy(io->out, from, io->n * sizeof(double));
     if (io->kind != DS_RESIDUALS_JTV) {
         io->out[io->n] = 0;
