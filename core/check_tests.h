@@ -39,6 +39,10 @@ void ds_check_rl_loss(ds_check *c);
 void ds_check_rl_repeat(ds_check *c);
 void ds_check_rl_strange(ds_check *c);
 
+/* check_extensions.c */
+void ds_check_batch(ds_check *c);
+void ds_check_residuals(ds_check *c);
+
 /* check_scene.c */
 void ds_check_scene(ds_check *c);
 
@@ -49,6 +53,7 @@ void ds_check_search_interrupt(ds_check *c);
 void ds_check_search_failures(ds_check *c);
 void ds_check_search_better(ds_check *c);
 void ds_check_search_gradient(ds_check *c);
+void ds_check_search_residuals(ds_check *c);
 void ds_check_search_repeat(ds_check *c);
 void ds_check_search_process(ds_check *c);
 void ds_check_search_seed(ds_check *c);

@@ -4,6 +4,7 @@
 #ifndef DS_CORE_CHECK_WATCH_H
 #define DS_CORE_CHECK_WATCH_H
 
+#include <diffsim/ext/residuals.h>
 #include <diffsim/ext/rl.h>
 #include <setjmp.h>
 
@@ -11,6 +12,8 @@
 
 typedef struct ds_check_watch {
     ds_objective objective;
+    ds_residual_objective residuals;
+    uint32_t kind; /* of the batch in hand: DS_RESIDUALS_*, 0 = evaluations */
     ds_check *c;
     const char *name;
     ds_check_search *s;

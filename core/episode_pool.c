@@ -125,6 +125,8 @@ static void post(const ds_lanes *l, const ds_lane_step *s, errand *to)
     double *head = ds_slot_extra(share, slot);
     slot->want = 0;
     slot->keep = 0;
+    slot->residuals = 0;
+    slot->alone = 1;
     slot->noise_key = s->key;
     slot->episode = 1 + (uint32_t)s->lane;
     memcpy(ds_slot_x(slot), s->x, s->step * l->env->rl.n_act * sizeof(double));

@@ -28,4 +28,7 @@ int ds_replay_take(ds_replay *r, ds_row *row, ds_error *e);
 int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64_t first, uint64_t count, const double *x,
                       const double *stored, int *warned, ds_error *e);
 
+/* The same for what an extension has added to that row: kind, number of answers, and what came with x. */
+int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extra *now, ds_error *e);
+
 #endif

@@ -44,3 +44,7 @@ include tests/mpm.mk
 include tests/opts.mk
 include tests/rl.mk
 include tests/cloth.mk
+include tests/bench.mk
+include tests/stats.mk
+include tests/resid.mk
+include tests/lscape.mk
