@@ -90,13 +90,6 @@ int main(int argc, char **argv)
      * machine. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     setenv("OMP_NUM_THREADS", "1", 0);
-#if defined(__x86_64__)
-    /* An OpenBLAS older than the processor takes kernels of half its vector width. */
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
-    }
-#endif
 
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         usage(argc < 2 ? stderr : stdout);
