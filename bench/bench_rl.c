@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench/bench_rl.c - CPU time of one gradient step of soft actor-critic, beside that of its matrix products alone, and of
- * ppo per 1000 steps of the pendulum, environment included. The kernels that OpenBLAS has chosen for the processor, or that
- * OPENBLAS_CORETYPE names, decide. */
+/* bench/bench_rl.c - CPU time of one gradient step of soft actor-critic, beside that of its matrix products
+ * alone, and of ppo per 1000 steps of the pendulum, environment included. The kernels that OpenBLAS has
+ * chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
 #include "../plugins/optimizers/methods/blas.h"
 #include "../plugins/optimizers/methods/soft_actor_critic.h"
 #include "../tests/unit/fake_rl.h"
@@ -14,7 +14,8 @@
 
 enum { OBS = 3, ACT = 1, BATCH = 256, PASSES = 16 };
 
-/* Stable-Baselines3 2.9.2 with PyTorch 2.15 on one core of an AMD EPYC (family 26), the machine of the project. */
+/* Stable-Baselines3 2.9.2 with PyTorch 2.15 on one core of an AMD EPYC (family 26), the machine of the
+ * project. */
 static const double sb3_256 = 10.6e-3, sb3_64 = 3.8e-3, sb3_ppo = 0.36;
 
 static double now(void)
@@ -51,8 +52,8 @@ static double products(int width)
     for (int k = 0; k < 20; k++) {
         double t = now();
         for (int i = 0; i < PASSES; i++) {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, BATCH, width, width, 1.0f, a, width, b, width, 0.0f, c,
-                        width);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, BATCH, width, width, 1.0f, a, width, b,
+                        width, 0.0f, c, width);
         }
         best = fmin(best, now() - t);
     }
@@ -95,9 +96,10 @@ static void bench_ppo(void)
     fake_rl f = {.env = "pendulum",
                  .env_settings = "env.variant=gym env.start=random",
                  .opt = "ppo",
-                 .opt_settings = "opt.time=false opt.end=truncate opt.reward_scale=1 opt.envs=4 opt.n_steps=1024 "
-                                 "opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.normalise_obs=false "
-                                 "opt.target_kl=0",
+                 .opt_settings =
+                     "opt.time=false opt.end=truncate opt.reward_scale=1 opt.envs=4 opt.n_steps=1024 "
+                     "opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.normalise_obs=false "
+                     "opt.target_kl=0",
                  .budget = 200};
     if (fake_rl_run(&f)) {
         double each = 1e3 * f.wall / (double)f.steps;

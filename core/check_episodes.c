@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_episodes.c - the problems of the conformance kit as episodes, for optimizers that step through them: each step
- * sets one or two variables, those to come stand at the start point, and the reward is by how much the loss falls. */
+/* check_episodes.c - the problems of the conformance kit as episodes, for optimizers that step through them:
+ * each step sets one or two variables, those to come stand at the start point, and the reward is by how much
+ * the loss falls. */
 #include "config.h"
 
 #include <math.h>
@@ -30,20 +31,22 @@ static int sound_rows(ds_check_watch *w, const ds_episode_rows *r, int stepping)
 {
     const ds_check_episodes *s = w->episodes;
     uint64_t seen = 0;
-    if (r == NULL || r->struct_size < sizeof *r || r->count < 1 || r->count > LANES || r->lane == NULL || r->obs == NULL ||
+    if (r == NULL || r->struct_size < sizeof *r || r->count < 1 || r->count > LANES || r->lane == NULL ||
+        r->obs == NULL ||
         (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
-        ds_check_breach(w, "rows of episodes without lanes, without room for the answers, or with struct_size %u",
-                        r != NULL ? r->struct_size : 0);
+        ds_check_breach(
+            w, "rows of episodes without lanes, without room for the answers, or with struct_size %u",
+            r != NULL ? r->struct_size : 0);
         return 0;
     }
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t at = r->lane[k];
         if (at >= LANES || (seen >> at & 1) != 0 || (s->lane[at].open != 0) != stepping) {
             ds_check_breach(w, "row %llu: lane %llu is %s", (unsigned long long)k, (unsigned long long)at,
-                            at >= LANES            ? "out of range"
+                            at >= LANES             ? "out of range"
                             : (seen >> at & 1) != 0 ? "named twice"
-                            : stepping             ? "without an episode"
-                                                   : "taken by an open episode");
+                            : stepping              ? "without an episode"
+                                                    : "taken by an open episode");
             return 0;
         }
         seen |= (uint64_t)1 << at;
@@ -63,7 +66,8 @@ static int sound_actions(ds_check_watch *w, const ds_episode_rows *r)
                 ds_check_breach(w, "episode %llu: the action %.17g is outside of its bounds %g..%g",
                                 (unsigned long long)w->s->used, a, w->problem.lower[variable],
                                 w->problem.upper[variable]);
-                ds_check_advise(w, "an action has the bounds of the variables that it stands for; cut it to them");
+                ds_check_advise(
+                    w, "an action has the bounds of the variables that it stands for; cut it to them");
                 return 0;
             }
         }
@@ -180,8 +184,8 @@ const ds_episodes *ds_check_episodes_of(ds_check_watch *w)
             return NULL;
         }
         uint64_t m = w->s->n > 2 && w->s->n % 2 == 0 ? 2 : 1;
-        s->info = (ds_rl_info){
-            .struct_size = sizeof s->info, .horizon = w->s->n / m, .n_act = m, .n_obs = N_OBS};
+        s->info =
+            (ds_rl_info){.struct_size = sizeof s->info, .horizon = w->s->n / m, .n_act = m, .n_obs = N_OBS};
         s->table = (ds_episodes){sizeof s->table, 0, &s->info, LANES, begin, step};
         w->episodes = s;
     }

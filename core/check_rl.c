@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_rl.c - conformance of an environment's extension for stepwise control: an episode is what evaluate() simulates,
- * it repeats itself, and strange calls do no harm. */
+/* check_rl.c - conformance of an environment's extension for stepwise control: an episode is what evaluate()
+ * simulates, it repeats itself, and strange calls do no harm. */
 #include "config.h"
 
 #include <diffsim/ext/rl.h>
@@ -83,7 +83,8 @@ static int look_at_obs(bench *b, uint64_t step, uint64_t *hash)
         *hash = mix(*hash, b->obs[i]);
         if (!isfinite(b->obs[i])) {
             ds_check_seen(b->c, "step %llu: number %llu of the observation is %s", (unsigned long long)step,
-                          (unsigned long long)i, ds_check_is_poison(b->obs[i]) ? "not written" : "not finite");
+                          (unsigned long long)i,
+                          ds_check_is_poison(b->obs[i]) ? "not written" : "not finite");
             return 0;
         }
     }
@@ -153,11 +154,13 @@ static void compare_with_evaluate(bench *b, uint64_t key, const episode *ep, con
     uint64_t taken = ep->steps * b->info.n_act;
     for (int round = 0; round < 2; round++) { /* what follows an early end has no effect */
         ds_check_evaluate(&b->env, b->x, 0, key, NULL, &a);
-        int same = ep->outcome == DS_EVAL_OK ? a.io.outcome == DS_EVAL_OK && memcmp(&a.io.loss, &ep->loss, 8) == 0
-                                             : a.io.outcome == ep->outcome;
+        int same = ep->outcome == DS_EVAL_OK
+                       ? a.io.outcome == DS_EVAL_OK && memcmp(&a.io.loss, &ep->loss, 8) == 0
+                       : a.io.outcome == ep->outcome;
         if (a.status != DS_OK || !same) {
-            ds_check_seen(b->c, "%s: the episode has the loss %.17g (%s), evaluate() at its actions %.17g (%s)", where,
-                          ep->loss, ds_outcome_name(ep->outcome), a.io.loss, ds_outcome_name(a.io.outcome));
+            ds_check_seen(
+                b->c, "%s: the episode has the loss %.17g (%s), evaluate() at its actions %.17g (%s)", where,
+                ep->loss, ds_outcome_name(ep->outcome), a.io.loss, ds_outcome_name(a.io.outcome));
             ds_check_hint(b->c, "let evaluate() and step() share the code of a step, in the same order");
             return;
         }
@@ -196,9 +199,12 @@ void ds_check_rl_loss(ds_check *c)
             double sum = ep.sum + ep.loss;
             scale = fmax(scale, fabs(ep.sum) + fabs(ep.loss));
             if (k > 0 && fabs(sum - constant) > 1e-8 * (scale + 1)) {
-                ds_check_seen(c, "the rewards and the loss add up to %.12g, for the start point to %.12g", sum, constant);
-                ds_check_hint(c, "rewards are the decrease of the loss, not scaled: their sum is minus the loss, up to a "
-                                 "constant of the start");
+                ds_check_seen(c, "the rewards and the loss add up to %.12g, for the start point to %.12g",
+                              sum, constant);
+                ds_check_hint(
+                    c,
+                    "rewards are the decrease of the loss, not scaled: their sum is minus the loss, up to a "
+                    "constant of the start");
             }
             constant = k == 0 ? sum : constant;
         }
@@ -254,8 +260,10 @@ static void expect_state(bench *b, const char *when)
     ds_status st = b->rl->step(b->env.self, &io);
     if (st != DS_E_STATE) {
         ds_check_seen(b->c, "step() %s returned %s, not DS_E_STATE", when, ds_status_name(st));
-        ds_check_hint(b->c, "keep in the instance whether an episode is open: reset() opens it, its end, evaluate() and "
-                            "create() close it");
+        ds_check_hint(
+            b->c,
+            "keep in the instance whether an episode is open: reset() opens it, its end, evaluate() and "
+            "create() close it");
     }
 }
 

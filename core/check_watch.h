@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_watch.h - the objective that watches an optimizer, shared by check_problem.c (points) and check_episodes.c
- * (stepwise control). */
+/* check_watch.h - the objective that watches an optimizer, shared by check_problem.c (points) and
+ * check_episodes.c (stepwise control). */
 #ifndef DS_CORE_CHECK_WATCH_H
 #define DS_CORE_CHECK_WATCH_H
 
@@ -22,7 +22,7 @@ typedef struct ds_check_watch {
     double begin;
     atomic_int timer_off;
     int stopped;
-    jmp_buf cut; /* the way out of a search that does not end */
+    jmp_buf cut;                        /* the way out of a search that does not end */
     struct ds_check_episodes *episodes; /* stepwise control; NULL until asked for */
 } ds_check_watch;
 

@@ -19,7 +19,8 @@ int ds_env_ask_rl(ds_env *env, ds_error *e)
     }
     *info = (ds_rl_info){.struct_size = sizeof(*info)};
     if (!DS_HAS(ds_rl, rl, step) || rl->info == NULL || rl->reset == NULL || rl->step == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL ": a function is missing", env->module->id);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL ": a function is missing",
+                       env->module->id);
     }
     ds_status st = rl->info(env->self, info);
     if (st != DS_OK) {
@@ -28,12 +29,13 @@ int ds_env_ask_rl(ds_env *env, ds_error *e)
     uint64_t n = env->info.n;
     if (info->horizon < 1 || info->n_act < 1 || info->n_act > n || info->horizon > n ||
         info->horizon * info->n_act != n || info->n_obs < 1 || info->n_obs > (1u << 20)) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: extension " DS_EXT_RL
-                       ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: horizon x "
-                       "n_act must be n, and 1 to %u numbers be observed",
-                       env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
-                       (unsigned long long)info->n_obs, (unsigned long long)n, 1u << 20);
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: extension " DS_EXT_RL
+            ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: horizon x "
+            "n_act must be n, and 1 to %u numbers be observed",
+            env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
+            (unsigned long long)info->n_obs, (unsigned long long)n, 1u << 20);
     }
     env->rl = rl;
     return 0;
@@ -99,7 +101,8 @@ static void vet(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *out)
     } else if (io->outcome != DS_EVAL_OK) {
         fail(ep, out, io->outcome, ep->env->services.last_error);
     } else if (!isfinite(io->reward) || !all_finite(io->obs, info->n_obs)) {
-        fail(ep, out, DS_EVAL_INVALID, "step() gave a reward or an observation that is not finite as a success");
+        fail(ep, out, DS_EVAL_INVALID,
+             "step() gave a reward or an observation that is not finite as a success");
     } else if ((io->ended != 0) != (ep->step == info->horizon) && io->ended == 0) {
         fail(ep, out, DS_EVAL_INVALID, "step() did not end the episode with its last step");
     } else if (io->ended != 0 && !isfinite(io->loss)) {

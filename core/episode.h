@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episode.h - one episode of stepwise control on an environment instance (extension ds.env.rl/1), with its answers made
- * safe. */
+/* episode.h - one episode of stepwise control on an environment instance (extension ds.env.rl/1), with its
+ * answers made safe. */
 #ifndef DS_CORE_EPISODE_H
 #define DS_CORE_EPISODE_H
 
@@ -19,7 +19,8 @@ typedef struct ds_episode {
     uint64_t step; /* steps taken */
 } ds_episode;
 
-/* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is over. */
+/* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is
+ * over. */
 typedef struct ds_episode_answer {
     ds_answer answer; /* loss, where the episode is over; cost, wall and message of this step */
     double reward;
@@ -27,10 +28,11 @@ typedef struct ds_episode_answer {
     uint32_t reserved;
 } ds_episode_answer;
 
-/* Brings the episode of noise key `key` to step `step`: 0 = its beginning, else by the last action of x, which holds
- * the actions of all steps so far (step x n_act). An instance that is somewhere else (it is new, or its process has
- * died) goes through the steps before again, which gives the same: environments are deterministic. obs gets n_obs
- * values; it is left alone where the episode has failed. DS_STOPPED when the plugin stopped on request, else DS_OK. */
+/* Brings the episode of noise key `key` to step `step`: 0 = its beginning, else by the last action of x,
+ * which holds the actions of all steps so far (step x n_act). An instance that is somewhere else (it is new,
+ * or its process has died) goes through the steps before again, which gives the same: environments are
+ * deterministic. obs gets n_obs values; it is left alone where the episode has failed. DS_STOPPED when the
+ * plugin stopped on request, else DS_OK. */
 ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step, const double *x, double *obs,
                              ds_episode_answer *out);
 

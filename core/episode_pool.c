@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episode_pool.c - steps of episodes on their way to the workers and back, see episode_pool.h. Every worker is a crew
- * of its own, so that it gets the steps of its lanes and no others. */
+/* episode_pool.c - steps of episodes on their way to the workers and back, see episode_pool.h. Every worker
+ * is a crew of its own, so that it gets the steps of its lanes and no others. */
 #include "config.h"
 
 #include "episode_pool.h"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int prepare(ds_worker_lanes *l, ds_share *share, ds_episode *ep, ds_env *own, ds_make_instance *make, void *ctx,
-                   ds_error *e)
+static int prepare(ds_worker_lanes *l, ds_share *share, ds_episode *ep, ds_env *own, ds_make_instance *make,
+                   void *ctx, ds_error *e)
 {
     if (l->x == NULL) {
         l->x = malloc(share->n * sizeof(double));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episodes.c - the objective of optimizers that step through episodes, see diffsim/ext/rl.h. Episodes are numbered as
- * they begin and recorded in that order, one row each: one that is over waits for those that began before it. On
- * resume, the first ones are answered from the store as long as the optimizer takes the same actions. */
+/* episodes.c - the objective of optimizers that step through episodes, see diffsim/ext/rl.h. Episodes are
+ * numbered as they begin and recorded in that order, one row each: one that is over waits for those that
+ * began before it. On resume, the first ones are answered from the store as long as the optimizer takes the
+ * same actions. */
 #include "config.h"
 
 #include "episodes.h"
@@ -19,9 +20,9 @@
 typedef struct episode {
     struct episode *next; /* in the order of their numbers */
     uint64_t id, lane, key;
-    uint64_t t;      /* steps taken */
-    int over;        /* waits to be recorded */
-    int stored;      /* answered from the store, which holds `steps` steps */
+    uint64_t t; /* steps taken */
+    int over;   /* waits to be recorded */
+    int stored; /* answered from the store, which holds `steps` steps */
     uint64_t steps;
     ds_answer answer; /* of the episode */
     double *x, *obs, *reward;
@@ -44,8 +45,8 @@ struct ds_run_episodes {
 
 static ds_status refuse(ds_run *run, const char *function, const char *text)
 {
-    ds_fail(&run->error, DS_EXIT_PLUGIN, "%s: breaks the contract of %s() of episodes: %s", run->opt_module->id,
-            function, text);
+    ds_fail(&run->error, DS_EXIT_PLUGIN, "%s: breaks the contract of %s() of episodes: %s",
+            run->opt_module->id, function, text);
     run->end = DS_END_ERROR;
     return DS_E_ARG;
 }
@@ -86,10 +87,12 @@ static ds_status check_actions(ds_run *run, const ds_episode_rows *r)
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t first = s->lane[r->lane[k]]->t * m;
         for (uint64_t i = 0; i < m; i++) {
-            double a = r->action[k * m + i], lower = run->problem.lower[first + i], upper = run->problem.upper[first + i];
+            double a = r->action[k * m + i], lower = run->problem.lower[first + i],
+                   upper = run->problem.upper[first + i];
             if (!(a >= lower && a <= upper)) { /* also catches NaN */
                 char text[300];
-                snprintf(text, sizeof(text), "row %llu, number %llu of the action is %.17g, outside of its bounds %.17g..%.17g",
+                snprintf(text, sizeof(text),
+                         "row %llu, number %llu of the action is %.17g, outside of its bounds %.17g..%.17g",
                          (unsigned long long)k, (unsigned long long)i, a, lower, upper);
                 return refuse(run, "step", text);
             }
@@ -142,11 +145,12 @@ static int take_stored(ds_run *run, episode *ep)
     ds_row row;
     int rc = ds_replay_take(run->replay, &row, &run->error);
     rc = rc != 0 ? rc
-                 : ds_episode_store_read(run->store, row.id, s->info.horizon, s->info.n_obs, &ep->steps, ep->obs,
-                                         ep->reward, &run->error);
+                 : ds_episode_store_read(run->store, row.id, s->info.horizon, s->info.n_obs, &ep->steps,
+                                         ep->obs, ep->reward, &run->error);
     if (rc == 0 && (ep->steps == 0 || row.id != ep->id)) {
         rc = ds_fail(&run->error, DS_EXIT_PLUGIN,
-                     "%s: at evaluation %llu the optimizer now begins an episode, the record has a single evaluation: it "
+                     "%s: at evaluation %llu the optimizer now begins an episode, the record has a single "
+                     "evaluation: it "
                      "is not the version that made this run; nothing was changed",
                      ds_store_path(run->store), (unsigned long long)row.id);
     }
@@ -187,7 +191,8 @@ static int flush(ds_run *run)
     while (s->first != NULL && s->first->over && run->end == DS_END_NONE) {
         episode *ep = s->first;
         uint64_t taken = ep->t * s->info.n_act, left = run->problem.n - taken;
-        ds_entry entry = {.x = ep->x, .answer = &ep->answer, .tag = ep->tag, .group = ep->group, .replayed = ep->stored};
+        ds_entry entry = {
+            .x = ep->x, .answer = &ep->answer, .tag = ep->tag, .group = ep->group, .replayed = ep->stored};
         if (!ep->stored) {
             memcpy(ep->x + taken, run->problem.x0 + taken, left * sizeof(double));
             entry.episode = copy_episode(s, ep);
@@ -311,8 +316,8 @@ static int step_stored(ds_run *run, ds_episode_rows *r, uint64_t k, episode *ep)
 {
     ds_run_episodes *s = run->episodes;
     uint64_t m = s->info.n_act;
-    int rc = ds_replay_compare(ds_store_path(run->store), run->width, ep->id, ep->t * m, m, r->action + k * m, ep->x,
-                               &s->warned, &run->error);
+    int rc = ds_replay_compare(ds_store_path(run->store), run->width, ep->id, ep->t * m, m, r->action + k * m,
+                               ep->x, &s->warned, &run->error);
     if (rc == 0) {
         ep->t++;
         answer_row(s, r, k, ep, ep->t == ep->steps);
@@ -320,7 +325,8 @@ static int step_stored(ds_run *run, ds_episode_rows *r, uint64_t k, episode *ep)
     return rc;
 }
 
-static void step_live(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episode *ep, const ds_episode_answer *out)
+static void step_live(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episode *ep,
+                      const ds_episode_answer *out)
 {
     uint64_t n_obs = s->info.n_obs;
     note(ep, out);
@@ -347,8 +353,11 @@ static int advance(ds_run *run, ds_episode_rows *r)
         }
         memcpy(ep->x + ep->t * m, r->action + k * m, m * sizeof(double));
         ep->t++;
-        s->step[live] = (ds_lane_step){
-            .lane = ep->lane, .key = ep->key, .step = ep->t, .x = ep->x, .obs = ep->obs + ep->t * s->info.n_obs};
+        s->step[live] = (ds_lane_step){.lane = ep->lane,
+                                       .key = ep->key,
+                                       .step = ep->t,
+                                       .x = ep->x,
+                                       .obs = ep->obs + ep->t * s->info.n_obs};
         row[live++] = k;
     }
     int rc = ask(run, live);

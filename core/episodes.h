@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episodes.h - the episodes of a run under stepwise control, as the optimizer begins and steps through them: budget,
- * replay from the store, recording. */
+/* episodes.h - the episodes of a run under stepwise control, as the optimizer begins and steps through them:
+ * budget, replay from the store, recording. */
 #ifndef DS_CORE_EPISODES_H
 #define DS_CORE_EPISODES_H
 

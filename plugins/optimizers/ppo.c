@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ppo.c - proximal policy optimization: a stochastic policy is improved on the episodes it has just made, in steps that
- * change its probabilities by a bounded factor.
+/* ppo.c - proximal policy optimization: a stochastic policy is improved on the episodes it has just made, in
+ * steps that change its probabilities by a bounded factor.
  *
- *     initialise policy pi and value function V                          J. Schulman et al., arXiv:1707.06347,
- *     for update = 1, 2, ...                                             Algorithm 1
+ *     initialise policy pi and value function V
+ *     for update = 1, 2, ...
  *         for env = 1 ... envs: run pi for some steps
  *         estimate advantages A and returns R (GAE)
- *         for epoch = 1 ... epochs, for each minibatch of the shuffled steps:
- *             minimise -min(ratio A, clip(ratio, 1 - eps, 1 + eps) A) + c_v (V - R)^2 - c_e entropy  by Adam
+ *         for epoch = 1 ... epochs, for each minibatch of the shuffled steps, by Adam:
+ *             minimise -min(ratio A, clip(ratio, 1 - eps, 1 + eps) A) + c_v (V - R)^2 - c_e entropy
  *
- * Actions are drawn in [-1, 1]^m (cut to it before the step), the networks are those of methods/actor_critic.h.
+ * Actions are drawn in [-1, 1]^m and cut to it before the step; the networks are those of
+ * methods/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
  */
 #include <diffsim/plugin.h>
 
@@ -24,8 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double obs_limit = 10.0;    /* of normalised observations and rewards */
-static const double kl_tolerance = 1.5;  /* an update ends where the divergence exceeds target_kl by this factor */
+static const double obs_limit = 10.0; /* of normalised observations and rewards */
+static const double kl_tolerance =
+    1.5; /* an update ends where the divergence exceeds target_kl by this factor */
 
 /* A stretch of one episode inside the rollout. */
 typedef struct segment {
@@ -77,8 +79,8 @@ static void normalise(const ppo *p, float *row)
     }
 }
 
-/* Features of all lanes of `s`, normalised, as rows of p->batch_obs. A lane without an episode has its row, too: the last
- * digits of a matrix product depend on the number of rows. */
+/* Features of all lanes of `s`, normalised, as rows of p->batch_obs. A lane without an episode has its row,
+ * too: the last digits of a matrix product depend on the number of rows. */
 static void gather(ppo *p, const stepwise *s)
 {
     for (size_t i = 0; i < s->lanes; i++) {
@@ -254,7 +256,8 @@ static void shuffle(size_t count, size_t *order, ds_random *random)
 static ppo_minibatch take_minibatch(ppo *p, const size_t *order, size_t count)
 {
     size_t n = p->train.obs, m = p->train.act;
-    double *density = p->mini, *advantage = density + count, *target = advantage + count, *value = target + count;
+    double *density = p->mini, *advantage = density + count, *target = advantage + count,
+           *value = target + count;
     for (size_t i = 0; i < count; i++) {
         size_t row = order[i];
         memcpy(p->mini_obs + i * n, p->obs + row * n, n * sizeof(float));
@@ -303,7 +306,8 @@ static void improve(ppo *p)
     }
 }
 
-/* The observations of a rollout enter the moments when the update is over: within a rollout the policy is constant. */
+/* The observations of a rollout enter the moments when the update is over: within a rollout the policy is
+ * constant. */
 static void normalise_rollout(ppo *p)
 {
     size_t n = p->train.obs;
@@ -385,12 +389,12 @@ static ds_status prepare(ppo *p, const ds_objective *objective)
     p->log_density = malloc(5 * p->rows * sizeof(double));
     p->segment = malloc((p->rows + s->lanes) * sizeof *p->segment);
     p->order = malloc((p->rows + 3 * most) * sizeof(size_t));
-    p->batch_obs = malloc((most * (s->obs + s->act + p->ac.latent * s->act) + (mini + 1) * (s->obs + s->act)) *
-                          sizeof(float));
+    p->batch_obs = malloc(
+        (most * (s->obs + s->act + p->ac.latent * s->act) + (mini + 1) * (s->obs + s->act)) * sizeof(float));
     p->mini = malloc(4 * mini * sizeof(double));
     p->random = calloc(most, sizeof *p->random);
-    if (!ok || !p->moments || !p->obs || !p->log_density || !p->segment || !p->order || !p->batch_obs || !p->mini ||
-        !p->random) {
+    if (!ok || !p->moments || !p->obs || !p->log_density || !p->segment || !p->order || !p->batch_obs ||
+        !p->mini || !p->random) {
         p->host->error(p->host, DS_E_NOMEM, "out of memory: lower episodes, n_steps, envs or hidden");
         return DS_E_NOMEM;
     }
@@ -514,13 +518,16 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 static const char *const value_losses[] = {"squared", "half_max", NULL};
 
 static const ds_param *const params[] = {
-    DS_LIST("hidden", "64, 64", 1, 4096, MLP_MAX_LAYERS - 1, "", "Widths of the hidden layers of both networks."),
+    DS_LIST("hidden", "64, 64", 1, 4096, MLP_MAX_LAYERS - 1, "",
+            "Widths of the hidden layers of both networks."),
     DS_INT("episodes", "20", 1, 1e6, "", "Whole episodes per update, where n_steps = 0."),
     DS_INT("n_steps", "0", 0, 1e9, "",
            "Steps of every env per update; episodes go on across updates. 0 = `episodes` whole episodes."),
-    DS_INT("envs", "0", 0, 1e4, "",
-           "Episodes that are open at a time, which is what --jobs can use; 0 = `episodes`, or 1 with n_steps."),
-    DS_INT("minibatch", "0", 0, 1e9, "", "Steps per gradient; 0 = a quarter of `episodes` episodes, at least 16."),
+    DS_INT(
+        "envs", "0", 0, 1e4, "",
+        "Episodes that are open at a time, which is what --jobs can use; 0 = `episodes`, or 1 with n_steps."),
+    DS_INT("minibatch", "0", 0, 1e9, "",
+           "Steps per gradient; 0 = a quarter of `episodes` episodes, at least 16."),
     DS_INT("epochs", "10", 1, 1e6, "", "Times that an update goes through its steps."),
     DS_REAL("lr", "1e-3", 0, 1, "", "Learning rate of Adam."),
     DS_BOOL("anneal", "true", "Let the learning rate fall linearly to 0 over the planned budget."),
@@ -532,12 +539,15 @@ static const ds_param *const params[] = {
     DS_REAL("entropy", "0", 0, 1e6, "", "Coefficient c_e of the entropy."),
     DS_REAL("value", "0.5", 0, 1e6, "", "Coefficient c_v of the value loss."),
     DS_ENUM("value_loss", "squared", value_losses,
-            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the larger of the "
+            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the larger "
+            "of the "
             "clipped and the plain one (CleanRL)."),
-    DS_BOOL("normalise_advantage", "true", "Advantages of each minibatch get mean 0 and standard deviation 1."),
+    DS_BOOL("normalise_advantage", "true",
+            "Advantages of each minibatch get mean 0 and standard deviation 1."),
     DS_REAL("grad_norm", "0.5", 0, 1e9, "", "Longest gradient, all weights together; 0 = any."),
     DS_REAL("target_kl", "0.05", 0, 1e9, "",
-            "An update ends when the policy has moved further than 1.5 times this (mean of ratio - 1 - ln ratio); 0 = "
+            "An update ends when the policy has moved further than 1.5 times this (mean of ratio - 1 - ln "
+            "ratio); 0 = "
             "never."),
     DS_BOOL("normalise_obs", "true", "Observations minus their mean, over their deviation, cut to +-10."),
     DS_BOOL("normalise_reward", "false",
@@ -557,13 +567,16 @@ static const ds_desc desc = {
     .version = "0.1",
     .license = "Apache-2.0",
     .summary = "Proximal policy optimization (stepwise control)",
-    .description =
-        "Learns a control law from observations and rewards of every step, without gradients of the simulation: a "
-        "baseline of model-free reinforcement learning. Needs an environment with ds.env.rl/1. Each episode costs "
-        "one evaluation; what is reported as best is the best episode, noise included.\n"
-        "Defaults suit budgets of a thousand episodes; docs/optimizers.md has the settings of Stable-Baselines3 and "
-        "CleanRL.",
-    .citation = "J. Schulman, F. Wolski, P. Dhariwal, A. Radford, O. Klimov: Proximal policy optimization algorithms. "
+    .description = "Learns a control law from observations and rewards of every step, without gradients of "
+                   "the simulation: a "
+                   "baseline of model-free reinforcement learning. Needs an environment with ds.env.rl/1. "
+                   "Each episode costs "
+                   "one evaluation; what is reported as best is the best episode, noise included.\n"
+                   "Defaults suit budgets of a thousand episodes; docs/optimizers.md has the settings of "
+                   "Stable-Baselines3 and "
+                   "CleanRL.",
+    .citation = "J. Schulman, F. Wolski, P. Dhariwal, A. Radford, O. Klimov: Proximal policy optimization "
+                "algorithms. "
                 "arXiv:1707.06347",
     .params = params,
 };

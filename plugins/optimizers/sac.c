@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sac.c - soft actor-critic: learns from every step it has ever made, and is paid for random behaviour.
  *
- *     initialise actor pi, critics Q_1, Q_2, targets Qt_i = Q_i, buffer D      T. Haarnoja et al., arXiv:1812.05905,
- *     for each step of an episode                                             Algorithm 1
+ *     initialise actor pi, critics Q_1, Q_2, targets Qt_i = Q_i, buffer D
+ *     for each step of an episode
  *         a ~ pi(.|s) (uniform at first);  s', r from the environment;  D = D + (s, a, r, s')
  *         for each gradient step, with a minibatch of D
  *             Q_i  against the gradient of (Q_i(s, a) - y)^2
@@ -10,7 +10,7 @@
  *             alpha such that the entropy of pi approaches its target
  *             Qt_i = tau Q_i + (1 - tau) Qt_i
  *
- * Losses and networks: methods/soft_actor_critic.h.
+ * Losses and networks: methods/soft_actor_critic.h. Source: T. Haarnoja et al., arXiv:1812.05905, Algorithm 1.
  */
 #include <diffsim/plugin.h>
 
@@ -182,7 +182,8 @@ static ds_status prepare(sac *s, const ds_objective *objective)
 {
     ds_status status = stepwise_init(&s->train, s->host, s->problem, objective, 0, 1, &s->look);
     if (status == DS_OK && s->evaluate_every > 0) {
-        status = stepwise_init(&s->trial, s->host, s->problem, objective, 1, (size_t)s->evaluate_episodes, &s->look);
+        status = stepwise_init(&s->trial, s->host, s->problem, objective, 1, (size_t)s->evaluate_episodes,
+                               &s->look);
     }
     if (status != DS_OK) {
         return status;
@@ -292,7 +293,8 @@ static const char *const alpha_losses[] = {"ln_alpha", "alpha", NULL};
 
 static const ds_param *const params[] = {
     DS_LIST("hidden", "", 1, 4096, MLP_MAX_LAYERS - 1, "",
-            "Widths of the hidden layers of all networks; empty = 64, 64 for episodes of fewer than 20 steps, else 256, "
+            "Widths of the hidden layers of all networks; empty = 64, 64 for episodes of fewer than 20 "
+            "steps, else 256, "
             "256."),
     DS_REAL("lr_actor", "1e-3", 0, 1, "", "Learning rate of the policy."),
     DS_REAL("lr_critic", "1e-3", 0, 1, "", "Learning rate of the critics."),
@@ -304,18 +306,22 @@ static const ds_param *const params[] = {
     DS_INT("learning_starts", "-1", -1, 1e9, "",
            "Steps with uniformly random actions before learning; -1 = ten episodes, at least 100."),
     DS_INT("train_every", "1", 1, 1e9, "", "Steps between two rounds of learning."),
-    DS_INT("updates", "0", 0, 1e6, "", "Gradient steps of a round; 0 = 4 for episodes of at most 10 steps, else 1."),
+    DS_INT("updates", "0", 0, 1e6, "",
+           "Gradient steps of a round; 0 = 4 for episodes of at most 10 steps, else 1."),
     DS_INT("actor_every", "1", 1, 1e6, "", "Gradient steps between updates of policy and temperature."),
-    DS_INT("actor_updates", "1", 1, 1e6, "", "Updates of policy and temperature at a time (CleanRL: every 2, 2)."),
+    DS_INT("actor_updates", "1", 1, 1e6, "",
+           "Updates of policy and temperature at a time (CleanRL: every 2, 2)."),
     DS_REAL("tau", "0.005", 0, 1, "", "Share of the critics in their targets per update."),
     DS_INT("target_every", "1", 1, 1e6, "", "Gradient steps between updates of the targets."),
     DS_REAL("alpha", "1", 1e-9, 1e9, "", "Temperature at the start: weight of the entropy."),
     DS_BOOL("auto_alpha", "true", "Adapt the temperature so that the entropy approaches its target."),
     DS_ENUM("alpha_loss", "ln_alpha", alpha_losses,
             "-ln alpha (ln pi + target) as in Stable-Baselines3, or -alpha (ln pi + target) as in CleanRL."),
-    DS_LIST("target_entropy", "", -1e6, 1e6, 1, "", "Target entropy; empty = minus the numbers of an action."),
+    DS_LIST("target_entropy", "", -1e6, 1e6, 1, "",
+            "Target entropy; empty = minus the numbers of an action."),
     DS_ENUM("log_std", "tanh", log_stds,
-            "ln of the standard deviation: clamp = network's output cut to [-20, 2] (Stable-Baselines3), tanh = squeezed "
+            "ln of the standard deviation: clamp = network's output cut to [-20, 2] (Stable-Baselines3), "
+            "tanh = squeezed "
             "into [-5, 2] (CleanRL)."),
     DS_ENUM("critic_loss", "half", critic_losses,
             "half = sum of 0.5 mean (Q - y)^2 (Stable-Baselines3), full = without the half (CleanRL)."),
@@ -330,9 +336,11 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "Soft actor-critic (stepwise control)",
     .description =
-        "Learns a control law from observations and rewards of every step, without gradients of the simulation, and "
+        "Learns a control law from observations and rewards of every step, without gradients of the "
+        "simulation, and "
         "reuses old steps: fewer episodes than ppo, more computation per step. Needs an environment with "
-        "ds.env.rl/1. Each episode costs one evaluation; episodes are made one after the other (a single job).\n"
+        "ds.env.rl/1. Each episode costs one evaluation; episodes are made one after the other (a single "
+        "job).\n"
         "docs/optimizers.md has the settings of Stable-Baselines3 and CleanRL.",
     .citation = "T. Haarnoja, A. Zhou, K. Hartikainen, G. Tucker et al.: Soft actor-critic algorithms and "
                 "applications. arXiv:1812.05905",

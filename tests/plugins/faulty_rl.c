@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faulty_rl.c - an environment with stepwise control that misbehaves on request, for tests of the host. Where it
- * behaves a point is moved by the actions: loss = squared distance from 1 at the end, more numbers are observed than
- * there are variables, and the start depends on the noise key. */
+/* faulty_rl.c - an environment with stepwise control that misbehaves on request, for tests of the host. Where
+ * it behaves a point is moved by the actions: loss = squared distance from 1 at the end, more numbers are
+ * observed than there are variables, and the start depends on the noise key. */
 #include <diffsim/ext/rl.h>
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
@@ -18,8 +18,7 @@ static const char *const faults[] = {"none", "segv", "loop", "diverge", "nan", "
 static const ds_param *const params[] = {
     DS_ENUM("fault", "none", faults, "What goes wrong, in step 6."),
     DS_REAL("share", "0.2", 0, 1, "", "Share of the episodes (chosen by their actions) where it does."),
-    DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."),
-    NULL};
+    DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."), NULL};
 
 typedef struct env {
     const ds_host *host;

@@ -241,8 +241,8 @@ int fake_rl_run(fake_rl *f)
     setenv("DS_PLUGIN_PATH", path, 0);
     s->f = f;
     if (ds_loader_open(f->env, DS_KIND_ENV, &s->env_module, &e) != 0 ||
-        ds_loader_open(f->opt, DS_KIND_OPTIMIZER, &opt, &e) != 0 || !set_all(&s->env_settings, f->env_settings) ||
-        !set_all(&settings, f->opt_settings) ||
+        ds_loader_open(f->opt, DS_KIND_OPTIMIZER, &opt, &e) != 0 ||
+        !set_all(&s->env_settings, f->env_settings) || !set_all(&settings, f->opt_settings) ||
         ds_params_make(opt->plugin->desc->params, opt->id, &settings, DS_SECTION_OPT, &params, &e) != 0) {
         fprintf(stderr, "fake_rl: %s\n", e.text);
         free(s);

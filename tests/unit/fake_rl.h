@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/fake_rl.h - runs an optimizer for stepwise control on an environment plugin in this process: a small
- * objective of its own, which counts episodes, checks every call and can let episodes fail or choose their start. */
+/* tests/unit/fake_rl.h - runs an optimizer for stepwise control on an environment plugin in this process: a
+ * small objective of its own, which counts episodes, checks every call and can let episodes fail or choose
+ * their start. */
 #ifndef DS_TESTS_FAKE_RL_H
 #define DS_TESTS_FAKE_RL_H
 
@@ -20,10 +21,10 @@ typedef struct fake_rl {
     const char *env, *env_settings; /* id, and "env.k=v env.k=v" */
     const char *opt, *opt_settings; /* the same with "opt." */
     uint64_t budget, seed;
-    double failure_rate;         /* share of the episodes that fail, at some step */
-    const double *starts;        /* (theta0, omega0) of the episodes tagged "evaluate", one after the other ... */
-    size_t start_count;          /* ... as parameters of the environment; 0 = as the others */
-    uint64_t stop_after;         /* should_stop() from this step on; 0 = never */
+    double failure_rate;  /* share of the episodes that fail, at some step */
+    const double *starts; /* (theta0, omega0) of the episodes tagged "evaluate", one after the other ... */
+    size_t start_count;   /* ... as parameters of the environment; 0 = as the others */
+    uint64_t stop_after;  /* should_stop() from this step on; 0 = never */
     /* out */
     ds_status create_status, status;
     uint64_t begun, steps, broken; /* calls that break the contract */

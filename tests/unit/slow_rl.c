@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slow_rl - returns of ppo and sac on the pendulum of Gymnasium, with the settings and from the start states of the
- * recorded runs of Stable-Baselines3, three seeds each. Minutes. */
+/* slow_rl - returns of ppo and sac on the pendulum of Gymnasium, with the settings and from the start states
+ * of the recorded runs of Stable-Baselines3, three seeds each. Minutes. */
 #include "fake_rl.h"
 #include "golden.h"
 
@@ -13,8 +13,8 @@
 
 #define GYM "env.variant=gym env.start=random"
 #define AS_GYM "opt.time=false opt.end=truncate opt.reward_scale=1 "
-#define TUNED_PPO                                                                                                    \
-    AS_GYM "opt.envs=4 opt.n_steps=1024 opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.log_std=0 "              \
+#define TUNED_PPO                                                                                            \
+    AS_GYM "opt.envs=4 opt.n_steps=1024 opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.log_std=0 "      \
            "opt.action_range=2 opt.normalise_obs=false opt.target_kl=0 opt.evaluate_every=512 "
 
 static double starts[64];
@@ -30,7 +30,8 @@ static int read_starts(void **state)
 }
 
 /* Mean over the trials numbered first..last (groups) of the mean return without noise. */
-static double final_return(const char *opt, const char *settings, uint64_t budget, uint64_t seed, uint64_t trials)
+static double final_return(const char *opt, const char *settings, uint64_t budget, uint64_t seed,
+                           uint64_t trials)
 {
     fake_rl f = {.env = "pendulum",
                  .env_settings = GYM,
@@ -97,16 +98,18 @@ static void test_ppo_sde(void **state)
     }
 }
 
-/* The defaults of Stable-Baselines3 do not learn this task in 100000 steps: a control that the others are no accident. */
+/* The defaults of Stable-Baselines3 do not learn this task in 100000 steps: a control that the others are no
+ * accident. */
 static void test_ppo_default(void **state)
 {
     (void)state;
     need_starts();
-    double r = final_return("ppo",
-                            AS_GYM "opt.envs=1 opt.n_steps=2048 opt.minibatch=64 opt.gamma=0.99 opt.lr=3e-4 "
-                                   "opt.anneal=false opt.log_std=0 opt.action_range=2 opt.normalise_obs=false "
-                                   "opt.target_kl=0 opt.evaluate_every=500",
-                            522, 0, 1);
+    double r =
+        final_return("ppo",
+                     AS_GYM "opt.envs=1 opt.n_steps=2048 opt.minibatch=64 opt.gamma=0.99 opt.lr=3e-4 "
+                            "opt.anneal=false opt.log_std=0 opt.action_range=2 opt.normalise_obs=false "
+                            "opt.target_kl=0 opt.evaluate_every=500",
+                     522, 0, 1);
     assert_true(r < -600);
 }
 

@@ -60,8 +60,8 @@ static double probe_loss(probe *p, const float *w, const float *x)
 }
 
 /* Derivative along `d` by central difference, and from the gradient g. */
-static void directional(probe *p, int of_input, size_t count, const float *g, const float *d, double h, double *fd,
-                        double *exact)
+static void directional(probe *p, int of_input, size_t count, const float *g, const float *d, double h,
+                        double *fd, double *exact)
 {
     const float *base = of_input ? p->x : p->w;
     double f[2];
@@ -137,7 +137,8 @@ static void test_orthogonal(void **state)
     (void)state;
     assert_true(mlp_init_orthogonal(&net, w, sqrt(2), 0.01, &r));
     for (int l = 0; l < net.layers; l++) {
-        size_t in = net.size[l], out = net.size[l + 1], rows = in < out ? in : out, length = in < out ? out : in;
+        size_t in = net.size[l], out = net.size[l + 1], rows = in < out ? in : out,
+               length = in < out ? out : in;
         double gain = l + 1 < net.layers ? 2 : 1e-4;
         const float *m = w + mlp_matrix(&net, l);
         for (size_t i = 0; i < rows; i++) {
@@ -214,7 +215,8 @@ static void make_ppo_case(ppo_case *p, int sde, ds_random *r)
             p->action[i * ACT + k] =
                 (float)((double)mean[i * ACT + k] + p->ac.deviation[i * ACT + k] * ds_random_normal(r));
         }
-        p->density[i] = gaussian_log_density(ACT, p->action + i * ACT, mean + i * ACT, p->ac.deviation + i * ACT);
+        p->density[i] =
+            gaussian_log_density(ACT, p->action + i * ACT, mean + i * ACT, p->ac.deviation + i * ACT);
         p->kept[i] = ds_random_normal(r);
         p->target[i] = ds_random_normal(r);
     }
@@ -248,8 +250,9 @@ static void test_ppo_start(void **state)
     }
 }
 
-/* Largest error of a gradient against central differences of `loss` along random directions, relative to the gradient's
- * norm. Directions in which quotients at two step sizes differ cross a kink (max, clip, ReLU) and are left out. */
+/* Largest error of a gradient against central differences of `loss` along random directions, relative to the
+ * gradient's norm. Directions in which quotients at two step sizes differ cross a kink (max, clip, ReLU) and
+ * are left out. */
 static double gradient_error(size_t n, float *w, const float *g, double h, double (*loss)(void *), void *ctx,
                              ds_random *r)
 {
@@ -304,7 +307,8 @@ static void check_ppo_gradient(int sde, double clip_value, int half_max, ds_rand
     ppo_minibatch b = minibatch(&p);
     ppo_terms t = ppo_loss(&p.ac, &p.c, &b);
     assert_true(t.clipped > 0 && t.clipped < 1);
-    /* With sde the hidden layers count as a constant in the deviation: their gradient is not that of the loss. */
+    /* With sde the hidden layers count as a constant in the deviation: their gradient is not that of the
+     * loss. */
     size_t first = sde ? mlp_matrix(&p.ac.policy, p.ac.policy.layers - 1) : 0, n = p.ac.count - first;
     float *g = malloc(n * sizeof *g);
     memcpy(g, p.ac.g + first, n * sizeof *g);
@@ -519,23 +523,29 @@ static void test_ppo_runs(void **state)
 {
     (void)state;
     stands("ppo", "opt.episodes=5", "pendulum", "");
-    stands("ppo", "opt.envs=3 opt.n_steps=64 opt.minibatch=50 opt.end=truncate opt.evaluate_every=4 "
-                  "opt.evaluate_episodes=3 opt.sde=true",
+    stands("ppo",
+           "opt.envs=3 opt.n_steps=64 opt.minibatch=50 opt.end=truncate opt.evaluate_every=4 "
+           "opt.evaluate_episodes=3 opt.sde=true",
            "pendulum", GYM);
-    stands("ppo", "opt.episodes=4 opt.normalise_reward=true opt.clip_value=0.2 opt.value_loss=half_max opt.time=false "
-                  "opt.entropy=0.01 opt.activation=relu opt.sde=true opt.sde_every=0",
-           "cartpole", "env.steps=20");
+    stands(
+        "ppo",
+        "opt.episodes=4 opt.normalise_reward=true opt.clip_value=0.2 opt.value_loss=half_max opt.time=false "
+        "opt.entropy=0.01 opt.activation=relu opt.sde=true opt.sde_every=0",
+        "cartpole", "env.steps=20");
 }
 
 static void test_sac_runs(void **state)
 {
     (void)state;
     stands("sac", SMALL_SAC, "pendulum", "");
-    stands("sac", SMALL_SAC " opt.actor_every=2 opt.actor_updates=2 opt.critic_loss=full opt.alpha_loss=alpha "
-                  "opt.evaluate_every=5 opt.evaluate_episodes=2 opt.log_std=clamp opt.train_every=3 opt.updates=2",
+    stands("sac",
+           SMALL_SAC
+           " opt.actor_every=2 opt.actor_updates=2 opt.critic_loss=full opt.alpha_loss=alpha "
+           "opt.evaluate_every=5 opt.evaluate_episodes=2 opt.log_std=clamp opt.train_every=3 opt.updates=2",
            "cartpole", "env.steps=40");
-    stands("sac", SMALL_SAC " opt.auto_alpha=false opt.alpha=0.2 opt.buffer=100 opt.end=truncate opt.time=false "
-                  "opt.target_every=2 opt.activation=tanh",
+    stands("sac",
+           SMALL_SAC " opt.auto_alpha=false opt.alpha=0.2 opt.buffer=100 opt.end=truncate opt.time=false "
+                     "opt.target_every=2 opt.activation=tanh",
            "pendulum", GYM);
 }
 
@@ -562,12 +572,18 @@ static void test_learning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tanh),          cmocka_unit_test(test_network_gradients),
-        cmocka_unit_test(test_orthogonal),    cmocka_unit_test(test_advantages),
-        cmocka_unit_test(test_ppo_start),     cmocka_unit_test(test_ppo_gradient),
-        cmocka_unit_test(test_squashed_density), cmocka_unit_test(test_sac_gradients),
-        cmocka_unit_test(test_sac_temperature), cmocka_unit_test(test_buffer),
-        cmocka_unit_test(test_ppo_runs),      cmocka_unit_test(test_sac_runs),
+        cmocka_unit_test(test_tanh),
+        cmocka_unit_test(test_network_gradients),
+        cmocka_unit_test(test_orthogonal),
+        cmocka_unit_test(test_advantages),
+        cmocka_unit_test(test_ppo_start),
+        cmocka_unit_test(test_ppo_gradient),
+        cmocka_unit_test(test_squashed_density),
+        cmocka_unit_test(test_sac_gradients),
+        cmocka_unit_test(test_sac_temperature),
+        cmocka_unit_test(test_buffer),
+        cmocka_unit_test(test_ppo_runs),
+        cmocka_unit_test(test_sac_runs),
         cmocka_unit_test(test_learning),
     };
     return cmocka_run_group_tests_name("rl", tests, NULL, NULL);

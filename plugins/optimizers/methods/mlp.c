@@ -63,17 +63,24 @@ void mlp_tape_free(mlp_tape *tape)
     tape->memory = NULL;
 }
 
-/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1); one formula for both branches, so that compilers vectorise it.
- * Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
+/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1); one formula for both branches, so that compilers
+ * vectorise it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
 static inline float tanh_of(float x)
 {
     float a = fminf(fabsf(x), 10.0f), z = a * a;
-    float small = ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z +
-                    1.33314422036e-1f) * z - 3.33332819422e-1f) * z * a + a;
+    float small =
+        ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) *
+             z -
+         3.33332819422e-1f) *
+            z * a +
+        a;
     float t = 2.0f * a, n = (float)(int)(t * 1.44269504088896341f + 0.5f);
     float r = t - n * 0.693359375f + n * 2.12194440e-4f;
-    float p = ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
-               1.6666665459e-1f) * r + 5.0000001201e-1f;
+    float p =
+        ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
+         1.6666665459e-1f) *
+            r +
+        5.0000001201e-1f;
     union {
         int bits;
         float value;
@@ -122,8 +129,8 @@ const float *mlp_forward(const mlp *net, const float *w, size_t rows, const floa
         if (rows == 1) {
             cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1.0f, matrix, k, in, 1, 0.0f, out, 1);
         } else {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, n, k, 1.0f, in, k, matrix, k, 0.0f, out,
-                        n);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, n, k, 1.0f, in, k, matrix, k,
+                        0.0f, out, n);
         }
         bias_and_activation(rows, net->size[l + 1], w + mlp_bias(net, l),
                             l + 1 < net->layers ? net->activation : -1, out);
@@ -157,8 +164,8 @@ static void slope_of_activation(size_t count, const float *restrict y, int activ
     }
 }
 
-void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape, const float *dy,
-                  float *dw, float *dx)
+void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape,
+                  const float *dy, float *dw, float *dx)
 {
     const float *d = dy;
     for (int l = net->layers - 1; l >= 0; l--) {
@@ -183,8 +190,8 @@ void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, m
 
 /* ---- initial weights ---- */
 
-/* Rows 0..count-1 of `a` (length entries each, length >= count) become orthonormal: Gram-Schmidt, twice for accuracy.
- * Its triangular factor has a positive diagonal, so that the result is distributed evenly. */
+/* Rows 0..count-1 of `a` (length entries each, length >= count) become orthonormal: Gram-Schmidt, twice for
+ * accuracy. Its triangular factor has a positive diagonal, so that the result is distributed evenly. */
 static void orthonormalise(size_t count, size_t length, double *a)
 {
     for (size_t i = 0; i < count; i++) {

@@ -3,8 +3,8 @@
  *
  *     h_0 = x,   h_l = f(W_l h_{l-1} + b_l) for the hidden layers,   y = W_L h_{L-1} + b_L
  *
- * with f = tanh or max(0, .). All weights of a network are one vector of floats, layer after layer: W_l (outputs x
- * inputs, row-major), then b_l. A batch is a matrix with one sample per row.
+ * with f = tanh or max(0, .). All weights of a network are one vector of floats, layer after layer: W_l
+ * (outputs x inputs, row-major), then b_l. A batch is a matrix with one sample per row.
  */
 #ifndef DS_METHODS_MLP_H
 #define DS_METHODS_MLP_H
@@ -16,10 +16,10 @@ enum { MLP_MAX_LAYERS = 9 };
 enum { MLP_TANH = 0, MLP_RELU = 1 };
 
 typedef struct mlp {
-    int layers;     /* affine maps: hidden layers and 1 */
-    int activation; /* MLP_* of the hidden layers */
+    int layers;                      /* affine maps: hidden layers and 1 */
+    int activation;                  /* MLP_* of the hidden layers */
     size_t size[MLP_MAX_LAYERS + 1]; /* inputs, hidden, outputs */
-    size_t weights; /* floats of the weight vector */
+    size_t weights;                  /* floats of the weight vector */
 } mlp;
 
 /* Outputs of every layer for up to `rows` samples; the last one is the network's. */
@@ -44,13 +44,14 @@ void mlp_tape_free(mlp_tape *tape);
 /* y (rows x outputs) for x (rows x inputs), rows <= tape->rows. Returns the output layer of the tape. */
 const float *mlp_forward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape);
 
-/* Backward pass for the first `rows` samples of the last forward pass with the same w and x. dy (rows x outputs): d
- * loss / d y. Writes, where not NULL, d loss / d w to dw and d loss / d x (rows x inputs) to dx. */
-void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape, const float *dy,
-                  float *dw, float *dx);
+/* Backward pass for the first `rows` samples of the last forward pass with the same w and x. dy (rows x
+ * outputs): d loss / d y. Writes, where not NULL, d loss / d w to dw and d loss / d x (rows x inputs) to dx.
+ */
+void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape,
+                  const float *dy, float *dw, float *dx);
 
-/* Orthogonal matrices times `gain` in the hidden layers and `gain_out` in the last one, zero biases (A. Saxe et al.,
- * arXiv:1312.6120). 0 without memory. */
+/* Orthogonal matrices times `gain` in the hidden layers and `gain_out` in the last one, zero biases (A. Saxe
+ * et al., arXiv:1312.6120). 0 without memory. */
 int mlp_init_orthogonal(const mlp *net, float *w, double gain, double gain_out, ds_random *random);
 
 /* Weights and biases uniform in +-1/sqrt(inputs of the layer), as PyTorch's Linear has them. */

@@ -22,8 +22,8 @@ void replay_buffer_free(replay_buffer *b)
     b->rows = NULL;
 }
 
-void replay_buffer_add(replay_buffer *b, const float *obs, const float *action, double reward, const float *next,
-                       int end)
+void replay_buffer_add(replay_buffer *b, const float *obs, const float *action, double reward,
+                       const float *next, int end)
 {
     float *row = b->rows + b->next * b->stride;
     memcpy(row, obs, b->obs * sizeof(float));

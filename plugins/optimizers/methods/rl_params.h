@@ -15,19 +15,24 @@ enum { RL_SHORT_HORIZON = 10 };
 static const char *const rl_activations[] = {"tanh", "relu", NULL};
 static const char *const rl_ends[] = {"terminate", "truncate", NULL};
 
-#define RL_PARAMS(time_, activation_)                                                                                \
-    DS_LIST("gamma", "", 0, 1, 1, "", "Discount per step; empty = 1 for at most 10 control steps, else 0.99."),      \
-        DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                                   \
-                "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), between 1e-3 " \
-                "and 1e3."),                                                                                         \
-        DS_BOOL("time", time_, "Give the networks the time of the episode, 0 to 1, as a further observation."),      \
-        DS_ENUM("end", "terminate", rl_ends,                                                                         \
-                "What the last step of an episode is: terminate = the end of the task; truncate = a mere time limit, " \
-                "behind which the value of the state counts."),                                                      \
-        DS_ENUM("activation", activation_, rl_activations, "Of the hidden layers."),                                 \
-        DS_INT("evaluate_every", "0", 0, 1e9, "",                                                                    \
-               "After so many training episodes the policy is tried without noise; 0 = never. These episodes cost "  \
-               "budget, too."),                                                                                      \
+#define RL_PARAMS(time_, activation_)                                                                        \
+    DS_LIST("gamma", "", 0, 1, 1, "",                                                                        \
+            "Discount per step; empty = 1 for at most 10 control steps, else 0.99."),                        \
+        DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                           \
+                "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), "     \
+                "between 1e-3 "                                                                              \
+                "and 1e3."),                                                                                 \
+        DS_BOOL("time", time_,                                                                               \
+                "Give the networks the time of the episode, 0 to 1, as a further observation."),             \
+        DS_ENUM("end", "terminate", rl_ends,                                                                 \
+                "What the last step of an episode is: terminate = the end of the task; truncate = a mere "   \
+                "time limit, "                                                                               \
+                "behind which the value of the state counts."),                                              \
+        DS_ENUM("activation", activation_, rl_activations, "Of the hidden layers."),                         \
+        DS_INT("evaluate_every", "0", 0, 1e9, "",                                                            \
+               "After so many training episodes the policy is tried without noise; 0 = never. These "        \
+               "episodes cost "                                                                              \
+               "budget, too."),                                                                              \
         DS_INT("evaluate_episodes", "20", 1, 1e6, "", "Episodes of one such trial.")
 
 /* Value of a list parameter with at most one entry, or `automatic` where it is empty. */

@@ -32,12 +32,14 @@ int sac_init(soft_actor_critic *sac, const sac_shape *shape, double alpha, ds_ra
         !mlp_tape_init(&sac->critic_tape[1], &sac->critic, b)) {
         return 0;
     }
-    float **part[] = {&sac->w_actor,   &sac->w_critic[0], &sac->w_critic[1], &sac->w_target[0], &sac->w_target[1],
-                      &sac->g,         &sac->states,      &sac->action,      &sac->noise,       &sac->pair,
-                      &sac->d_pair[0], &sac->d_pair[1],   &sac->d_q,         &sac->target,      &sac->d_head};
-    size_t size[] = {actor,       critic,      critic,      critic,   critic,   actor > critic ? actor : critic,
-                     2 * b * obs, 2 * b * act, 2 * b * act, b * pair, b * pair, b * pair,
-                     b,           b,           2 * b * act};
+    float **part[] = {&sac->w_actor,     &sac->w_critic[0], &sac->w_critic[1], &sac->w_target[0],
+                      &sac->w_target[1], &sac->g,           &sac->states,      &sac->action,
+                      &sac->noise,       &sac->pair,        &sac->d_pair[0],   &sac->d_pair[1],
+                      &sac->d_q,         &sac->target,      &sac->d_head};
+    size_t size[] = {
+        actor,       critic,      critic,      critic,   critic,   actor > critic ? actor : critic,
+        2 * b * obs, 2 * b * act, 2 * b * act, b * pair, b * pair, b * pair,
+        b,           b,           2 * b * act};
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
         *part[i] = at;
         at += size[i];
@@ -116,8 +118,8 @@ void sac_sample(soft_actor_critic *sac, const sac_minibatch *b, ds_random *rando
     }
     const float *head = mlp_forward(&sac->actor, sac->w_actor, 2 * rows, sac->states, &sac->actor_tape);
     for (size_t r = 0; r < 2 * rows; r++) {
-        sac->log_density[r] = squashed_log_density(act, head + 2 * r * act, sac->noise + r * act, sac->shape.log_std,
-                                                   sac->action + r * act);
+        sac->log_density[r] = squashed_log_density(act, head + 2 * r * act, sac->noise + r * act,
+                                                   sac->shape.log_std, sac->action + r * act);
     }
 }
 
@@ -156,7 +158,8 @@ double sac_critic_loss(soft_actor_critic *sac, const sac_minibatch *b, int i)
         loss += weight * error * error / (double)rows;
         sac->d_q[r] = (float)(2.0 * weight * error / (double)rows);
     }
-    mlp_backward(&sac->critic, sac->w_critic[i], rows, sac->pair, &sac->critic_tape[i], sac->d_q, sac->g, NULL);
+    mlp_backward(&sac->critic, sac->w_critic[i], rows, sac->pair, &sac->critic_tape[i], sac->d_q, sac->g,
+                 NULL);
     return loss;
 }
 

@@ -2,12 +2,17 @@
 /* methods/soft_actor_critic.h - the networks of soft actor-critic, and one gradient step of each of them.
  *
  * The policy is a squashed Gaussian: x_k = mu_k(s) + d_k(s) xi_k with standard normal xi, a_k = tanh(x_k), and
+ *
  *     ln pi(a|s) = sum_k [ -xi_k^2/2 - ln d_k - 0.5 ln 2 pi - 2 (ln 2 - x_k - softplus(-2 x_k)) ]
- * Two critics Q_i(s, a) with slowly following targets Qt_i. With alpha the temperature and t the target entropy:
- *     y             = r + gamma (1 - end) [ min_i Qt_i(s', a') - alpha ln pi(a'|s') ],   a' ~ pi(.|s')
- *     critic loss   = sum_i w mean (Q_i(s, a) - y)^2
- *     actor loss    = mean( alpha ln pi(a|s) - min_i Q_i(s, a) ),                        a ~ pi(.|s)
- *     alpha loss    = -mean(ln pi + t) times ln alpha, or times alpha
+ *
+ * Two critics Q_i(s, a) with slowly following targets Qt_i. With alpha the temperature, t the target entropy
+ * and a' ~ pi(.|s'):
+ *
+ *     y           = r + gamma (1 - end) [ min_i Qt_i(s', a') - alpha ln pi(a'|s') ]
+ *     critic loss = sum_i w mean (Q_i(s, a) - y)^2
+ *     actor loss  = mean( alpha ln pi(a|s) - min_i Q_i(s, a) ),     a ~ pi(.|s)
+ *     alpha loss  = -mean(ln pi + t) times ln alpha, or times alpha
+ *
  * Source: T. Haarnoja et al., "Soft actor-critic algorithms and applications", arXiv:1812.05905.
  */
 #ifndef DS_METHODS_SOFT_ACTOR_CRITIC_H
@@ -16,8 +21,8 @@
 #include "float_adam.h"
 #include "mlp.h"
 
-/* How ln d comes from the network's output o: clamped to [-20, 2] (Stable-Baselines3), or -5 + 3.5 (tanh(o) + 1)
- * (CleanRL). */
+/* How ln d comes from the network's output o: clamped to [-20, 2] (Stable-Baselines3), or -5 + 3.5 (tanh(o) +
+ * 1) (CleanRL). */
 enum { SAC_CLAMP = 0, SAC_TANH = 1 };
 enum { SAC_LN_ALPHA = 0, SAC_ALPHA = 1 };
 

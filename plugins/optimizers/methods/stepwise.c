@@ -37,8 +37,9 @@ static int allocate(stepwise *s, size_t lanes)
     return 1;
 }
 
-ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem, const ds_objective *objective,
-                        size_t first, size_t lanes, const stepwise_options *options)
+ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem,
+                        const ds_objective *objective, size_t first, size_t lanes,
+                        const stepwise_options *options)
 {
     memset(s, 0, sizeof *s);
     s->ext = objective->get_extension ? objective->get_extension(objective, DS_EXT_EPISODES) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/stepwise.h - stepping through episodes in canonical coordinates: actions in [-1, 1] (times `range`),
- * observations as floats, with the time of the episode as a last feature where wanted, and failed episodes turned into
- * bad returns. */
+/* methods/stepwise.h - stepping through episodes in canonical coordinates: actions in [-1, 1] (times
+ * `range`), observations as floats, with the time of the episode as a last feature where wanted, and failed
+ * episodes turned into bad returns. */
 #ifndef DS_METHODS_STEPWISE_H
 #define DS_METHODS_STEPWISE_H
 
@@ -53,21 +53,23 @@ typedef struct stepwise_options {
 
 /* Looks for the extension and takes lanes first .. first + lanes - 1 of the host, fewer where it has fewer.
  * DS_E_UNSUPPORTED or DS_E_NOMEM after host->error(). */
-ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem, const ds_objective *objective,
-                        size_t first, size_t lanes, const stepwise_options *options);
+ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem,
+                        const ds_objective *objective, size_t first, size_t lanes,
+                        const stepwise_options *options);
 void stepwise_free(stepwise *s);
 
 /* Begins episodes in the free lanes, at most `most`. DS_OK where nothing is to be begun; DS_STOPPED: see
  * ds_episodes. */
 ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group);
 
-/* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields of the
- * lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
+/* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields
+ * of the lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
 ds_status stepwise_step(stepwise *s, const float *action);
 
 size_t stepwise_open(const stepwise *s);
 
-/* 1 / (largest - smallest loss of the first ten finished episodes) in [1e-3, 1e3]; 1 while there are fewer than two. */
+/* 1 / (largest - smallest loss of the first ten finished episodes) in [1e-3, 1e3]; 1 while there are fewer
+ * than two. */
 double stepwise_scale(const stepwise *s);
 
 #endif
