@@ -337,23 +337,12 @@ static void learn(ppo *p)
 
 /* ---- trials without noise ---- */
 
-static ds_status evaluate(ppo *p)
+static void choose_mean(void *self, float *action)
 {
-    stepwise *s = &p->trial;
-    uint64_t first = s->begun, wanted = (uint64_t)p->evaluate_episodes;
-    for (;;) {
-        ds_status status = stepwise_begin(s, wanted - (s->begun - first), "evaluate", p->update);
-        if (status != DS_OK || stepwise_open(s) == 0) {
-            return status;
-        }
-        gather(p, s);
-        const float *mean = actor_critic_policy(&p->ac, s->lanes, p->batch_obs);
-        memcpy(p->lane_action, mean, s->lanes * s->act * sizeof(float));
-        status = stepwise_step(s, p->lane_action);
-        if (status != DS_OK) {
-            return status;
-        }
-    }
+    ppo *p = self;
+    gather(p, &p->trial);
+    const float *mean = actor_critic_policy(&p->ac, p->trial.lanes, p->batch_obs);
+    memcpy(action, mean, p->trial.lanes * p->trial.act * sizeof(float));
 }
 
 /* ---- run ---- */
@@ -428,7 +417,8 @@ static ds_status run(void *self, const ds_objective *objective)
         learn(p);
         if (p->evaluate_every > 0 && p->train.finished >= trial) {
             trial += (uint64_t)p->evaluate_every;
-            status = evaluate(p);
+            status = stepwise_trial(&p->trial, (uint64_t)p->evaluate_episodes, p->update, p->lane_action,
+                                    choose_mean, p);
         }
     }
     return status;

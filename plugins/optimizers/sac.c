@@ -134,24 +134,13 @@ static ds_status train(sac *s)
     return status;
 }
 
-/* Episodes of the policy without noise. */
-static ds_status evaluate(sac *s, uint64_t group)
+/* Without noise, for a trial. */
+static void choose_mean(void *self, float *action)
 {
-    stepwise *t = &s->trial;
-    uint64_t first = t->begun, wanted = (uint64_t)s->evaluate_episodes;
-    for (;;) {
-        ds_status status = stepwise_begin(t, wanted - (t->begun - first), "evaluate", group);
-        if (status != DS_OK || stepwise_open(t) == 0) {
-            return status;
-        }
-        for (size_t i = 0; i < t->lanes; i++) {
-            if (t->lane[i].open) {
-                sac_act(&s->nets, t->lane[i].obs, NULL, s->action + i * s->shape.act);
-            }
-        }
-        status = stepwise_step(t, s->action);
-        if (status != DS_OK) {
-            return status;
+    sac *s = self;
+    for (size_t i = 0; i < s->trial.lanes; i++) {
+        if (s->trial.lane[i].open) {
+            sac_act(&s->nets, s->trial.lane[i].obs, NULL, action + i * s->shape.act);
         }
     }
 }
@@ -213,7 +202,8 @@ static ds_status run(void *self, const ds_objective *objective)
         status = train(s);
         if (status == DS_OK && s->evaluate_every > 0 && s->train.finished >= trial) {
             trial += (uint64_t)s->evaluate_every;
-            status = evaluate(s, ++group);
+            status = stepwise_trial(&s->trial, (uint64_t)s->evaluate_episodes, ++group, s->action,
+                                    choose_mean, s);
         }
     }
     return status;

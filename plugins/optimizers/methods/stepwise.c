@@ -201,6 +201,23 @@ ds_status stepwise_step(stepwise *s, const float *action)
     return DS_OK;
 }
 
+ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
+                         void (*choose)(void *ctx, float *action), void *ctx)
+{
+    uint64_t first = s->begun;
+    for (;;) {
+        ds_status status = stepwise_begin(s, episodes - (s->begun - first), "evaluate", group);
+        if (status != DS_OK || stepwise_open(s) == 0) {
+            return status;
+        }
+        choose(ctx, action);
+        status = stepwise_step(s, action);
+        if (status != DS_OK) {
+            return status;
+        }
+    }
+}
+
 size_t stepwise_open(const stepwise *s)
 {
     size_t count = 0;

@@ -66,6 +66,10 @@ ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t g
  * of the lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
 ds_status stepwise_step(stepwise *s, const float *action);
 
+/* Whole episodes of a policy without noise, tagged "evaluate": `choose` writes the actions of all lanes. */
+ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
+                         void (*choose)(void *ctx, float *action), void *ctx);
+
 size_t stepwise_open(const stepwise *s);
 
 /* 1 / (largest - smallest loss of the first ten finished episodes) in [1e-3, 1e3]; 1 while there are fewer
