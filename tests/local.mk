@@ -44,5 +44,7 @@ include tests/mpm.mk
 include tests/mpm_bad.mk
 include tests/opts.mk
 include tests/cloth.mk
+include tests/bench.mk
 include tests/stats.mk
 include tests/resid.mk
+include tests/lscape.mk
