@@ -761,7 +761,7 @@ mpm_result mpm_fast_advance(mpm_fast *f)
     mpm_result result = step(f, s, forward_history(f, index), grid, local);
     s->count = local + 1;
     f->frame++;
-    if (s->history && f->frame == f->substeps) {
+    if (grid && s->history && f->frame == f->substeps) {
         s->history->complete = grid->complete = true;
     }
     return result;
