@@ -73,7 +73,8 @@ static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const 
         return;
     }
     env.n = info.n;
-    env.has_gradient = (c->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0;
+    env.has_gradient =
+        (c->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0 && (info.flags & DS_INFO_NO_GRADIENT) == 0;
     env.loss_floor = info.loss_floor;
     ds_check_evaluate(&env, x + 2 * info.n, env.has_gradient ? DS_WANT_GRAD : 0, 0,
                       env.has_gradient ? x + 3 * info.n : NULL, &a);

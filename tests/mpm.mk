@@ -69,3 +69,18 @@ SLOW_TESTS += tests/unit/test_mpm_golden_fast_slow
 tests_unit_test_mpm_golden_fast_slow_SOURCES = $(tests_unit_test_mpm_golden_SOURCES)
 tests_unit_test_mpm_golden_fast_slow_CPPFLAGS = $(mpm_test_cppflags) -DSLOW -DFAST
 tests_unit_test_mpm_golden_fast_slow_LDADD = $(mpm_test_ldadd)
+
+check_PROGRAMS += tests/unit/test_mpm_laws
+tests_unit_test_mpm_laws_SOURCES = tests/unit/test_mpm_laws.c $(mpm_test_support)
+tests_unit_test_mpm_laws_CPPFLAGS = $(mpm_test_cppflags)
+tests_unit_test_mpm_laws_LDADD = $(mpm_test_ldadd)
+
+# The plugin fluid, and the same at more points and full size.
+check_PROGRAMS += tests/unit/test_fluid
+tests_unit_test_fluid_SOURCES = tests/unit/test_fluid.c $(fake_cma)
+tests_unit_test_fluid_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_fluid_LDADD = $(CMOCKA_LIBS)
+SLOW_TESTS += tests/unit/test_fluid_slow
+tests_unit_test_fluid_slow_SOURCES = $(tests_unit_test_fluid_SOURCES)
+tests_unit_test_fluid_slow_CPPFLAGS = $(TEST_CPPFLAGS) -DSLOW
+tests_unit_test_fluid_slow_LDADD = $(CMOCKA_LIBS)

@@ -77,6 +77,41 @@ double *mpm_shipped_target(int t, int variant)
     return data;
 }
 
+mpm_scene mpm_test_tank(mpm_domain *domain)
+{
+    static const double size[3] = {0.2, 0.25, 0.2};
+    mpm_scene scene = {
+        .n_bodies = 3,
+        .bodies = {{.shape = MPM_BODY_LATTICE,
+                    .center = {0.1, 0.05, 0.1},
+                    .size = {0.2, 0.1, 0.2},
+                    .spacing = 0.0125,
+                    .jitter = 0.001,
+                    .carved = 2,
+                    .matter = {.law = MPM_SYRUP, .density = 1000.0, .modulus = 25000.0, .viscosity = 5.0}},
+                   {.shape = MPM_BODY_LATTICE,
+                    .center = {0.11, 0.06, 0.1},
+                    .size = {0.04, 0.04, 0.04},
+                    .spacing = 0.01,
+                    .matter = {.law = MPM_ELASTIC, .density = 1200.0, .modulus = 50000.0}},
+                   {.shape = MPM_BODY_SPHERE, .count = 77, .center = {0.05, 0.12, 0.07}, .size = {0.03}}},
+        .n_tools = 1,
+        .tools = {{.shape = MPM_LADLE,
+                   .action_dim = 2,
+                   .size = {0.05, 0.0125},
+                   .friction = 0.2,
+                   .upper = {1.0, 1.0, 1.0},
+                   .scale = {0.02, 0.02},
+                   .start = {.position = {0.08, 0.11, 0.1}, .rotation = {1.0, 0.0, 0.0, 0.0}}}},
+        .youngs_modulus = 5.0,
+        .poisson_ratio = 0.2,
+        .yield_stress = 0.05,
+        .gravity = {0.0, -9.81, 0.0},
+    };
+    *domain = mpm_domain_tank(0.025, size, 0.001, 1e-3, 20, 50);
+    return scene;
+}
+
 bool mpm_sanitized(void)
 {
     const char *flags = getenv("DS_SANITIZE");

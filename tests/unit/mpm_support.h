@@ -15,6 +15,9 @@ enum { TASK_TORUS = 7 };
 /* The scene of task `t` for variant 1..5. */
 mpm_scene mpm_test_scene(int t, int variant);
 
+/* A little tank with syrup, an elastic cube and a ladle, and a ball of plasticine. */
+mpm_scene mpm_test_tank(mpm_domain *domain);
+
 /* golden/plasticine/<format % task name>; NULL where it is not available. */
 json_t *mpm_golden(const char *format, int t);
 

@@ -49,6 +49,15 @@ ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, d
 ds_status mpm_env_evaluate(void *self, ds_eval *io);
 const void *mpm_env_extension(void *self, const char *id);
 
+/* One evaluation as an episode: sets all that io returns. hook and context: see mpm_episode_run(). */
+ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook, void *context);
+/* Whether the host wants the episode to end; context: the ds_host. */
+uint32_t mpm_env_should_stop(const void *context);
+
+/* env_params.c: how to simulate, for environments with other parameters than these. */
+extern const ds_param mpm_engine_param, mpm_precision_param, mpm_memory_param;
+ds_status mpm_env_read_engine(const ds_host *host, mpm_episode_spec *spec);
+
 /* env_params.c: fills env->scene and env->episode from the host's parameters. */
 ds_status mpm_env_configure(mpm_env *env, const mpm_task *task);
 

@@ -51,7 +51,7 @@ static const ds_param svd_grad_param = {
     .choices = gradient_choices,
 };
 
-static const ds_param engine_param = {
+const ds_param mpm_engine_param = {
     .struct_size = sizeof(ds_param),
     .type = DS_PARAM_ENUM,
     .flags = DS_PARAM_ADVANCED,
@@ -64,7 +64,7 @@ static const ds_param engine_param = {
     .choices = engine_choices,
 };
 
-static const ds_param precision_param = {
+const ds_param mpm_precision_param = {
     .struct_size = sizeof(ds_param),
     .type = DS_PARAM_ENUM,
     .name = "precision",
@@ -76,7 +76,7 @@ static const ds_param precision_param = {
     .choices = precision_choices,
 };
 
-static const ds_param memory_param = {
+const ds_param mpm_memory_param = {
     .struct_size = sizeof(ds_param),
     .type = DS_PARAM_ENUM,
     .flags = DS_PARAM_ADVANCED,
@@ -116,9 +116,9 @@ const ds_param *const mpm_env_params[] = {
         "the task's own."),
     &contact_grad_param,
     &svd_grad_param,
-    &engine_param,
-    &precision_param,
-    &memory_param,
+    &mpm_engine_param,
+    &mpm_precision_param,
+    &mpm_memory_param,
     NULL,
 };
 
@@ -275,7 +275,7 @@ static ds_status configure_objective(mpm_env *env, const mpm_task *task, uint32_
     return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_own_target(env, task, variant);
 }
 
-static ds_status read_engine(const ds_host *host, mpm_episode_spec *spec)
+ds_status mpm_env_read_engine(const ds_host *host, mpm_episode_spec *spec)
 {
     uint32_t scalar = 0, single = 0, store = 0;
     ds_status status = get_u32(host, "engine", &scalar);
@@ -301,7 +301,7 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     status = status == DS_OK ? get_u32(host, "particles", &spec.particles) : status;
     status = status == DS_OK ? get_u32(host, "svd_grad", &svd_grad) : status;
     status = status == DS_OK ? host->get_real(host, "softness", &spec.softness) : status;
-    status = status == DS_OK ? read_engine(host, &spec) : status;
+    status = status == DS_OK ? mpm_env_read_engine(host, &spec) : status;
     if (status != DS_OK) {
         return status;
     }

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += plugins/envs/engines/mpm/libmpm.la
 plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) \
 	-finline-functions
 plugins_envs_engines_mpm_libmpm_la_SOURCES = \
+	plugins/envs/engines/mpm/deform.c plugins/envs/engines/mpm/deform.h \
 	plugins/envs/engines/mpm/distance.c plugins/envs/engines/mpm/distance.h \
 	plugins/envs/engines/mpm/env.c plugins/envs/engines/mpm/env.h \
 	plugins/envs/engines/mpm/env_params.c \
@@ -78,6 +79,11 @@ envplugin_LTLIBRARIES += plugins/envs/torus.la
 plugins_envs_torus_la_SOURCES = plugins/envs/torus.c
 plugins_envs_torus_la_LDFLAGS = $(plugin_link)
 plugins_envs_torus_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
+
+envplugin_LTLIBRARIES += plugins/envs/fluid.la
+plugins_envs_fluid_la_SOURCES = plugins/envs/fluid.c
+plugins_envs_fluid_la_LDFLAGS = $(plugin_link)
+plugins_envs_fluid_la_LIBADD = plugins/envs/engines/mpm/libmpm.la plugins/envs/engines/scene/libscene.la
 envplugin_LTLIBRARIES += plugins/envs/triplemove.la
 plugins_envs_triplemove_la_SOURCES = plugins/envs/triplemove.c
 plugins_envs_triplemove_la_LDFLAGS = $(plugin_link)
