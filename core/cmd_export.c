@@ -74,6 +74,12 @@ static int open_all(const char *folder, ds_export_run **out, size_t *count, ds_e
     ds_results found;
     const char *const folders[] = {folder};
     *count = 0;
+    if (ds_folder_has_landscape(folder)) {
+        *out = calloc(1, sizeof(**out));
+        int failed = *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_export_open(folder, *out, e);
+        *count = failed == 0;
+        return failed;
+    }
     int rc = ds_results_read(folders, 1, &found, e);
     if (rc != 0) {
         return rc;
@@ -201,7 +207,13 @@ static int export_runs(const request *q, ds_error *e)
     int rc = open_all(q->folder, &runs, &opened, e);
     if (rc == 0) {
         int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
-        rc = folder ? export_folder(q, runs, opened, e) : export_tables(q, runs, opened, e);
+        if (folder && ds_folder_has_landscape(q->folder)) {
+            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape", q->format,
+                         q->folder);
+        }
+        rc = rc != 0  ? rc
+             : folder ? export_folder(q, runs, opened, e)
+                      : export_tables(q, runs, opened, e);
     }
     for (size_t i = 0; i < opened; i++) {
         ds_export_close(&runs[i]);

@@ -159,13 +159,14 @@ int ds_export_wake(ds_export_run *r, ds_error *e)
 
 int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)
 {
-    char *path = ds_folder_path(folder, "run.sqlite");
+    int is_run = ds_folder_has_run(folder);
+    char *path = ds_folder_path(folder, is_run ? "run.sqlite" : "landscape.sqlite");
     memset(out, 0, sizeof(*out));
     out->folder = strdup(folder);
     int rc = 0;
     if (path == NULL || out->folder == NULL) {
         rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    } else if (!ds_folder_has_run(folder)) {
+    } else if (!is_run && !ds_folder_has_landscape(folder)) {
         rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite)", folder);
     }
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_READ, &out->store, e);

@@ -229,9 +229,9 @@ static int put_facts(ds_store *s, const ds_recipe *r, ds_error *e)
         {"env", r->env->id},
         {"env_path", r->env->path},
         {"env_version", r->env->plugin->desc->version},
-        {"opt", r->opt != NULL ? r->opt->id : NULL},
+        {"opt", r->opt != NULL ? r->opt->id : "landscape"},
         {"opt_path", r->opt != NULL ? r->opt->path : NULL},
-        {"opt_version", r->opt != NULL ? r->opt->plugin->desc->version : NULL},
+        {"opt_version", r->opt != NULL ? r->opt->plugin->desc->version : PACKAGE_VERSION},
     };
     int rc = 0;
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && rc == 0; i++) {

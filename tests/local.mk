@@ -46,3 +46,4 @@ include tests/cloth.mk
 include tests/bench.mk
 include tests/stats.mk
 include tests/resid.mk
+include tests/lscape.mk

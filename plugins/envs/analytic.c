@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* analytic - test functions with known optimum and exact gradient, for optimizers, the host and its tests.
  * One evaluation is one function value; noise and failures can be added to it. */
+#include <diffsim/ext/batch.h>
+#include <diffsim/ext/residuals.h>
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
@@ -10,6 +12,7 @@
 #include <string.h>
 
 #include "engines/functions/bbob.h"
+#include "engines/functions/squares.h"
 
 enum { DEFAULT_N = 10, MAX_ROTATED_N = 5000 };
 
@@ -279,7 +282,67 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, NULL};
+/* ---- extensions ---- */
+
+static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
+{
+    ds_status status = DS_OK;
+    for (uint64_t k = 0; status == DS_OK && k < count; k++) {
+        status = evaluate(self, io[k]);
+    }
+    return status;
+}
+
+static const ds_env_batch many = {sizeof(ds_env_batch), 0, evaluate_many};
+
+static ds_status residual_count(void *self, uint64_t *m)
+{
+    const analytic *a = self;
+    *m = fn_squares(a->fn);
+    return DS_OK;
+}
+
+static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+{
+    analytic *a = self;
+    ds_eval loss = {.struct_size = sizeof loss, .n = io->n, .x = io->x};
+    ds_status status = evaluate(a, &loss);
+    io->loss = loss.loss;
+    io->outcome = loss.outcome;
+    io->bad_step = loss.bad_step;
+    io->cost_steps = loss.cost_steps;
+    io->grad_kind = DS_GRAD_NONE;
+    if (status != DS_OK || loss.outcome != DS_EVAL_OK) {
+        return status;
+    }
+    if (io->kind == DS_RESIDUALS_VALUE) {
+        fn_residuals(a->fn, io->x, io->out);
+    } else if (io->kind == DS_RESIDUALS_JV) {
+        io->grad_kind = DS_GRAD_FORWARD;
+        fn_residuals_jv(a->fn, io->x, io->v, io->out);
+    } else {
+        io->grad_kind = DS_GRAD_ADJOINT;
+        fn_residuals_jtv(a->fn, io->x, io->v, io->out);
+    }
+    return DS_OK;
+}
+
+static const ds_residuals residuals = {sizeof(ds_residuals), 0, residual_count, evaluate_residuals};
+
+static const void *get_extension(void *self, const char *id)
+{
+    const analytic *a = self;
+    if (strcmp(id, DS_EXT_BATCH) == 0) {
+        return &many;
+    }
+    int exact = !(a->noise > 0) && !(a->grad_noise > 0); /* noise is added to the loss, not to residuals */
+    return strcmp(id, DS_EXT_RESIDUALS) == 0 && exact && fn_squares(a->fn) > 0 ? &residuals : NULL;
+}
+
+static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_RESIDUALS, NULL};
+
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
@@ -296,11 +359,14 @@ static const ds_desc desc = {
     "= 2 Q (x - x_opt) + 1.\n"
     "bbob_f1 .. bbob_f21: functions of the noiseless BBOB suite; `instance` gives the optimum and the "
     "rotations of the suite's instance of that number, the loss is the suite's less its f_opt.\n"
+    "sphere, ellipsoid, cigar, tablet, rosenbrock, valley, rastrigin and rugged are sums of squares and "
+    "offer "
+    "their residuals.\n"
     "noise and grad_noise act where the host passes a noise key; without one the function is exact.",
     "N. Hansen et al., Real-parameter black-box optimization benchmarking 2009: noiseless functions "
     "definitions, INRIA RR-6829.",
     params,
-    NULL,
+    extensions,
 };
 
 DS_DEFINE_ENV(desc, vtable)

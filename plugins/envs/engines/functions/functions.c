@@ -179,29 +179,52 @@ void fn_destroy(fn_problem *p)
     }
 }
 
+const double *fn_to_z(fn_problem *p, const double *x)
+{
+    if (!p->transformed) {
+        return x;
+    }
+    for (uint64_t i = 0; i < p->n; i++) {
+        p->z[i] = p->def->scale * (x[i] - p->x_opt[i]);
+    }
+    if (p->rotated) {
+        rotate_forward(p, p->z);
+    }
+    for (uint64_t i = 0; i < p->n; i++) {
+        p->z[i] += p->def->z_opt;
+    }
+    return p->z;
+}
+
+void fn_direction_to_z(const fn_problem *p, const double *v, double *out)
+{
+    for (uint64_t i = 0; i < p->n; i++) {
+        out[i] = p->transformed ? p->def->scale * v[i] : v[i];
+    }
+    if (p->transformed && p->rotated) {
+        rotate_forward(p, out);
+    }
+}
+
+void fn_gradient_to_x(fn_problem *p, double *g)
+{
+    if (p->transformed && p->rotated) {
+        rotate_back(p, p->gz);
+    }
+    for (uint64_t i = 0; i < p->n; i++) {
+        g[i] = p->transformed ? p->def->scale * p->gz[i] : p->gz[i];
+    }
+}
+
 double fn_eval(fn_problem *p, const double *x, double *g)
 {
     const fn_def *def = p->def;
     if (!p->transformed) {
         return def->eval(p, x, g);
     }
-    for (uint64_t i = 0; i < p->n; i++) {
-        p->z[i] = def->scale * (x[i] - p->x_opt[i]);
-    }
-    if (p->rotated) {
-        rotate_forward(p, p->z);
-    }
-    for (uint64_t i = 0; i < p->n; i++) {
-        p->z[i] += def->z_opt;
-    }
-    double f = def->eval(p, p->z, g ? p->gz : NULL);
+    double f = def->eval(p, fn_to_z(p, x), g ? p->gz : NULL);
     if (g) {
-        if (p->rotated) {
-            rotate_back(p, p->gz);
-        }
-        for (uint64_t i = 0; i < p->n; i++) {
-            g[i] = def->scale * p->gz[i];
-        }
+        fn_gradient_to_x(p, g);
     }
     return f;
 }

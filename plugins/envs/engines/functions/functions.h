@@ -61,6 +61,12 @@ void fn_destroy(fn_problem *p);
 /* f(x), and its gradient into g[n] where g is not NULL. Uses the scratch of p. */
 double fn_eval(fn_problem *p, const double *x, double *g);
 
+/* The point z of x (in the scratch of p, or x itself), a direction in x as one in z, and the gradient with
+ * respect to z that lies in p->gz as one with respect to x. Not for functions of the BBOB suite. */
+const double *fn_to_z(fn_problem *p, const double *x);
+void fn_direction_to_z(const fn_problem *p, const double *v, double *out);
+void fn_gradient_to_x(fn_problem *p, double *g);
+
 /* smooth.c */
 extern const fn_def fn_sphere, fn_ellipsoid, fn_cigar, fn_tablet, fn_sharp_ridge, fn_rosenbrock, fn_valley;
 /* rugged.c */

@@ -9,4 +9,6 @@ plugins_envs_engines_functions_libfunctions_la_SOURCES = \
 	plugins/envs/engines/functions/classic.c \
 	plugins/envs/engines/functions/bbob.h \
 	plugins/envs/engines/functions/bbob.c \
-	plugins/envs/engines/functions/bbob_draw.c
+	plugins/envs/engines/functions/bbob_draw.c \
+	plugins/envs/engines/functions/squares.h \
+	plugins/envs/engines/functions/squares.c
