@@ -227,7 +227,7 @@ int ds_results_read(const char *const *folders, size_t count, ds_results *out, d
         rc = walk(folders[i], 0, out, e);
     }
     if (rc == 0 && out->count == 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s%s: there is no run in it (no run.sqlite at any depth)",
+        rc = ds_fail(e, DS_EXIT_IO, "%s%s holds no run (there is no run.sqlite at any depth)",
                      count > 0 ? folders[0] : "", count > 1 ? ", ..." : "");
     }
     if (rc != 0) {

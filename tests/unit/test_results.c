@@ -141,7 +141,7 @@ static void refuses_empty_folders(void **state)
     assert_int_equal(mkdir(empty, 0777), 0);
     const char *folders[] = {empty};
     assert_int_equal(ds_results_read(folders, 1, &r, &e), DS_EXIT_IO);
-    assert_non_null(strstr(e.text, "there is no run in it"));
+    assert_non_null(strstr(e.text, "holds no run"));
     folders[0] = "/nonexistent/folder";
     assert_int_equal(ds_results_read(folders, 1, &r, &e), DS_EXIT_IO);
 }
