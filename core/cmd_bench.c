@@ -243,7 +243,7 @@ static int run(const request *q, ds_error *e)
     ds_bench_plan plan;
     ds_ranks *ranks = NULL;
     memset(&plan, 0, sizeof(plan));
-    int rc = ds_ranks_wanted() && !q->dry ? ds_ranks_open(&ranks, e) : 0;
+    int rc = ds_ranks_given() >= 0 && !q->dry ? ds_ranks_open(&ranks, e) : 0;
     if (rc != 0) {
         return rc;
     }
@@ -253,7 +253,7 @@ static int run(const request *q, ds_error *e)
     }
     ds_signals_install();
     rc = ds_bench_plan_make(q->path, &q->flags, &q->sets, &q->choice, &plan, e);
-    if (rc == 0 && ranks != NULL && ds_settings_find(&q->flags, DS_SECTION_RUN, "jobs") == NULL) {
+    if (rc == 0 && ranks != NULL && ds_bench_int(&plan.file, "jobs") == 0) {
         plan.jobs = 1; /* mpirun -n says how many run at the same time */
     }
     rc = ds_bench_agree(&plan, ranks, rc, e);
@@ -276,6 +276,11 @@ int ds_cmd_bench(int argc, char **argv)
     request q;
     ds_error e = {0, ""};
     int rc = parse(argc, argv, &q, &e);
+    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) { /* rank 0 says or does it */
+        ds_settings_clear(&q.flags);
+        ds_settings_clear(&q.sets);
+        return rc;
+    }
     if (rc == 0 && q.help) {
         usage();
         rc = ds_stdout_done(&e);

@@ -27,8 +27,8 @@ typedef struct ds_ranks {
     void (*abort)(struct ds_ranks *self, int status);
 } ds_ranks;
 
-/* Has a program like mpirun started this process? */
-int ds_ranks_wanted(void);
+/* The rank that mpirun, or a program like it, has given this process in its environment; -1 = none has started it. */
+int ds_ranks_given(void);
 
 /* Loads the module and joins the job. DS_EXIT_PLUGIN where this dshost was built without it. */
 int ds_ranks_open(ds_ranks **out, ds_error *e);
