@@ -51,10 +51,11 @@ int ds_ranks_open(ds_ranks **out, ds_error *e)
     struct stat st;
     module_path(path);
     if (stat(path, &st) != 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "started by mpirun, but this dshost was built without MPI (there is no %s): install Open MPI "
-                       "and configure --with-mpi, or use --shard",
-                       path);
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "started by mpirun, but this dshost was built without MPI (there is no %s): install Open MPI "
+            "and configure --with-mpi, or use --shard",
+            path);
     }
     /* Components of MPI look up symbols of the library that loads them. */
     void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);

@@ -169,8 +169,8 @@ static int add_run(const char *folder, ds_results *all, ds_error *e)
         ds_store *s = NULL;
         if (path != NULL && ds_store_open(path, DS_STORE_READ, &s, NULL) == 0) {
             char *env = NULL, *opt = NULL;
-            if (ds_store_get(s, "env", &env, NULL) == 0 && ds_store_get(s, "opt", &opt, NULL) == 0 && env != NULL &&
-                opt != NULL) {
+            if (ds_store_get(s, "env", &env, NULL) == 0 && ds_store_get(s, "opt", &opt, NULL) == 0 &&
+                env != NULL && opt != NULL) {
                 free(r->env);
                 free(r->opt);
                 r->env = env;
