@@ -201,12 +201,10 @@ static int export_runs(const request *q, ds_error *e)
     if (rc == 0) {
         int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
         if (folder && ds_folder_has_landscape(q->folder)) {
-            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape", q->format,
-                         q->folder);
+            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape",
+                         q->format, q->folder);
         }
-        rc = rc != 0  ? rc
-             : folder ? export_folder(q, runs, opened, e)
-                      : export_tables(q, runs, opened, e);
+        rc = rc != 0 ? rc : folder ? export_folder(q, runs, opened, e) : export_tables(q, runs, opened, e);
     }
     for (size_t i = 0; i < opened; i++) {
         ds_export_close(&runs[i]);
