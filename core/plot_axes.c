@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE = 22, GAP = 12, SIZE = 14 };
+enum { LINE = 21, GAP = 12, SIZE = 14 };
 
 static void draw_ticks(ds_canvas *c, const ds_axes *a, int vertical)
 {

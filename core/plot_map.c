@@ -350,7 +350,8 @@ static int write_one(int kind, const char *path, const ds_map *m, ds_error *e)
     if (path == NULL) {
         return 0;
     }
-    ds_canvas *c = ds_canvas_new(kind, DS_MAP_WIDTH, DS_MAP_HEIGHT);
+    int text = TOP + 60 + 21 * m->lines + 22 * m->paths; /* what stands beside the map may be longer */
+    ds_canvas *c = ds_canvas_new(kind, DS_MAP_WIDTH, text > DS_MAP_HEIGHT ? text : DS_MAP_HEIGHT);
     int rc = c == NULL || draw(c, m) != 0
                  ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path)
                  : ds_canvas_write(c, path, e);

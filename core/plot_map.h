@@ -7,6 +7,7 @@
 #include "canvas.h"
 #include "plot_axes.h"
 
+/* Pictures get higher where the text beside them needs it. */
 enum { DS_MAP_WIDTH = 1200, DS_MAP_HEIGHT = 860, DS_MAP_LINES = 40 };
 
 /* What a cell without a value is drawn as. */
