@@ -64,6 +64,14 @@ void ds_print(ds_printer *p, const char *format, ...)
     p->used += n < 0 ? 0 : n < PIECE_BYTES ? (size_t)n : PIECE_BYTES - 1;
 }
 
+void ds_print_text(ds_printer *p, const char *text)
+{
+    for (size_t n = strlen(text), k; n > 0; n -= k, text += k) {
+        k = n < PIECE_BYTES - 1 ? n : PIECE_BYTES - 1;
+        ds_print(p, "%.*s", (int)k, text);
+    }
+}
+
 int ds_printer_close(ds_printer *p, int rc, ds_error *e)
 {
     if (rc == 0) {
@@ -131,6 +139,22 @@ static int survey(ds_export_run *r, ds_error *e)
     }
     ds_cursor_close(c);
     return rc != 0 ? rc : step < 0 ? e->status : 0;
+}
+
+void ds_export_sleep(ds_export_run *r)
+{
+    ds_store_close(r->store, NULL);
+    r->store = NULL;
+}
+
+int ds_export_wake(ds_export_run *r, ds_error *e)
+{
+    char *path = r->store == NULL ? ds_folder_path(r->folder, "run.sqlite") : NULL;
+    int rc = r->store != NULL ? 0
+             : path == NULL   ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                              : ds_store_open(path, DS_STORE_READ, &r->store, e);
+    free(path);
+    return rc;
 }
 
 int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)

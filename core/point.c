@@ -57,8 +57,8 @@ static int from_seed(const ds_point_request *q, const char *seed_text, double *x
     uint64_t seed;
     if (!ds_parse_seed(seed_text, &seed)) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "%s random:%.60s: expected random:SEED, SEED from 0 to 18446744073709551615",
-                       q->origin, seed_text);
+                       "%s random%s%.60s: expected random:SEED, SEED from 0 to 18446744073709551615",
+                       q->origin, *seed_text != '\0' ? ":" : "", seed_text);
     }
     ds_random r = ds_random_open(seed, "eval.x", 0);
     for (uint64_t i = 0; i < q->env->info.n; i++) {
@@ -136,8 +136,8 @@ int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_err
         for (uint64_t i = 0; i < env->info.n; i++) {
             x[i] = 0.5 * env->lower[i] + 0.5 * env->upper[i];
         }
-    } else if (strncmp(spec, "random:", 7) == 0) {
-        status = from_seed(q, spec + 7, x, e);
+    } else if (strncmp(spec, "random", 6) == 0 && (spec[6] == ':' || spec[6] == '\0')) {
+        status = from_seed(q, spec[6] == ':' ? spec + 7 : "", x, e);
     } else if (!from_run(q, spec, x, &status, e)) {
         status = from_file(q, spec, x, e);
     }
