@@ -195,7 +195,8 @@ static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t 
     warn_outside(l);
     char *path = ds_folder_path(l->folder, "summary.json");
     *summary = ds_landscape_summary(l);
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(*summary, path, e);
+    int rc =
+        path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(*summary, path, e);
     free(path);
     rc = rc != 0 ? rc : ds_landscape_write_files(l, e);
     if (rc == 0 && l->options.pictures && ds_landscape_draw(l, &picture) != 0) {
@@ -361,7 +362,14 @@ int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request
         return e->status;
     }
     *summary = NULL;
-    int rc = open_stored(l, overrides, e);
+    int rc = 0;
+    static const char *const searches[] = {"budget", "seconds"};
+    for (size_t i = 0; i < 2 && rc == 0; i++) {
+        if (ds_settings_find(overrides, DS_SECTION_RUN, searches[i]) != NULL) {
+            rc = ds_fail(e, DS_EXIT_USAGE, "%s holds a landscape: --%s is for runs", q->folder, searches[i]);
+        }
+    }
+    rc = rc != 0 ? rc : open_stored(l, overrides, e);
     rc = rc != 0 ? rc : open_env(l, e);
     rc = rc != 0 ? rc : restore_slice(l, e);
     if (rc == 0) {
