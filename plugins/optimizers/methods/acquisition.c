@@ -15,6 +15,8 @@
 #define HALF_LOG_2PI 0.91893853320467274178
 #define HALF_LOG_HALF_PI 0.22579135264472743236
 #define SQRT_HALF 0.70710678118654752440
+#define RACE_ROUNDS 30 /* after so many rounds, and again after twice as many, ..., half of the searches are given up */
+#define RACE_LEAST 2   /* ... down to so many */
 #define SAME_POINT 1e-6 /* two inputs closer than this in every coordinate count as one */
 
 /* exp(x^2) erfc(x) for x >= 0; from 25 on the asymptotic series, whose next term is below 1e-14 there. */
@@ -190,6 +192,7 @@ typedef struct search_group {
     size_t count, active;
     lbfgsb **search;
     size_t *owner; /* row of the round -> search */
+    size_t *rank;  /* of each row among the others */
     double *u, *mean, *sd, *dmean, *dsd;
 } search_group;
 
@@ -200,6 +203,7 @@ static void free_group(search_group *s)
     }
     free(s->search);
     free(s->owner);
+    free(s->rank);
     free(s->u);
 }
 
@@ -210,8 +214,9 @@ static ds_status make_group(size_t d, size_t count, int max_iterations, search_g
     s->count = count;
     s->search = calloc(count, sizeof(*s->search));
     s->owner = calloc(count, sizeof(*s->owner));
+    s->rank = calloc(count, sizeof(*s->rank));
     s->u = calloc(count * (3 * d + 2) + 2 * d, sizeof(double));
-    if (!s->search || !s->owner || !s->u) {
+    if (!s->search || !s->owner || !s->rank || !s->u) {
         return DS_E_NOMEM;
     }
     s->dmean = s->u + count * d;
@@ -231,14 +236,41 @@ static ds_status make_group(size_t d, size_t count, int max_iterations, search_g
     return DS_OK;
 }
 
-/* Runs all searches to their ends. */
+/* Keeps the better half of the active searches, in their order. */
+static size_t give_up_half(search_group *s, size_t active)
+{
+    size_t keep = (active + 1) / 2 > RACE_LEAST ? (active + 1) / 2 : RACE_LEAST, kept = 0;
+    for (size_t r = 0; r < active; r++) {
+        double mine, other;
+        size_t better = 0;
+        lbfgsb_solution(s->search[s->owner[r]], &mine);
+        for (size_t q = 0; q < active; q++) {
+            lbfgsb_solution(s->search[s->owner[q]], &other);
+            better += other < mine || (other == mine && q < r);
+        }
+        s->rank[r] = better;
+    }
+    for (size_t r = 0; r < active; r++) {
+        if (s->rank[r] < keep) {
+            s->owner[kept++] = s->owner[r];
+        }
+    }
+    return kept;
+}
+
+/* Runs all searches to their ends, but for those that others have left behind: in many dimensions a search takes
+ * hundreds of rounds, while it shows early which ones lead somewhere. */
 static ds_status run_group(gp *g, const acquisition *a, search_group *s, gp_stop stop, const void *stop_ctx)
 {
     size_t d = g->d, active = s->count;
     for (size_t j = 0; j < s->count; j++) {
         s->owner[j] = j;
     }
-    while (active > 0) {
+    for (int round = 0, race = RACE_ROUNDS; active > 0; round++) {
+        if (round == race && active > RACE_LEAST) {
+            active = give_up_half(s, active);
+            race *= 2;
+        }
         if (stop && stop(stop_ctx)) {
             return DS_STOPPED;
         }
