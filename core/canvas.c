@@ -400,6 +400,89 @@ void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *p
     cairo_surface_mark_dirty(c->surface);
 }
 
+/* What base64 has not written yet: up to two bytes. */
+typedef struct base64 {
+    ds_canvas *c;
+    unsigned char rest[3];
+    int have;
+} base64;
+
+static void add_group(base64 *b)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t v = (uint32_t)b->rest[0] << 16 | (uint32_t)b->rest[1] << 8 | b->rest[2];
+    char out[4] = {digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63]};
+    for (int k = b->have + 1; k < 4; k++) {
+        out[k] = '=';
+    }
+    add_bytes(b->c, out, 4);
+    memset(b->rest, 0, sizeof b->rest);
+    b->have = 0;
+}
+
+static cairo_status_t add_base64(void *closure, const unsigned char *data, unsigned int length)
+{
+    base64 *b = closure;
+    for (unsigned int k = 0; k < length; k++) {
+        b->rest[b->have++] = data[k];
+        if (b->have == 3) {
+            add_group(b);
+        }
+    }
+    return CAIRO_STATUS_SUCCESS;
+}
+
+/* The image as a PNG inside of the SVG. */
+static void svg_cells(ds_canvas *c, double x, double y, double w, double h, cairo_surface_t *cells)
+{
+    base64 b = {c, {0, 0, 0}, 0};
+    add(c, "<image");
+    add_attribute(c, "x", x);
+    add_attribute(c, "y", y);
+    add_attribute(c, "width", w);
+    add_attribute(c, "height", h);
+    add(c, " preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,");
+    if (cairo_surface_write_to_png_stream(cells, add_base64, &b) != CAIRO_STATUS_SUCCESS) {
+        c->failed = 1;
+    }
+    if (b.have > 0) {
+        add_group(&b);
+    }
+    add(c, "\"/>\n");
+}
+
+void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int columns, int rows,
+                     const uint32_t *pixels)
+{
+    cairo_surface_t *cells = cairo_image_surface_create(CAIRO_FORMAT_RGB24, columns, rows);
+    if (cairo_surface_status(cells) != CAIRO_STATUS_SUCCESS) {
+        c->failed = 1;
+        cairo_surface_destroy(cells);
+        return;
+    }
+    unsigned char *data = cairo_image_surface_get_data(cells);
+    int stride = cairo_image_surface_get_stride(cells);
+    for (int j = 0; j < rows; j++) {
+        memcpy(data + (ptrdiff_t)j * stride, pixels + (ptrdiff_t)j * columns, (size_t)columns * sizeof *pixels);
+    }
+    cairo_surface_mark_dirty(cells);
+    if (c->kind == DS_CANVAS_SVG) {
+        svg_cells(c, x, y, w, h, cells);
+    } else {
+        cairo_save(c->cr);
+        cairo_rectangle(c->cr, limited(x), limited(y), limited(w), limited(h));
+        cairo_clip(c->cr);
+        cairo_translate(c->cr, limited(x), limited(y));
+        cairo_scale(c->cr, w / columns, h / rows);
+        cairo_set_source_surface(c->cr, cells, 0, 0);
+        cairo_pattern_set_filter(cairo_get_source(c->cr),
+                                 columns > w ? CAIRO_FILTER_GOOD : CAIRO_FILTER_NEAREST);
+        cairo_paint(c->cr);
+        cairo_restore(c->cr);
+    }
+    cairo_surface_destroy(cells);
+}
+
 /* ---- text ---- */
 
 /* Length of the valid UTF-8 sequence at p (a printable character), or 0. */

@@ -135,6 +135,9 @@ const ds_check_test ds_check_env_tests[] = {
     {"pure.noise", "noise depends on the noise key alone", 0, 1, 0, ds_check_pure_noise},
     {"grad.difference", "the gradient equals difference quotients", DS_CHECK_GRADIENT, 8, 1,
      ds_check_gradient},
+    {"ext.batch", "many points in one call give the bits of single calls", 0, 8, 4, ds_check_batch},
+    {"ext.residuals", "residuals are those of the loss, and products those with their Jacobian", 0, 8, 4,
+     ds_check_residuals},
     {"scene.data", "the scene is complete, repeatable and without effect on the loss", 0, 2, 0,
      ds_check_scene},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -214,6 +214,11 @@ void ds_check_gradient(ds_check *c)
     if (!ds_check_env_open(c, 1, &w.env)) {
         return;
     }
+    if (!w.env.has_gradient) {
+        ds_check_skip(c, "no gradient with these parameters");
+        ds_check_env_close(&w.env);
+        return;
+    }
     uint64_t n = w.env.n;
     uint64_t components = n <= COMPONENTS ? n : COMPONENTS;
     unsigned directions = n <= COMPONENTS ? 0 : DIRECTIONS, points = POINTS;

@@ -182,6 +182,7 @@ static int ask(ds_check *c, ds_check_env *env)
     env->n = info.n;
     env->steps = info.steps;
     env->loss_floor = info.loss_floor;
+    env->has_gradient = env->has_gradient && (info.flags & DS_INFO_NO_GRADIENT) == 0;
     env->lower = calloc(3 * info.n, sizeof(double));
     if (env->lower == NULL) {
         ds_check_seen(c, "out of memory");

@@ -55,8 +55,9 @@ typedef struct tally {
     char last_refusal[340];
 } tally;
 
-/* One evaluation where that costs nothing: some values only show their effect there. */
-static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const char *where)
+/* One evaluation where that costs nothing: some values only show their effect there. A size that needs
+ * more memory than there is may be refused here as well as in create(). */
+static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const char *where, tally *t)
 {
     ds_check_env env = {.vt = &c->module->env, .self = self, .loss_floor = -INFINITY};
     ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
@@ -72,12 +73,18 @@ static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const 
         return;
     }
     env.n = info.n;
-    env.has_gradient = (c->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0;
+    env.has_gradient =
+        (c->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0 && (info.flags & DS_INFO_NO_GRADIENT) == 0;
     env.loss_floor = info.loss_floor;
     ds_check_evaluate(&env, x + 2 * info.n, env.has_gradient ? DS_WANT_GRAD : 0, 0,
                       env.has_gradient ? x + 3 * info.n : NULL, &a);
     memcpy(env.h.error_text, h->error_text, sizeof env.h.error_text);
-    ds_check_answer_look(c, &env, &a, where);
+    if (a.status == DS_E_NOMEM && h->error_text[0] != 0) {
+        t->refused++;
+        snprintf(t->last_refusal, sizeof t->last_refusal, "%s: %.150s", where, h->error_text);
+    } else {
+        ds_check_answer_look(c, &env, &a, where);
+    }
     free(x);
 }
 
@@ -105,7 +112,7 @@ static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t
         ds_status st = create(c, &h, &p, &self);
         if (st == DS_OK && self != NULL && self != mark) {
             t->made++;
-            try_evaluate(c, &h, self, where);
+            try_evaluate(c, &h, self, where, t);
             destroy(c, self);
         } else if (st == DS_OK) {
             ds_check_seen(c, "%s: create() returned DS_OK without an instance", where);

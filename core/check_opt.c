@@ -23,6 +23,8 @@ const ds_check_test ds_check_opt_tests[] = {
      ds_check_search_failures},
     {"search.better", "on the sphere it is no worse than random search", 0, 0, 0, ds_check_search_better},
     {"search.gradient", "gradients are wanted as the descriptor says", 0, 0, 0, ds_check_search_gradient},
+    {"search.residuals", "where it uses residuals, it asks for them as it should, and gains by them", 0, 0, 0,
+     ds_check_search_residuals},
     {"search.repeat", "the same seed gives the same search, bit for bit", 0, 0, 0, ds_check_search_repeat},
     {"search.process", "another process makes the same search", 0, 0, 0, ds_check_search_process},
     {"search.seed", "another seed gives another search", 0, 0, 0, ds_check_search_seed},

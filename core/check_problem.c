@@ -4,6 +4,7 @@
 
 #include "check_problem.h"
 
+#include <diffsim/ext/residuals.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -69,6 +70,50 @@ double ds_check_problem_value(int function, uint64_t n, const double *x, double 
     return f;
 }
 
+uint64_t ds_check_problem_residuals(int function, uint64_t n)
+{
+    switch (function) {
+    case DS_CHECK_SPHERE:
+        return n;
+    case DS_CHECK_ROSENBROCK:
+        return 2 * n - 1;
+    case DS_CHECK_RASTRIGIN:
+        return 2 * n;
+    default:
+        return 0;
+    }
+}
+
+void ds_check_problem_product(int function, uint64_t n, uint32_t kind, const double *x, const double *v,
+                              double *out)
+{
+    uint64_t m = ds_check_problem_residuals(function, n);
+    for (uint64_t i = 0; kind == DS_RESIDUALS_JTV && i < n; i++) {
+        out[i] = 0;
+    }
+    for (uint64_t k = 0; k < m; k++) {
+        uint64_t i = k < n ? k : k - n, other = i; /* r_k = z_i, or a wave, or 10 (y - (z + 1)^2) */
+        double z = x[i] - 1.2, r = z, d = 1, e = 0;
+        if (k >= n && function == DS_CHECK_RASTRIGIN) {
+            r = sqrt(20) * sin(PI * z);
+            d = sqrt(20) * PI * cos(PI * z);
+        } else if (k >= n) {
+            other = i + 1;
+            r = 10 * (x[other] - 1.2 + 1 - (z + 1) * (z + 1));
+            d = -20 * (z + 1);
+            e = 10;
+        }
+        if (kind == DS_RESIDUALS_VALUE) {
+            out[k] = r;
+        } else if (kind == DS_RESIDUALS_JV) {
+            out[k] = d * v[i] + e * v[other];
+        } else {
+            out[i] += d * v[k];
+            out[other] += e * v[k];
+        }
+    }
+}
+
 void ds_check_problem_make(ds_check_problem *p, uint64_t n, int has_gradient, uint64_t budget)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -91,6 +136,8 @@ void ds_check_problem_make(ds_check_problem *p, uint64_t n, int has_gradient, ui
 
 typedef struct watch {
     ds_objective objective;
+    ds_residual_objective residuals;
+    uint32_t kind; /* of the batch in hand: DS_RESIDUALS_*, 0 = evaluations */
     ds_check *c;
     const char *name;
     ds_check_search *s;
@@ -210,6 +257,8 @@ static void answer_row(watch *w, ds_batch *b, uint64_t r)
     }
     s->trace[s->used++] = hash;
     s->wanted_gradient += g != NULL;
+    s->wanted_residuals += w->kind == DS_RESIDUALS_VALUE;
+    s->wanted_products += w->kind > DS_RESIDUALS_VALUE;
     s->best = fmin(s->best, f);
 }
 
@@ -253,11 +302,46 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     return DS_OK;
 }
 
-static const void *no_extension(const ds_objective *objective, const char *id)
+/* As evaluate(), which looks at the points and counts; then the rows that were answered get what was asked
+ * for. */
+static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *b)
 {
-    (void)objective;
-    (void)id;
-    return NULL;
+    watch *w = objective->ctx;
+    uint64_t n = w->s->n, m = w->residuals.m;
+    if (b == NULL || b->struct_size < sizeof *b || b->kind < DS_RESIDUALS_VALUE ||
+        b->kind > DS_RESIDUALS_JTV || b->out == NULL || (b->kind != DS_RESIDUALS_VALUE && b->v == NULL)) {
+        breach(w, "a batch of residuals of no known kind, without v or out, or with a wrong struct_size");
+        longjmp(w->cut, 2);
+    }
+    uint64_t in = b->kind == DS_RESIDUALS_JV ? n : b->kind == DS_RESIDUALS_JTV ? m : 0;
+    uint64_t out = b->kind == DS_RESIDUALS_JTV ? n : m;
+    ds_batch plain = {sizeof plain, 0, b->count, b->x, b->loss, NULL, b->outcome, b->tag, b->group, 0};
+    w->kind = b->kind;
+    ds_status st = evaluate(objective, &plain);
+    w->kind = 0;
+    b->done = plain.done;
+    for (uint64_t r = 0; r < b->done; r++) {
+        for (uint64_t i = 0; i < in; i++) {
+            if (!isfinite(b->v[r * in + i])) {
+                breach(w, "row %llu of a product: component %llu of v is not finite", (unsigned long long)r,
+                       (unsigned long long)i);
+                longjmp(w->cut, 2);
+            }
+        }
+        if (isfinite(b->loss[r])) {
+            ds_check_problem_product(w->s->function, n, b->kind, b->x + r * n, b->v + r * in,
+                                     b->out + r * out);
+        } else {
+            memset(b->out + r * out, 0, out * sizeof *b->out);
+        }
+    }
+    return st;
+}
+
+static const void *extension(const ds_objective *objective, const char *id)
+{
+    watch *w = objective->ctx;
+    return w->residuals.m > 0 && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &w->residuals : NULL;
 }
 
 /* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state to be
@@ -313,7 +397,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
     int whole = 1;
 
     s->created = s->broken = 0;
-    s->used = s->asked_after = s->wanted_gradient = 0;
+    s->used = s->asked_after = s->wanted_gradient = s->wanted_residuals = s->wanted_products = 0;
     s->best = INFINITY;
     s->told_stop = s->wall = 0;
     s->trace = calloc(s->budget + 1, sizeof *s->trace);
@@ -323,7 +407,10 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
         return 0;
     }
     ds_check_problem_make(&w->problem, s->n, s->has_gradient, s->budget);
-    w->objective = (ds_objective){sizeof w->objective, 0, w, evaluate, no_extension};
+    w->objective = (ds_objective){sizeof w->objective, 0, w, evaluate, extension};
+    w->residuals = (ds_residual_objective){sizeof w->residuals, 0,
+                                           s->residuals ? ds_check_problem_residuals(s->function, s->n) : 0,
+                                           evaluate_residuals};
     w->c = c;
     w->name = name;
     w->s = s;

@@ -41,6 +41,7 @@ typedef struct ds_check_search {
     uint64_t seed;
     uint32_t threads;
     int has_gradient;
+    int residuals;  /* the problem offers them (sphere, rosenbrock, rastrigin) */
     double seconds; /* the objective also stops after this wall time; 0 = never */
     int strict;     /* breaches of the contract fail this test, too, not only search.points and search.stop */
     double stop_at; /* should_stop() and the objective say so this many seconds after the start; 0 = never */
@@ -54,6 +55,7 @@ typedef struct ds_check_search {
     double wall;              /* seconds in run() */
     double told_stop;         /* when DS_STOPPED was said first, seconds since the start; 0 = never */
     uint64_t wanted_gradient; /* rows for which a gradient was wanted */
+    uint64_t wanted_residuals, wanted_products; /* rows for which these were wanted */
     uint64_t *trace;          /* per evaluation a hash of x and want; free() it */
     char message[256];        /* of host->error() */
 } ds_check_search;
@@ -70,6 +72,11 @@ typedef struct ds_check_problem {
 } ds_check_problem;
 
 void ds_check_problem_make(ds_check_problem *p, uint64_t n, int has_gradient, uint64_t budget);
+/* Residuals of such a problem, and products with their Jacobian; kind as in diffsim/ext/residuals.h. Their
+ * number is ds_check_problem_residuals(), 0 where there are none. */
+uint64_t ds_check_problem_residuals(int function, uint64_t n);
+void ds_check_problem_product(int function, uint64_t n, uint32_t kind, const double *x, const double *v,
+                              double *out);
 double ds_check_problem_value(int function, uint64_t n, const double *x, double *grad);
 
 const char *ds_check_function_name(int function);

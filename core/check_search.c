@@ -271,6 +271,44 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
     }
 }
 
+/* ---- residuals ---- */
+
+void ds_check_search_residuals(ds_check *c)
+{
+    static const int functions[] = {DS_CHECK_SPHERE, DS_CHECK_ROSENBROCK, DS_CHECK_RASTRIGIN};
+    char name[96];
+    uint64_t values = 0, products = 0;
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
+        for (int failure = DS_CHECK_FAIL_NOTHING; failure <= DS_CHECK_FAIL_ALL; failure++) {
+            ds_check_search s = make_search(c, functions[k], 4, 300, 2);
+            s.residuals = 1;
+            s.failure = failure;
+            s.strict = 1;
+            snprintf(name, sizeof name, "%s with residuals%s", ds_check_function_name(functions[k]),
+                     failure == DS_CHECK_FAIL_SOME  ? ", 30 % of the points fail"
+                     : failure == DS_CHECK_FAIL_ALL ? ", every point fails"
+                                                    : "");
+            ds_check_search_run(c, name, &s);
+            free(s.trace);
+            if (s.created && s.status < 0) {
+                ds_check_seen(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
+            }
+            values += s.wanted_residuals;
+            products += s.wanted_products;
+            if (s.wanted_residuals == 0) { /* the first search shows whether it knows the extension */
+                ds_check_skip(c, "it does not use residuals");
+                return;
+            }
+            if (functions[k] == DS_CHECK_SPHERE && failure == DS_CHECK_FAIL_NOTHING && !(s.best < 1e-12)) {
+                ds_check_seen(c, "%s: best loss %.3g after 300 evaluations", name, s.best);
+                ds_check_hint(c, "linear residuals: one step with the whole Jacobian leads to the minimum");
+            }
+        }
+    }
+    ds_check_note(c, "residuals wanted at %llu points, products at %llu", (unsigned long long)values,
+                  (unsigned long long)products);
+}
+
 void ds_check_search_repeat(ds_check *c)
 {
     ds_check_search first = standard(c, 0), again, threads;

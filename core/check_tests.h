@@ -34,6 +34,10 @@ void ds_check_pure_noise(ds_check *c);
 /* check_gradient.c */
 void ds_check_gradient(ds_check *c);
 
+/* check_extensions.c */
+void ds_check_batch(ds_check *c);
+void ds_check_residuals(ds_check *c);
+
 /* check_scene.c */
 void ds_check_scene(ds_check *c);
 
@@ -44,6 +48,7 @@ void ds_check_search_interrupt(ds_check *c);
 void ds_check_search_failures(ds_check *c);
 void ds_check_search_better(ds_check *c);
 void ds_check_search_gradient(ds_check *c);
+void ds_check_search_residuals(ds_check *c);
 void ds_check_search_repeat(ds_check *c);
 void ds_check_search_process(ds_check *c);
 void ds_check_search_seed(ds_check *c);

@@ -3,7 +3,6 @@
  * trajectory. */
 #include "config.h"
 
-#include <diffsim/random.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "json_text.h"
 #include "log.h"
 #include "npy.h"
+#include "point.h"
 #include "pool.h"
 #include "run_options.h"
 #include "scenedata.h"
@@ -44,8 +44,8 @@ static const char usage[] =
     "  --env E              environment: id, file name on the plugin path, or path\n"
     "  --set env.K=V        set a parameter\n"
     "  --config F.ini       read settings from a file; --set and flags win over it\n"
-    "  --x SPEC             FILE.npy, FILE.txt, - (standard input), center, random:SEED; else the start "
-    "point\n"
+    "  --x SPEC             FILE.npy, FILE.txt, - (standard input), start (the default), center,\n"
+    "                       random:SEED, or DIR or DIR:ID of a run (its best point, or an evaluation)\n"
     "  --gradient           also d loss / d x\n"
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
@@ -58,75 +58,18 @@ static const char usage[] =
 
 /* ---- the point ---- */
 
-static int wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_CONFIG, "%s: %" PRIu64 " numbers, but %s has %" PRIu64 " variables", origin,
-                   count, id, n);
-}
-
-static int read_point(const evaluation *v, const char *spec, ds_error *e)
-{
-    ds_array a = {0};
-    char origin[300];
-    int status = ds_array_read(spec, 0, DS_EXIT_CONFIG, &a, e);
-    if (status != 0) {
-        return status;
-    }
-    if (a.size != v->env->info.n) {
-        snprintf(origin, sizeof origin, "--x %s", spec);
-        status = wrong_count(origin, v->id, a.size, v->env->info.n, e);
-    } else {
-        memcpy(v->x, a.data, a.size * sizeof *v->x);
-    }
-    ds_array_free(&a);
-    return status;
-}
-
-static int random_point(const evaluation *v, const char *seed_text, ds_error *e)
-{
-    uint64_t seed;
-    if (!ds_parse_seed(seed_text, &seed)) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "--x random:%s: expected random:SEED, SEED from 0 to 18446744073709551615", seed_text);
-    }
-    ds_random r = ds_random_open(seed, "eval.x", 0);
-    for (uint64_t i = 0; i < v->env->info.n; i++) {
-        double lower = v->env->lower[i], upper = v->env->upper[i];
-        v->x[i] = fmin(lower + (upper - lower) * ds_random_uniform(&r), upper);
-    }
-    return 0;
-}
-
 static int make_point(const evaluation *v, const char *spec, const ds_run_options *run, ds_error *e)
 {
-    const ds_pool_env *env = v->env;
-    uint64_t n = env->info.n;
-    int status = 0;
+    const ds_point_request q = {spec != NULL ? "--x" : "run.x", v->id, v->env};
 
     if (spec == NULL && run->x_count > 0) {
-        if (run->x_count != n) {
-            return wrong_count("run.x", v->id, run->x_count, n, e);
+        if (run->x_count != v->env->info.n) {
+            return ds_point_wrong_count("run.x", v->id, run->x_count, v->env->info.n, e);
         }
-        memcpy(v->x, run->x, n * sizeof *v->x);
-    } else if (spec == NULL) {
-        memcpy(v->x, env->x0, n * sizeof *v->x);
-    } else if (strcmp(spec, "center") == 0) {
-        for (uint64_t i = 0; i < n; i++) {
-            v->x[i] = 0.5 * env->lower[i] + 0.5 * env->upper[i];
-        }
-    } else if (strncmp(spec, "random:", 7) == 0) {
-        status = random_point(v, spec + 7, e);
-    } else {
-        status = read_point(v, spec, e);
+        memcpy(v->x, run->x, run->x_count * sizeof *v->x);
+        return ds_point_check(&q, v->x, e);
     }
-    for (uint64_t i = 0; i < n && status == 0; i++) {
-        if (!(v->x[i] >= env->lower[i] && v->x[i] <= env->upper[i])) {
-            status = ds_fail(e, DS_EXIT_CONFIG,
-                             "%s: variable %" PRIu64 " is %.17g, outside of its bounds %.17g..%.17g",
-                             spec != NULL ? "--x" : "run.x", i, v->x[i], env->lower[i], env->upper[i]);
-        }
-    }
-    return status;
+    return ds_point_read(&q, spec != NULL ? spec : "start", v->x, e);
 }
 
 /* ---- evaluation ---- */

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "commands.h"
+#include "folder.h"
 #include "json_text.h"
+#include "landscape.h"
 #include "run.h"
 #include "run_flags.h"
 #include "run_series.h"
@@ -25,9 +27,12 @@ int ds_cmd_resume(int argc, char **argv)
         rc = ds_stdout_done(&e);
     } else if (rc == 0) {
         json_t *summary = NULL;
+        ds_landscape_request landscape = {.folder = folder};
         ds_signals_install();
-        rc = ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &summary, &e)
-                                  : ds_run_resume(folder, &flags.settings, &summary, &e);
+        rc = ds_folder_has_landscape(folder)
+                 ? ds_landscape_resume(&flags.settings, &landscape, &summary, &e)
+             : ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &summary, &e)
+                                    : ds_run_resume(folder, &flags.settings, &summary, &e);
         rc = ds_run_print(flags.json, folder, summary, rc, &e);
         json_decref(summary);
     }

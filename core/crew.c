@@ -65,6 +65,12 @@ static int settle(ds_crew *c, uint32_t w, int status)
         if (state != DS_SLOT_OF(DS_SLOT_RUNNING, w) && state != DS_SLOT_OF(DS_SLOT_KILLED, w)) {
             continue;
         }
+        found = 1;
+        if (atomic_load(&s->worker[w].many) != 0) {
+            slot->alone = 1; /* one of them is to blame: each gets its own try */
+            atomic_store(&slot->state, DS_SLOT_POSTED);
+            continue;
+        }
         ds_answer *a = &slot->answer;
         a->loss = INFINITY;
         a->outcome = c->member[w].timed_out ? DS_EVAL_TIMEOUT : DS_EVAL_CRASHED;
@@ -74,12 +80,12 @@ static int settle(ds_crew *c, uint32_t w, int status)
         uint64_t started = atomic_load(&s->worker[w].started);
         a->wall = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
         say_how(&c->member[w], status, c->config.timeout, a->message, sizeof(a->message));
-        memset(ds_slot_grad(s, slot), 0, s->n * sizeof(double));
+        memset(ds_slot_grad(s, slot), 0, s->stride - sizeof(*slot) - s->n * sizeof(double));
         atomic_store(&slot->state, DS_SLOT_DONE);
         ds_share_finished(s);
-        found = 1;
     }
     atomic_store(&s->worker[w].started, 0);
+    atomic_store(&s->worker[w].many, 0);
     return found;
 }
 

@@ -7,7 +7,7 @@
 
 #include "childlog.h"
 #include "crew.h"
-#include "spawn.h"
+#include "child.h"
 
 enum { MEMBER_NONE = 0, MEMBER_STARTING, MEMBER_READY };
 

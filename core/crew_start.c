@@ -86,18 +86,18 @@ static int make_share(ds_crew *c, ds_error *e)
     uint64_t capacity = c->config.capacity;
     memset(&head, 0, sizeof(head));
     if (capacity == 0) {
-        ds_share_layout(&head, c->config.jobs, 1, c->env.info.n);
+        ds_share_layout(&head, c->config.jobs, 1, c->env.info.n, c->env.residuals);
         capacity = SLOT_BYTES / head.stride;
         capacity = capacity < 2 * c->config.jobs ? 2 * c->config.jobs : capacity;
         capacity = capacity > CAPACITY_MAX && capacity > 4 * c->config.jobs ? CAPACITY_MAX : capacity;
     }
-    uint64_t size = ds_share_layout(&head, c->config.jobs, capacity, c->env.info.n);
+    uint64_t size = ds_share_layout(&head, c->config.jobs, capacity, c->env.info.n, c->env.residuals);
     int code;
     /* Limits of file sizes hold for memory files, too: fewer slots do as well. */
     while ((code = ftruncate(c->share_fd, (off_t)size) != 0 ? errno : 0) == EFBIG &&
            capacity > 2 * c->config.jobs) {
         capacity /= 2;
-        size = ds_share_layout(&head, c->config.jobs, capacity, c->env.info.n);
+        size = ds_share_layout(&head, c->config.jobs, capacity, c->env.info.n, c->env.residuals);
     }
     ds_share *s =
         code == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->share_fd, 0) : MAP_FAILED;
@@ -108,6 +108,7 @@ static int make_share(ds_crew *c, ds_error *e)
                        strerror(code), code == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
     }
     s->n = head.n;
+    s->m = head.m;
     s->size = head.size;
     s->workers = head.workers;
     s->capacity = head.capacity;
@@ -138,6 +139,7 @@ static int read_env(ds_crew *c, const ds_worker_hello *hello, int fd, ds_error *
     }
     c->env.info = hello->info;
     c->env.has_gradient = hello->has_gradient != 0;
+    c->env.residuals = hello->residuals;
     c->env.lower = bounds;
     c->env.upper = bounds + n;
     c->env.x0 = bounds + 2 * n;
@@ -161,6 +163,10 @@ void ds_crew_welcome(ds_crew *c, uint32_t w)
     } else if (hello.info.n != c->env.info.n) {
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
                 c->config.module->id, (unsigned long long)c->env.info.n, (unsigned long long)hello.info.n);
+    } else if (hello.residuals != c->env.residuals) {
+        ds_fail(&e, DS_EXIT_PLUGIN, "%s: %llu residuals in one process and %llu in another",
+                c->config.module->id, (unsigned long long)c->env.residuals,
+                (unsigned long long)hello.residuals);
     }
     if (e.status != 0) {
         ds_crew_fail(c, &e);

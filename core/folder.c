@@ -56,13 +56,23 @@ char *ds_folder_path(const char *folder, const char *name)
     return path;
 }
 
-int ds_folder_has_run(const char *folder)
+static int has_file(const char *folder, const char *name)
 {
     struct stat st;
-    char *path = ds_folder_path(folder, "run.sqlite");
+    char *path = ds_folder_path(folder, name);
     int has = path != NULL && stat(path, &st) == 0;
     free(path);
     return has;
+}
+
+int ds_folder_has_run(const char *folder)
+{
+    return has_file(folder, "run.sqlite");
+}
+
+int ds_folder_has_landscape(const char *folder)
+{
+    return has_file(folder, "landscape.sqlite");
 }
 
 char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
@@ -91,15 +101,22 @@ static const char *plugin_name(const char *given, const ds_module *module)
                                                                                    : module->id;
 }
 
+static int is_one_of(const char *key, const char *const *list)
+{
+    while (*list != NULL && strcmp(key, *list) != 0) {
+        list++;
+    }
+    return *list != NULL;
+}
+
 /* The text of a setting of [run] that reproduces it, or NULL for what belongs to one call only. */
 static const char *run_text(const ds_recipe *r, const char *key, const char *text)
 {
-    static const char *const left_out[] = {"out", "x", "noise_key", "runs"};
-    size_t count = sizeof(left_out) / sizeof(left_out[0]) - (r->all_runs ? 1 : 0);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(key, left_out[i]) == 0) {
-            return NULL;
-        }
+    static const char *const one_call[] = {"out", "x", "noise_key", NULL};
+    static const char *const searches[] = {"opt", "budget", "seconds", "target", NULL};
+    if (is_one_of(key, one_call) || (!r->all_runs && strcmp(key, "runs") == 0) ||
+        (r->opt == NULL && is_one_of(key, searches))) {
+        return NULL;
     }
     if (strcmp(key, "env") == 0) {
         return plugin_name(r->options->env, r->env);
@@ -110,14 +127,26 @@ static const char *run_text(const ds_recipe *r, const char *key, const char *tex
     return text;
 }
 
-/* Closes a text made by open_memstream and writes it to a file of the folder. */
+/* Does the file have this content already? */
+static int is_there(const char *path, const char *text, size_t size)
+{
+    void *old = NULL;
+    size_t length = 0;
+    int same = access(path, F_OK) == 0 && ds_file_read(path, size, &old, &length, DS_EXIT_IO, NULL) == 0 &&
+               length == size && memcmp(old, text, size) == 0;
+    free(old);
+    return same;
+}
+
+/* Closes a text made by open_memstream and writes it to a file of the folder, unless it is there. */
 static int finish_text(FILE *f, char **text, size_t *size, const char *folder, const char *name, ds_error *e)
 {
     int bad = ferror(f);
     bad |= fclose(f) != 0;
     char *path = ds_folder_path(folder, name);
-    int rc = bad || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                                 : ds_file_write_atomic(path, *text, *size, e);
+    int rc = bad || path == NULL             ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+             : is_there(path, *text, *size) ? 0
+                                            : ds_file_write_atomic(path, *text, *size, e);
     free(path);
     free(*text);
     return rc;
@@ -131,11 +160,18 @@ int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e)
     if (f == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    fprintf(f,
-            "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out "
-            "OTHER\n\n",
-            r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version,
-            PACKAGE_VERSION);
+    if (r->opt != NULL) {
+        fprintf(f,
+                "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out "
+                "OTHER\n\n",
+                r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version,
+                PACKAGE_VERSION);
+    } else {
+        fprintf(f,
+                "; %s %s, by dshost %s. The same landscape again:\n;   dshost landscape --config landscape.ini "
+                "--out OTHER\n\n",
+                r->env->id, r->env->plugin->desc->version, PACKAGE_VERSION);
+    }
     fprintf(f, "[run]\n");
     const ds_params *p = r->options->params;
     for (size_t i = 0; i < ds_params_count(p); i++) {
@@ -147,17 +183,19 @@ int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e)
     }
     fprintf(f, "\n[env]\n");
     ds_params_write_ini(r->env_params, f);
-    fprintf(f, "\n[opt]\n");
-    ds_params_write_ini(r->opt_params, f);
-    return finish_text(f, &text, &size, folder, "run.ini", e);
+    fprintf(f, r->opt != NULL ? "\n[opt]\n" : "\n[landscape]\n");
+    ds_params_write_ini(r->opt != NULL ? r->opt_params : r->landscape_params, f);
+    return finish_text(f, &text, &size, folder, r->opt != NULL ? "run.ini" : "landscape.ini", e);
 }
 
 static int put_settings(ds_store *s, const ds_recipe *r, ds_error *e)
 {
-    const ds_params *part[DS_SECTIONS] = {r->options->params, r->env_params, r->opt_params};
+    const ds_params *part[DS_SECTIONS] = {r->options->params, r->env_params, r->opt_params,
+                                          r->landscape_params};
     int rc = 0;
     for (int section = 0; section < DS_SECTIONS; section++) {
-        for (size_t i = 0; i < ds_params_count(part[section]) && rc == 0; i++) {
+        size_t count = part[section] != NULL ? ds_params_count(part[section]) : 0;
+        for (size_t i = 0; i < count && rc == 0; i++) {
             const char *key = ds_params_info(part[section], i)->name;
             const char *value = ds_params_value_text(part[section], i);
             value = section == DS_SECTION_RUN ? run_text(r, key, value) : value;
@@ -183,29 +221,29 @@ static int put_facts(ds_store *s, const ds_recipe *r, ds_error *e)
     uname(&u);
     snprintf(machine, sizeof(machine), "%s %s %s", u.sysname, u.release, u.machine);
     const char *const facts[][2] = {
-        {"plan", plan},
-        {"budget", plan},
+        {"plan", r->opt != NULL ? plan : NULL},
+        {"budget", r->opt != NULL ? plan : NULL},
         {"created", created},
         {"machine", machine},
         {"dshost_version", PACKAGE_VERSION},
         {"env", r->env->id},
         {"env_path", r->env->path},
         {"env_version", r->env->plugin->desc->version},
-        {"opt", r->opt->id},
-        {"opt_path", r->opt->path},
-        {"opt_version", r->opt->plugin->desc->version},
+        {"opt", r->opt != NULL ? r->opt->id : "landscape"},
+        {"opt_path", r->opt != NULL ? r->opt->path : NULL},
+        {"opt_version", r->opt != NULL ? r->opt->plugin->desc->version : PACKAGE_VERSION},
     };
     int rc = 0;
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && rc == 0; i++) {
-        rc = ds_store_set(s, facts[i][0], facts[i][1], e);
+        rc = facts[i][1] != NULL ? ds_store_set(s, facts[i][0], facts[i][1], e) : 0;
     }
     return rc;
 }
 
 int ds_folder_create_store(const char *folder, const ds_recipe *r, uint64_t n, ds_store **out, ds_error *e)
 {
-    char *path = ds_folder_path(folder, "run.sqlite");
-    char *draft = ds_folder_path(folder, "run.sqlite.new");
+    char *path = ds_folder_path(folder, r->opt != NULL ? "run.sqlite" : "landscape.sqlite");
+    char *draft = ds_folder_path(folder, r->opt != NULL ? "run.sqlite.new" : "landscape.sqlite.new");
     ds_store *s = NULL;
     int rc = 0;
     if (path == NULL || draft == NULL) {

@@ -2,7 +2,7 @@
 /* instance.c - host services of a plugin instance, and environments whose answers are vetted. */
 #include "config.h"
 
-#include "instance.h"
+#include "instance_internal.h"
 
 #include <limits.h>
 #include <math.h>
@@ -146,7 +146,7 @@ int ds_services_fail(const ds_services *s, ds_error *e, const char *function, ds
 
 /* ---- environments ---- */
 
-static double seconds_now(void)
+double ds_env_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -220,11 +220,15 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
         env->x0 = env->upper + env->info.n;
         status = ask_bounds(env, e);
     }
+    if (status == 0) {
+        status = ds_env_ask_extensions(env, e);
+    }
     if (status != 0) {
         ds_env_close(env);
         return status;
     }
-    env->has_gradient = (module->plugin->desc->flags & DS_ENV_GRADIENT) != 0;
+    env->has_gradient = (module->plugin->desc->flags & DS_ENV_GRADIENT) != 0 &&
+                        (env->info.flags & DS_INFO_NO_GRADIENT) == 0;
     *out = env;
     return 0;
 }
@@ -250,7 +254,7 @@ static void set_message(ds_answer *a, const char *text)
     ds_text_clean(a->message); /* it may have been cut inside a character */
 }
 
-static void fail_answer(ds_answer *a, uint32_t outcome, const char *text)
+void ds_env_no_loss(ds_answer *a, uint32_t outcome, const char *text)
 {
     a->outcome = outcome;
     a->loss = INFINITY;
@@ -274,8 +278,7 @@ static void vet_gradient(const ds_eval *io, ds_answer *a)
     }
 }
 
-/* What the plugin answered, made safe: see ds_env_evaluate() in instance.h. */
-static void vet(ds_env *env, const ds_eval *io, ds_answer *a)
+void ds_env_vet(ds_env *env, const ds_eval *io, ds_answer *a)
 {
     a->loss = io->loss;
     a->outcome = io->outcome;
@@ -283,11 +286,11 @@ static void vet(ds_env *env, const ds_eval *io, ds_answer *a)
     a->bad_step = io->bad_step;
     a->cost_steps = io->cost_steps;
     if (io->outcome > DS_EVAL_INFEASIBLE) {
-        fail_answer(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
+        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
     } else if (io->outcome >= DS_EVAL_DIVERGED) {
-        fail_answer(a, io->outcome, env->services.last_error);
+        ds_env_no_loss(a, io->outcome, env->services.last_error);
     } else if (!isfinite(io->loss)) {
-        fail_answer(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
+        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
     } else if (io->outcome == DS_EVAL_BAD_GRAD) {
         set_message(a, env->services.last_error);
     } else if ((io->want & DS_WANT_GRAD) != 0) {
@@ -310,24 +313,24 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
                   .grad = (want & DS_WANT_GRAD) != 0 ? grad : NULL,
                   .loss = NAN,
                   .bad_step = -1};
-    double start = seconds_now();
+    double start = ds_env_now();
     ds_status st;
 
     answer->message[0] = '\0';
     env->services.last_error[0] = '\0';
     st = env->vt->evaluate(env->self, &io);
     if (st == DS_OK) {
-        vet(env, &io, answer);
+        ds_env_vet(env, &io, answer);
     } else {
         answer->bad_step = -1;
         answer->cost_steps = io.cost_steps;
-        fail_answer(answer, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
-                    env->services.last_error[0] != '\0' ? env->services.last_error : ds_status_text(st));
+        ds_env_no_loss(answer, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
+                       env->services.last_error[0] != '\0' ? env->services.last_error : ds_status_text(st));
         if (io.grad != NULL) {
             memset(io.grad, 0, io.n * sizeof *io.grad);
         }
     }
-    answer->wall = seconds_now() - start;
+    answer->wall = ds_env_now() - start;
     return st == DS_STOPPED ? DS_STOPPED : DS_OK;
 }
 

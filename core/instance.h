@@ -3,6 +3,8 @@
 #ifndef DS_CORE_INSTANCE_H
 #define DS_CORE_INSTANCE_H
 
+#include <diffsim/ext/batch.h>
+#include <diffsim/ext/residuals.h>
 #include <diffsim/ext/scene.h>
 #include <stdatomic.h>
 
@@ -35,6 +37,9 @@ typedef struct ds_env {
     ds_env_info info;
     double *lower, *upper, *x0; /* n values each */
     int has_gradient;
+    const ds_env_batch *batch;     /* NULL = not offered */
+    const ds_residuals *residuals; /* NULL = not offered */
+    uint64_t residual_count;       /* 0 where not offered */
 } ds_env;
 
 /* Makes an environment from section [env] of the settings, asks info and bounds and tests them. */
@@ -59,6 +64,26 @@ typedef struct ds_answer {
  * the plugin directly. */
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
+
+/* Most points of one call of the extension batch. */
+enum { DS_MANY_MAX = 64 };
+
+/* Asks the instance for the extensions batch and residuals; part of ds_env_open(). */
+int ds_env_ask_extensions(ds_env *env, ds_error *e);
+
+/* ds_env_evaluate() for `count` <= DS_MANY_MAX points at once (env->batch is not NULL): point k and its
+ * gradient are at x + k stride and grad + k stride, answer[k] is its answer. */
+void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
+                          const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer);
+
+/* Residuals at x, or a product with their Jacobian (env->residuals is not NULL); kind is DS_RESIDUALS_*.
+ * Vetted as by ds_env_evaluate(); `out` is zeroed where there is no answer. */
+ds_status ds_env_evaluate_residuals(ds_env *env, uint32_t kind, const double *x, const double *v,
+                                    uint64_t noise_key, double *out, ds_answer *answer);
+
+/* Numbers that go into, and come out of, a question of that kind. */
+uint64_t ds_residual_input(uint32_t kind, uint64_t n, uint64_t m);
+uint64_t ds_residual_output(uint32_t kind, uint64_t n, uint64_t m);
 
 /* The scene extension, or NULL. */
 const ds_scene *ds_env_scene(ds_env *env);

@@ -20,11 +20,18 @@ typedef struct command {
 
 static const command commands[] = {
     {"--worker", ds_cmd_worker, NULL},
+    {"--bench-run", ds_cmd_bench_run, NULL},
     {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
     {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
+    {"bench", ds_cmd_bench, "run an experiment: environments x optimizers x seeds, resumable, in parallel"},
+    {"merge", ds_cmd_merge, "put the parts of an experiment, made on several machines, together"},
+    {"plot", ds_cmd_plot, "one figure about many runs: curves, bars, scores, profiles"},
+    {"report", ds_cmd_report, "one HTML page about many runs: tables, intervals, tests, figures"},
+    {"compare", ds_cmd_compare, "which of two sets of runs is better, by how much, how sure"},
     {"export", ds_cmd_export,
      "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files"},
     {"eval", ds_cmd_eval, "evaluate one point: loss, gradient, metrics, trajectory"},
+    {"landscape", ds_cmd_landscape, "loss, gradient and gradient quality on a slice, with pictures"},
     {"list", ds_cmd_list, "list the plugins on the search path"},
     {"help", ds_cmd_help, "describe a plugin and its parameters, or a command"},
     {"template", ds_cmd_template, "print a commented .ini file for an environment and an optimizer"},

@@ -31,7 +31,7 @@ static int end_with_error(ds_run *run)
 
 /* ---- the contract of a batch ---- */
 
-static ds_status refuse(ds_run *run, const char *text)
+ds_status ds_objective_refuse(ds_run *run, const char *text)
 {
     ds_fail(&run->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", run->opt_module->id,
             text);
@@ -53,7 +53,7 @@ static ds_status check_rows(ds_run *run, const ds_batch *b)
                          "row %llu of %llu, variable %llu is %.17g, outside of its bounds %.17g..%.17g",
                          (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i, x[i],
                          lower[i], upper[i]);
-                return refuse(run, text);
+                return ds_objective_refuse(run, text);
             }
         }
     }
@@ -63,18 +63,18 @@ static ds_status check_rows(ds_run *run, const ds_batch *b)
 static ds_status check_batch(ds_run *run, const ds_batch *b)
 {
     if (b == NULL || !DS_HAS(ds_batch, b, done)) {
-        return refuse(run, "the batch is missing or its struct_size is too small");
+        return ds_objective_refuse(run, "the batch is missing or its struct_size is too small");
     }
     if (b->count == 0 || b->x == NULL || b->loss == NULL) {
-        return refuse(run, "count is 0, or x or loss is NULL");
+        return ds_objective_refuse(run, "count is 0, or x or loss is NULL");
     }
     if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0) {
-        return refuse(run, "want holds more than DS_WANT_GRAD");
+        return ds_objective_refuse(run, "want holds more than DS_WANT_GRAD");
     }
     if ((b->want & DS_WANT_GRAD) != 0 && (!run->problem.has_gradient || b->grad == NULL)) {
-        return refuse(run, run->problem.has_gradient
-                               ? "a gradient is wanted but grad is NULL"
-                               : "a gradient is wanted, which the environment does not have");
+        return ds_objective_refuse(run, run->problem.has_gradient
+                                            ? "a gradient is wanted but grad is NULL"
+                                            : "a gradient is wanted, which the environment does not have");
     }
     return check_rows(run, b);
 }
@@ -115,15 +115,16 @@ static void tell_failure(ds_run *run, uint64_t id, const double *x, const ds_ans
     }
 }
 
-static int record(ds_run *run, uint64_t id, const double *x, const ds_answer *a, const double *grad)
+/* `i` is its row of the batch. */
+static int record(ds_run *run, uint64_t id, uint64_t i, const ds_answer *a, const double *values)
 {
-    ds_row row;
+    ds_row row = {0};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     row.id = id;
     row.n = run->problem.n;
-    row.x = x;
-    row.grad = grad;
+    row.x = run->batch->x + i * row.n;
+    row.grad = run->residuals == NULL ? values : NULL;
     row.loss = a->loss;
     row.grad_kind = a->grad_kind;
     row.outcome = a->outcome;
@@ -134,6 +135,9 @@ static int record(ds_run *run, uint64_t id, const double *x, const ds_answer *a,
     row.at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     copy_tag(row.tag, run->batch->tag);
     strcpy(row.message, a->message);
+    if (run->residuals != NULL) {
+        row.extra = ds_residuals_extra(run, i, values);
+    }
     return ds_recorder_append(run->recorder, &row, a->wall > URGENT_SECONDS, &run->error);
 }
 
@@ -147,8 +151,7 @@ static void tidy_message(char *text)
     }
 }
 
-/* Enters row `i` of the batch; nonzero = the run ends behind it. */
-static int enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *grad, int replayed)
+int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *values, int replayed)
 {
     ds_batch *b = run->batch;
     uint64_t n = run->problem.n;
@@ -159,12 +162,19 @@ static int enter(ds_run *run, uint64_t i, const ds_answer *answer, const double 
         b->outcome[i] = answer->outcome;
     }
     if ((b->want & DS_WANT_GRAD) != 0) {
-        memcpy(b->grad + i * n, grad, n * sizeof(double));
+        memcpy(b->grad + i * n, values, n * sizeof(double));
+    }
+    uint32_t want = b->want;
+    if (run->residuals != NULL && !replayed) {
+        ds_residuals_take(run, i, values);
+    }
+    if (run->residuals != NULL && run->residuals->kind != DS_RESIDUALS_VALUE) {
+        want = DS_WANT_GRAD; /* a product counts as one with gradient */
     }
     b->done = i + 1;
-    ds_ledger_enter(&run->ledger, x, answer, b->want, replayed);
+    ds_ledger_enter(&run->ledger, x, answer, want, replayed);
     if (!replayed) {
-        if (record(run, id, x, answer, grad) != 0) {
+        if (record(run, id, i, answer, values) != 0) {
             return end_with_error(run);
         }
         if (answer->outcome > DS_EVAL_INFEASIBLE) {
@@ -180,15 +190,15 @@ static int enter(ds_run *run, uint64_t i, const ds_answer *answer, const double 
     return run->end != DS_END_NONE;
 }
 
-static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad)
+static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *values)
 {
     ds_run *run = ctx;
     if (answer->message[0] != '\0') {
         ds_answer copy = *answer;
         tidy_message(copy.message);
-        return enter(run, run->batch_first + i, &copy, grad, 0);
+        return ds_objective_enter(run, run->batch_first + i, &copy, values, 0);
     }
-    return enter(run, run->batch_first + i, answer, grad, 0);
+    return ds_objective_enter(run, run->batch_first + i, answer, values, 0);
 }
 
 /* ---- replay ---- */
@@ -204,12 +214,29 @@ int ds_run_go_live(ds_run *run, ds_error *e)
     snprintf(text, sizeof(text), "%llu", (unsigned long long)run->budget);
     int rc = ds_store_set(run->store, "budget", text, e);
     rc = rc != 0 ? rc : ds_store_set(run->store, "ended", "", e);
-    rc = rc != 0 ? rc : ds_recorder_open(run->store, &run->recorder, e);
+    uint64_t n = run->problem.n, m = run->env->residuals; /* a row has r, or v of either length */
+    rc = rc != 0 ? rc : ds_recorder_open_extra(run->store, m == 0 ? 0 : n > m ? n : m, &run->recorder, e);
     if (rc == 0) {
         ds_progress_live(run->progress);
         ds_crash_watch(run->crash_text, run->recorder);
     }
     return rc;
+}
+
+int ds_run_stopped(void)
+{
+    return atomic_load_explicit(&ds_stop_flag, memory_order_relaxed);
+}
+
+void ds_objective_stored_answer(const ds_row *row, ds_answer *a)
+{
+    a->loss = row->loss;
+    a->outcome = row->outcome;
+    a->grad_kind = row->grad_kind;
+    a->bad_step = row->bad_step;
+    a->cost_steps = row->cost_steps;
+    a->wall = row->wall;
+    a->message[0] = '\0';
 }
 
 /* Answers rows from the store while there are any. */
@@ -220,20 +247,16 @@ static int replay_rows(ds_run *run, uint64_t rows)
     ds_row row;
     while (b->done < rows && run->replay != NULL && ds_replay_left(run->replay) > 0) {
         ds_answer a;
-        if (atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0) {
+        static const ds_extra none = {0};
+        if (ds_run_stopped() != 0) {
             return DS_POOL_STOPPED;
         }
-        if (ds_replay_next(run->replay, b->x + b->done * n, b->want, &row, &run->error) != 0) {
+        if (ds_replay_next(run->replay, b->x + b->done * n, b->want, &row, &run->error) != 0 ||
+            ds_replay_compare_extra(run->replay, &row, &none, &run->error) != 0) {
             return end_with_error(run);
         }
-        a.loss = row.loss;
-        a.outcome = row.outcome;
-        a.grad_kind = row.grad_kind;
-        a.bad_step = row.bad_step;
-        a.cost_steps = row.cost_steps;
-        a.wall = row.wall;
-        a.message[0] = '\0';
-        if (enter(run, b->done, &a, row.grad, 1) != 0) {
+        ds_objective_stored_answer(&row, &a);
+        if (ds_objective_enter(run, b->done, &a, row.grad, 1) != 0) {
             return DS_POOL_STOPPED;
         }
     }
@@ -256,6 +279,21 @@ static void put_up_with(ds_run *run)
     }
 }
 
+/* Computes the next `rows` rows of the batch. */
+static int ask_pool(ds_run *run, uint64_t rows)
+{
+    const ds_batch *b = run->batch;
+    const ds_residual_batch *r = run->residuals;
+    uint64_t n = run->problem.n, first = run->ledger.count + 1;
+    const double *x = b->x + b->done * n;
+    if (r == NULL) {
+        return ds_pool_evaluate(run->pool, rows, x, b->want, first, sink, run, &run->error);
+    }
+    uint64_t in = ds_residual_input(r->kind, n, run->env->residuals);
+    return ds_pool_residuals(run->pool, r->kind, rows, x, in > 0 ? r->v + b->done * in : NULL, first, sink,
+                             run, &run->error);
+}
+
 static ds_status evaluate(const ds_objective *objective, ds_batch *b)
 {
     ds_run *run = objective->ctx;
@@ -275,14 +313,16 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     uint64_t left = run->budget - run->ledger.count;
     uint64_t rows = b->count < left ? b->count : left;
     double wall = run->ledger.wall;
-    int rc = run->replay != NULL ? replay_rows(run, rows) : 0;
+    int rc = 0;
+    if (run->replay != NULL) {
+        rc = run->residuals != NULL ? ds_residuals_replay(run, rows) : replay_rows(run, rows);
+    }
     if (rc == 0 && b->done < rows && run->recorder == NULL && ds_run_go_live(run, &run->error) != 0) {
         rc = end_with_error(run);
     }
     if (rc == 0 && b->done < rows) {
         run->batch_first = b->done;
-        rc = ds_pool_evaluate(run->pool, rows - b->done, b->x + b->done * run->problem.n, b->want,
-                              run->ledger.count + 1, sink, run, &run->error);
+        rc = ask_pool(run, rows - b->done);
         if (rc > 0) {
             end_with_error(run);
         }
@@ -301,15 +341,10 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     return b->done == b->count && (run->end == DS_END_NONE || run->end == DS_END_BUDGET) ? DS_OK : DS_STOPPED;
 }
 
-static const void *no_extension(const ds_objective *objective, const char *id)
-{
-    (void)objective;
-    (void)id;
-    return NULL;
-}
-
 void ds_objective_init(ds_run *run)
 {
-    run->objective = (ds_objective){
-        .struct_size = sizeof(ds_objective), .ctx = run, .evaluate = evaluate, .get_extension = no_extension};
+    run->objective = (ds_objective){.struct_size = sizeof(ds_objective),
+                                    .ctx = run,
+                                    .evaluate = evaluate,
+                                    .get_extension = ds_objective_extension};
 }

@@ -28,7 +28,8 @@ struct ds_pool {
     ds_crew *crew;       /* process isolation */
     ds_crew *scene_crew; /* made when first needed */
     ds_env *local;       /* no isolation */
-    double *grad;        /* local: gradient of one row */
+    double *grad;        /* local: gradients of DS_MANY_MAX rows, or residuals of one */
+    uint64_t many;       /* local: rows of one call */
     uint64_t tickets;    /* posted so far */
     uint32_t collected;  /* answers taken so far, modulo 2^32 */
     uint32_t processors;
@@ -60,7 +61,9 @@ static int open_local(ds_pool *p, ds_error *e)
     if (rc != 0) {
         return rc;
     }
-    p->grad = malloc(p->local->info.n * sizeof(double));
+    uint64_t n = p->local->info.n, m = p->local->residual_count;
+    p->many = p->local->batch != NULL ? DS_MANY_MAX : 1;
+    p->grad = malloc((p->many * n > m ? p->many * n : m) * sizeof(double));
     if (p->grad == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
@@ -69,6 +72,7 @@ static int open_local(ds_pool *p, ds_error *e)
     p->env.upper = p->local->upper;
     p->env.x0 = p->local->x0;
     p->env.has_gradient = p->local->has_gradient;
+    p->env.residuals = m;
     return 0;
 }
 
@@ -85,6 +89,7 @@ static int open_crew(ds_pool *p, ds_error *e)
     p->env.upper = env->upper;
     p->env.x0 = env->x0;
     p->env.has_gradient = env->has_gradient;
+    p->env.residuals = env->residuals;
     return 0;
 }
 
@@ -144,31 +149,68 @@ static int stop_asked(const ds_pool *p)
     return p->config.stop != NULL && atomic_load_explicit(p->config.stop, memory_order_relaxed) != 0;
 }
 
+/* What is asked of every row. */
+typedef struct question {
+    uint64_t count;
+    const double *x;    /* count x n */
+    uint32_t want;      /* DS_WANT_* */
+    uint32_t residuals; /* DS_RESIDUALS_*, 0 = an evaluation */
+    const double *v;    /* residuals: count x what goes into such a question */
+    uint64_t inputs;    /* residuals: numbers of one row of v */
+    uint64_t first;     /* number of the evaluation of row 0 */
+    ds_pool_sink *sink;
+    void *ctx;
+} question;
+
 /* ---- without isolation ---- */
 
-static int evaluate_local(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
-                          ds_pool_sink *sink, void *ctx)
+/* Evaluates rows from i on, as many as go into one call; returns their number. */
+static uint64_t ask_local(ds_pool *p, const question *q, uint64_t i, ds_answer *a)
+{
+    uint64_t n = p->env.info.n, rows = q->count - i < p->many ? q->count - i : p->many, key[DS_MANY_MAX];
+    ds_answer *answer[DS_MANY_MAX];
+    const double *x = q->x + i * n;
+    for (uint64_t k = 0; k < rows; k++) {
+        key[k] = ds_pool_noise_key(p, q->first + i + k);
+        answer[k] = &a[k];
+    }
+    if (q->residuals != 0) {
+        ds_env_evaluate_residuals(p->local, q->residuals, x, q->inputs > 0 ? q->v + i * q->inputs : NULL,
+                                  key[0], p->grad, a);
+        return 1;
+    }
+    if ((q->want & DS_WANT_GRAD) != 0) {
+        memset(p->grad, 0xff, rows * n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
+    }
+    if (rows > 1) {
+        ds_env_evaluate_many(p->local, rows, x, n, key, q->want, p->grad, answer);
+    } else {
+        ds_env_evaluate(p->local, x, key[0], q->want, p->grad, a);
+    }
+    return rows;
+}
+
+static int evaluate_local(ds_pool *p, const question *q)
 {
     uint64_t n = p->env.info.n;
-    double *grad = (want & DS_WANT_GRAD) != 0 ? p->grad : NULL;
-    ds_answer a;
-    for (uint64_t i = 0; i < count; i++) {
+    int has_values = (q->want & DS_WANT_GRAD) != 0 || q->residuals != 0;
+    ds_answer a[DS_MANY_MAX];
+    for (uint64_t i = 0, rows; i < q->count; i += rows) {
         if (stop_asked(p)) {
             return DS_POOL_STOPPED;
         }
-        if (grad != NULL) {
-            memset(grad, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
-        }
-        ds_status st = ds_env_evaluate(p->local, x + i * n, ds_pool_noise_key(p, first + i), want, grad, &a);
-        if (st == DS_STOPPED) {
-            if (stop_asked(p)) {
+        rows = ask_local(p, q, i, a);
+        for (uint64_t k = 0; k < rows; k++) {
+            if (a[k].outcome == DS_EVAL_STOPPED) {
+                if (stop_asked(p)) {
+                    return DS_POOL_STOPPED;
+                }
+                a[k].outcome = DS_EVAL_INVALID;
+                strcpy(a[k].message, "evaluate() returned DS_STOPPED though nobody asked to stop");
+            }
+            if (q->sink(q->ctx, i + k, &a[k], has_values ? p->grad + k * n : NULL) != 0) {
                 return DS_POOL_STOPPED;
             }
-            a.outcome = DS_EVAL_INVALID;
-            strcpy(a.message, "evaluate() returned DS_STOPPED though nobody asked to stop");
-        }
-        if (sink(ctx, i, &a, grad) != 0) {
-            return DS_POOL_STOPPED;
         }
     }
     return 0;
@@ -206,9 +248,33 @@ static void post_row(passage *b, const double *x, uint32_t want, uint64_t noise_
 {
     ds_slot *slot = ds_share_slot(b->share, b->base + b->sent);
     slot->want = want;
+    slot->residuals = 0;
+    slot->alone = 0;
     slot->keep = keep;
     slot->noise_key = noise_key;
     memcpy(ds_slot_x(slot), x, b->share->n * sizeof(double));
+    atomic_store_explicit(&slot->state, DS_SLOT_POSTED, memory_order_release);
+    b->sent++;
+}
+
+/* The next row of a question. */
+static void post_next(passage *b, const question *q)
+{
+    ds_slot *slot = ds_share_slot(b->share, b->base + b->sent);
+    uint64_t row = b->sent;
+    if (q->residuals == 0) {
+        post_row(b, q->x + row * b->share->n, q->want, ds_pool_noise_key(b->pool, q->first + row), 0);
+        return;
+    }
+    slot->want = 0;
+    slot->keep = 0;
+    slot->residuals = (uint16_t)q->residuals;
+    slot->alone = 1;
+    slot->noise_key = ds_pool_noise_key(b->pool, q->first + row);
+    memcpy(ds_slot_x(slot), q->x + row * b->share->n, b->share->n * sizeof(double));
+    if (q->inputs > 0) {
+        memcpy(ds_slot_v(b->share, slot), q->v + row * q->inputs, q->inputs * sizeof(double));
+    }
     atomic_store_explicit(&slot->state, DS_SLOT_POSTED, memory_order_release);
     b->sent++;
 }
@@ -269,7 +335,7 @@ static int await(passage *b, ds_error *e)
 }
 
 /* Takes the answers that are there, in order. */
-static int collect(passage *b, ds_pool_sink *sink, void *ctx, uint32_t want)
+static int collect(passage *b, const question *q)
 {
     ds_pool *p = b->pool;
     while (b->head < b->sent && head_done(b)) {
@@ -280,7 +346,10 @@ static int collect(passage *b, ds_pool_sink *sink, void *ctx, uint32_t want)
             return DS_POOL_STOPPED;
         }
         p->typical += 0.1 * (a->wall - p->typical);
-        int enough = sink(ctx, b->head, a, (want & DS_WANT_GRAD) != 0 ? ds_slot_grad(b->share, slot) : NULL);
+        const double *values = q->residuals != 0               ? ds_slot_out(b->share, slot)
+                               : (q->want & DS_WANT_GRAD) != 0 ? ds_slot_grad(b->share, slot)
+                                                               : NULL;
+        int enough = q->sink(q->ctx, b->head, a, values);
         atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
         p->collected++;
         b->head++;
@@ -291,9 +360,9 @@ static int collect(passage *b, ds_pool_sink *sink, void *ctx, uint32_t want)
     return 0;
 }
 
-static int evaluate_crew(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
-                         ds_pool_sink *sink, void *ctx, ds_error *e)
+static int evaluate_crew(ds_pool *p, const question *q, ds_error *e)
 {
+    uint64_t count = q->count;
     ds_share *s = ds_crew_share(p->crew);
     passage b = {.pool = p, .share = s, .base = p->tickets};
     int rc = 0;
@@ -304,14 +373,14 @@ static int evaluate_crew(ds_pool *p, uint64_t count, const double *x, uint32_t w
             break;
         }
         while (b.sent < count && b.sent - b.head < s->capacity && b.stop_at == 0) {
-            post_row(&b, x + b.sent * s->n, want, ds_pool_noise_key(p, first + b.sent), 0);
+            post_next(&b, q);
             if (b.sent == 1 || b.sent % PUBLISH_ROWS == 0) {
                 publish(&b);
             }
         }
         publish(&b);
         uint64_t before = b.head;
-        rc = collect(&b, sink, ctx, want);
+        rc = collect(&b, q);
         if (rc == 0 && b.head == before && b.head < count) {
             rc = await(&b, e);
         }
@@ -327,14 +396,33 @@ static int evaluate_crew(ds_pool *p, uint64_t count, const double *x, uint32_t w
     return rc;
 }
 
-int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
-                     ds_pool_sink *sink, void *ctx, ds_error *e)
+static int ask(ds_pool *p, const question *q, ds_error *e)
 {
     if (p->dead) {
         return DS_POOL_STOPPED;
     }
-    return p->local != NULL ? evaluate_local(p, count, x, want, first, sink, ctx)
-                            : evaluate_crew(p, count, x, want, first, sink, ctx, e);
+    return p->local != NULL ? evaluate_local(p, q) : evaluate_crew(p, q, e);
+}
+
+int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
+                     ds_pool_sink *sink, void *ctx, ds_error *e)
+{
+    question q = {.count = count, .x = x, .want = want, .first = first, .sink = sink, .ctx = ctx};
+    return ask(p, &q, e);
+}
+
+int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x, const double *v,
+                      uint64_t first, ds_pool_sink *sink, void *ctx, ds_error *e)
+{
+    question q = {.count = count,
+                  .x = x,
+                  .residuals = kind,
+                  .v = v,
+                  .inputs = ds_residual_input(kind, p->env.info.n, p->env.residuals),
+                  .first = first,
+                  .sink = sink,
+                  .ctx = ctx};
+    return ask(p, &q, e);
 }
 
 /* ---- scenes ---- */

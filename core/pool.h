@@ -39,6 +39,7 @@ typedef struct ds_pool_env {
     const double *lower, *upper, *x0; /* info.n values each */
     int has_gradient;
     int stochastic;
+    uint64_t residuals; /* their number; 0 = not offered */
     const ds_params *params;
 } ds_pool_env;
 const ds_pool_env *ds_pool_env_of(const ds_pool *p);
@@ -55,6 +56,11 @@ enum { DS_POOL_STOPPED = -1 };
  * exit status. */
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
+
+/* Residuals of `count` rows of x, or products of their Jacobian with rows of v (kind is DS_RESIDUALS_*): as
+ * ds_pool_evaluate(), and the sink gets in place of a gradient what was asked for. */
+int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x, const double *v,
+                      uint64_t first, ds_pool_sink *sink, void *ctx, ds_error *e);
 
 /* Evaluates one point and copies its scene: frames by DS_KEEP_* (share.h). Done by a worker of its own, so
  * that it never disturbs the run. *out is NULL where the environment offers none, or the evaluation failed

@@ -34,9 +34,12 @@ struct ds_progress {
     uint64_t tick;
 };
 
-/* "45s", "12:05", "3:02:10". */
-static void say_duration(double s, char *out, size_t size)
+void ds_duration_text(double s, char *out, size_t size)
 {
+    if (!isfinite(s)) {
+        snprintf(out, size, "?");
+        return;
+    }
     unsigned long t = s < 1e9 ? (unsigned long)(s + 0.5) : 1000000000ul;
     if (t < 60) {
         snprintf(out, size, "%lus", t);
@@ -75,6 +78,7 @@ static void show(ds_progress *p, uint64_t start)
     char eta[32] = "?";
     char bad[48] = "";
     char loss[40] = "-";
+    char speed[48] = "first evaluations running";
     char line[400];
     p->past[slot] = live;
     p->when[slot] = now;
@@ -84,7 +88,7 @@ static void show(ds_progress *p, uint64_t start)
     double clock_left = p->seconds > 0.0 ? p->seconds - 1e-9 * (double)(now - start) : (double)INFINITY;
     left = left < clock_left ? left : clock_left;
     if (isfinite(left)) {
-        say_duration(left > 0.0 ? left : 0.0, eta, sizeof(eta));
+        ds_duration_text(left > 0.0 ? left : 0.0, eta, sizeof(eta));
     }
     if (failed > 0) {
         snprintf(bad, sizeof(bad), ", %llu failed", (unsigned long long)failed);
@@ -92,9 +96,11 @@ static void show(ds_progress *p, uint64_t start)
     if (isfinite(best)) {
         snprintf(loss, sizeof(loss), "%.6g", best);
     }
-    snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %.*f evaluations/s, %s left%s", p->title,
-             (unsigned long long)count, (unsigned long long)p->budget, loss, rate < 10.0 ? 2 : 0, rate, eta,
-             bad);
+    if (live > 0) {
+        snprintf(speed, sizeof(speed), "%.*f evaluations/s", rate < 10.0 ? 2 : 0, rate);
+    }
+    snprintf(line, sizeof(line), "%s: %llu/%llu, best loss %s, %s, %s left%s", p->title,
+             (unsigned long long)count, (unsigned long long)p->budget, loss, speed, eta, bad);
     ds_log_progress(line);
 }
 

@@ -18,4 +18,7 @@ void ds_progress_live(ds_progress *p);
 
 void ds_progress_close(ds_progress *p);
 
+/* "45s", "12:05", "3:02:10"; "?" for what is not finite. */
+void ds_duration_text(double s, char *out, size_t size);
+
 #endif

@@ -25,7 +25,7 @@ struct ds_recorder {
     ds_store *store;
     uint64_t n;
     uint64_t capacity; /* rows in the queue */
-    size_t stride;     /* bytes per row: ds_row, x, grad */
+    size_t stride;     /* bytes per row: ds_row, x, grad, what an extension adds */
     unsigned char *queue;
     pthread_t thread;
     sem_t wake;            /* posted (also from a signal handler) when the writer should look now */
@@ -55,6 +55,8 @@ static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
         memcpy(&row, slot, sizeof(row));
         row.x = (const double *)(const void *)(slot + sizeof(ds_row));
         row.grad = row.grad != NULL ? row.x + r->n : NULL;
+        row.extra.asked = row.extra.asked != NULL ? row.x + 2 * r->n : NULL;
+        row.extra.answered = row.extra.answered != NULL ? row.x + 2 * r->n + row.extra.asked_count : NULL;
         rc = ds_store_insert(r->store, &row, &r->error);
     }
     return rc != 0 ? rc : ds_store_commit(r->store, &r->error);
@@ -117,13 +119,18 @@ static void *writer(void *arg)
 
 int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e)
 {
+    return ds_recorder_open_extra(store, 0, out, e);
+}
+
+int ds_recorder_open_extra(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e)
+{
     ds_recorder *r = calloc(1, sizeof(*r));
     if (r == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the queue of the store");
     }
     r->store = store;
     r->n = ds_store_n(store);
-    r->stride = sizeof(ds_row) + 2 * r->n * sizeof(double);
+    r->stride = sizeof(ds_row) + (2 * r->n + extra) * sizeof(double);
     r->capacity = QUEUE_BYTES / r->stride;
     r->capacity = r->capacity > QUEUE_ROWS_MAX ? QUEUE_ROWS_MAX : r->capacity;
     r->capacity = r->capacity < QUEUE_ROWS_MIN ? QUEUE_ROWS_MIN : r->capacity;
@@ -191,6 +198,13 @@ int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *
     memcpy(x, row->x, r->n * sizeof(double));
     if (row->grad != NULL) {
         memcpy(x + r->n, row->grad, r->n * sizeof(double));
+    }
+    if (row->extra.asked != NULL) {
+        memcpy(x + 2 * r->n, row->extra.asked, row->extra.asked_count * sizeof(double));
+    }
+    if (row->extra.answered != NULL) {
+        memcpy(x + 2 * r->n + row->extra.asked_count, row->extra.answered,
+               row->extra.answered_count * sizeof(double));
     }
     atomic_store(&r->pushed, pushed + 1);
     if (urgent || fill == r->capacity / 2) {

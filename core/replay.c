@@ -109,3 +109,28 @@ int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds
     }
     return 0;
 }
+
+int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extra *now, ds_error *e)
+{
+    const ds_extra *then = &row->extra;
+    double largest = 0.0, worst = 0.0;
+    int same = then->kind == now->kind && then->asked_count == now->asked_count &&
+               (row->outcome > DS_EVAL_BAD_GRAD || then->answered_count == now->answered_count);
+    for (uint64_t i = 0; same && i < now->asked_count; i++) {
+        largest = fmax(largest, fabs(then->asked[i]));
+        worst = fmax(worst, fabs(then->asked[i] - now->asked[i]));
+    }
+    if (same && !(worst > TOLERANCE * largest)) {
+        return 0;
+    }
+    return ds_fail(
+        e, DS_EXIT_PLUGIN,
+        "%s: at evaluation %llu the optimizer now asks another question (%s): it is not deterministic, or "
+        "not the version that made this run; nothing was changed",
+        ds_store_path(r->store), (unsigned long long)row->id,
+        same                      ? "a product with another vector"
+        : then->kind == 0         ? "residuals instead of a loss"
+        : now->kind == 0          ? "a loss instead of residuals"
+        : then->kind != now->kind ? "residuals or a product"
+                                  : "other numbers of residuals");
+}

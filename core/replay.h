@@ -20,4 +20,7 @@ uint64_t ds_replay_left(const ds_replay *r);
  * another kind of question, is an error (DS_EXIT_PLUGIN): nothing is changed. */
 int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds_error *e);
 
+/* The same for what an extension has added to that row: kind, number of answers, and what came with x. */
+int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extra *now, ds_error *e);
+
 #endif

@@ -59,6 +59,8 @@ typedef struct ds_run {
     void *opt_self;
     ds_objective objective;
     ds_batch *batch;       /* being answered */
+    ds_residual_batch *residuals; /* the same, where residuals or products are asked for; else NULL */
+    ds_residual_objective residual_objective;
     const double *batch_x; /* rows from the current part of it on */
     uint64_t batch_first;  /* row of the batch that row 0 of the pool is */
     int end;               /* DS_END_* */
@@ -74,6 +76,21 @@ typedef struct ds_run {
 /* objective.c: fills run->objective; and ends the replay: from here on evaluations are recorded. */
 void ds_objective_init(ds_run *run);
 int ds_run_go_live(ds_run *run, ds_error *e);
+
+/* objective.c, for the extensions: says how a batch breaks the contract; enters row i of the batch (nonzero =
+ * the run ends behind it), where `values` is its gradient or what the extension asked for; a stored row as an
+ * answer; the signal, or time limit, that asks to stop. */
+ds_status ds_objective_refuse(ds_run *run, const char *text);
+int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *values, int replayed);
+void ds_objective_stored_answer(const ds_row *row, ds_answer *answer);
+int ds_run_stopped(void);
+
+/* objective_residuals.c: what the optimizer gets for an extension id; what is recorded of row i of a batch of
+ * residuals; handing its answer to the optimizer; answering rows from the store. */
+const void *ds_objective_extension(const ds_objective *objective, const char *id);
+ds_extra ds_residuals_extra(const ds_run *run, uint64_t i, const double *values);
+void ds_residuals_take(ds_run *run, uint64_t i, const double *values);
+int ds_residuals_replay(ds_run *run, uint64_t rows);
 
 /* summary.c: the content of summary.json, and the file. */
 json_t *ds_run_summary(const ds_run *run);

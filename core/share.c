@@ -15,12 +15,14 @@ static uint64_t round_up(uint64_t v, uint64_t unit)
     return (v + unit - 1) / unit * unit;
 }
 
-uint64_t ds_share_layout(ds_share *head, uint32_t workers, uint64_t capacity, uint64_t n)
+uint64_t ds_share_layout(ds_share *head, uint32_t workers, uint64_t capacity, uint64_t n, uint64_t m)
 {
+    uint64_t more = m == 0 ? 0 : 2 * (n > m ? n : m);
     head->n = n;
+    head->m = m;
     head->workers = workers;
     head->capacity = capacity;
-    head->stride = round_up(sizeof(ds_slot) + 2 * n * sizeof(double), 64);
+    head->stride = round_up(sizeof(ds_slot) + (2 * n + more) * sizeof(double), 64);
     head->first = round_up(sizeof(ds_share) + workers * sizeof(ds_share_worker), 4096);
     head->size = head->first + capacity * head->stride;
     return head->size;
@@ -40,6 +42,12 @@ uint64_t ds_clock_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void ds_sleep_ms(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000l};
+    nanosleep(&t, NULL);
 }
 
 void ds_futex_wait(atomic_uint *word, uint32_t value, uint64_t ns)

@@ -36,9 +36,10 @@ typedef struct ds_slot {
     uint32_t want;                 /* DS_WANT_* */
     uint64_t noise_key;
     uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
-    uint32_t reserved;
+    uint16_t residuals; /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
+    uint16_t alone;     /* not in one call with other slots */
     ds_answer answer;
-    /* followed by x[n], grad[n] */
+    /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each */
 } ds_slot;
 
 /* What one worker has in hand: tickets next..end-1. Outlives the process, so that its successor finishes
@@ -47,12 +48,14 @@ typedef struct ds_share_worker {
     alignas(64) atomic_ullong next;
     atomic_ullong end;
     atomic_ullong started; /* ds_clock_ns() of the evaluation in hand, 0 = none */
+    atomic_uint many;      /* several slots may be in hand at once */
 } ds_share_worker;
 
 typedef struct ds_share {
     uint64_t magic;
     uint64_t size;     /* bytes of the whole */
     uint64_t n;        /* decision variables */
+    uint64_t m;        /* residuals, 0 = none */
     uint64_t capacity; /* slots */
     uint64_t stride;   /* bytes per slot */
     uint64_t first;    /* offset of slot 0 */
@@ -72,8 +75,9 @@ typedef struct ds_share {
     ds_share_worker worker[];
 } ds_share;
 
-/* Bytes of the whole for a number of workers, slots and variables; fills the layout fields of *head. */
-uint64_t ds_share_layout(ds_share *head, uint32_t workers, uint64_t capacity, uint64_t n);
+/* Bytes of the whole for a number of workers, slots, variables and residuals; fills the layout fields of
+ * *head. */
+uint64_t ds_share_layout(ds_share *head, uint32_t workers, uint64_t capacity, uint64_t n, uint64_t m);
 
 static inline ds_slot *ds_share_slot(ds_share *s, uint64_t ticket)
 {
@@ -90,11 +94,25 @@ static inline double *ds_slot_grad(const ds_share *s, ds_slot *slot)
     return ds_slot_x(slot) + s->n;
 }
 
+/* What goes into a question for residuals, and what comes out. */
+static inline double *ds_slot_v(const ds_share *s, ds_slot *slot)
+{
+    return ds_slot_x(slot) + 2 * s->n;
+}
+
+static inline double *ds_slot_out(const ds_share *s, ds_slot *slot)
+{
+    return ds_slot_v(s, slot) + (s->n > s->m ? s->n : s->m);
+}
+
 /* A slot is DONE: counts it, and wakes the host if it waits for it. */
 void ds_share_finished(ds_share *s);
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t ds_clock_ns(void);
+
+/* Sleeps; a signal ends it. */
+void ds_sleep_ms(int ms);
 
 /* Sleeps while *word == value, at most `ns` nanoseconds; also across processes. */
 void ds_futex_wait(atomic_uint *word, uint32_t value, uint64_t ns);

@@ -98,6 +98,10 @@ void ds_signals_install(void)
     sa.sa_handler = on_stop; /* without SA_RESTART: waits are interrupted */
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
+    struct sigaction now; /* nohup ignores it for us: then the run outlives its terminal */
+    if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
+        sigaction(SIGHUP, &sa, NULL);
+    }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }

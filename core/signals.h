@@ -13,7 +13,7 @@ enum { DS_STOP_TIME = -1 }; /* values of the stop flag: 0, a signal number, or t
 /* The flag that ends the run of this process. */
 extern atomic_int ds_stop_flag;
 
-/* The first SIGINT or SIGTERM raises the flag, the second one ends the process at once (130, 143). Also
+/* The first SIGINT, SIGTERM or SIGHUP raises the flag, the second one ends the process at once (130, 143, 129). Also
  * ignores SIGPIPE and SIGXFSZ, so that full disks and closed pipes are errors of write(). */
 void ds_signals_install(void);
 

@@ -14,7 +14,7 @@
 
 struct ds_store {
     sqlite3 *db;
-    sqlite3_stmt *insert;
+    sqlite3_stmt *insert, *insert_extra;
     char *path;
     uint64_t n;
     int writable;
@@ -25,16 +25,23 @@ struct ds_cursor {
     sqlite3_stmt *stmt;
     uint64_t expected; /* id of the next row */
     double *x, *grad;  /* aligned copies: a blob may lie at any address */
+    double *extra;     /* the same of what an extension has added */
+    uint64_t room;     /* numbers that fit there */
 };
 
 static const char schema[] = "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
                              "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY "
                              "KEY(section, key)) WITHOUT ROWID;"
-                             "CREATE TABLE eval(id INTEGER PRIMARY KEY, x BLOB NOT NULL, loss REAL, grad "
-                             "BLOB, grad_kind INTEGER NOT NULL,"
+                             /* The blobs are last: a pass over the losses skips what does not fit into a page. */
+                             "CREATE TABLE eval(id INTEGER PRIMARY KEY, loss REAL, grad_kind INTEGER NOT NULL,"
                              " outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER "
                              "NOT NULL, bad_step INTEGER NOT NULL,"
-                             " message TEXT, wall REAL NOT NULL, at REAL NOT NULL);";
+                             " message TEXT, wall REAL NOT NULL, at REAL NOT NULL, x BLOB NOT NULL, grad BLOB);";
+
+/* Made with the first such row: few runs have any. */
+static const char extra_schema[] =
+    "CREATE TABLE IF NOT EXISTS extra(id INTEGER PRIMARY KEY, kind INTEGER NOT "
+    "NULL, asked BLOB, answered BLOB)";
 
 /* Turns the last failure of SQLite into one line: what was done to which file, and why it failed. */
 static int fail(const ds_store *s, ds_error *e, const char *doing)
@@ -95,6 +102,7 @@ static void discard(ds_store *s)
 {
     if (s != NULL) {
         sqlite3_finalize(s->insert);
+        sqlite3_finalize(s->insert_extra);
         sqlite3_close(s->db);
         free(s->path);
         free(s);
@@ -447,6 +455,41 @@ int ds_store_begin(ds_store *s, ds_error *e)
     return execute(s, "BEGIN IMMEDIATE", "writing", e);
 }
 
+static void bind_numbers(sqlite3_stmt *q, int column, const double *numbers, uint64_t count)
+{
+    if (numbers != NULL) {
+        sqlite3_bind_blob64(q, column, numbers, count * sizeof(double), SQLITE_STATIC);
+    } else {
+        sqlite3_bind_null(q, column);
+    }
+}
+
+/* What an extension adds to a row. */
+static int insert_extra(ds_store *s, const ds_row *row, ds_error *e)
+{
+    static const char insert[] = "INSERT INTO extra(id, kind, asked, answered) VALUES(?1,?2,?3,?4)";
+    const ds_extra *x = &row->extra;
+    if (s->insert_extra == NULL) {
+        int rc = execute(s, extra_schema, "writing", e);
+        if (rc != 0) {
+            return rc;
+        }
+        if (sqlite3_prepare_v3(s->db, insert, -1, SQLITE_PREPARE_PERSISTENT, &s->insert_extra, NULL) !=
+            SQLITE_OK) {
+            return fail(s, e, "writing");
+        }
+    }
+    sqlite3_stmt *q = s->insert_extra;
+    sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
+    sqlite3_bind_int64(q, 2, x->kind);
+    bind_numbers(q, 3, x->asked, x->asked_count);
+    bind_numbers(q, 4, x->answered, x->answered_count);
+    errno = 0;
+    int rc = sqlite3_step(q) != SQLITE_DONE ? fail(s, e, "writing") : 0;
+    sqlite3_reset(q);
+    return rc;
+}
+
 int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
 {
     sqlite3_stmt *q = s->insert;
@@ -486,6 +529,9 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
         rc = fail(s, e, "writing");
     }
     sqlite3_reset(q);
+    if (rc == 0 && row->extra.kind != 0) {
+        rc = insert_extra(s, row, e);
+    }
     if (rc != 0) {
         rollback(s);
     }
@@ -514,11 +560,23 @@ int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
     }
     c->store = s;
     c->expected = first;
-    static const char sql[] =
+    static const char with_extra[] =
+        "SELECT eval.id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
+        " at, kind, asked, answered FROM eval LEFT JOIN extra ON extra.id=eval.id WHERE eval.id>=?1 ORDER BY "
+        "eval.id";
+    static const char without[] =
         "SELECT id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
-        " at FROM eval WHERE id>=?1 ORDER BY id";
+        " at, NULL, NULL, NULL FROM eval WHERE id>=?1 ORDER BY id";
+    int64_t has_extra = 0;
+    int rc = query_int(s, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='extra'",
+                       &has_extra, e);
+    if (rc != 0) {
+        ds_cursor_close(c);
+        return rc;
+    }
+    const char *sql = has_extra ? with_extra : without;
     if (sqlite3_prepare_v2(s->db, sql, -1, &c->stmt, NULL) != SQLITE_OK) {
-        int rc = fail(s, e, "reading");
+        rc = fail(s, e, "reading");
         ds_cursor_close(c);
         return rc;
     }
@@ -533,6 +591,40 @@ static void copy_text(char *to, size_t size, const unsigned char *from)
     if (from != NULL) {
         strncat(to, (const char *)from, size - 1);
     }
+}
+
+/* Reads what an extension has added to the row; -1 = failed. */
+static int read_extra(ds_cursor *c, ds_row *row, ds_error *e)
+{
+    sqlite3_stmt *q = c->stmt;
+    ds_extra *x = &row->extra;
+    if (sqlite3_column_type(q, 13) == SQLITE_NULL) {
+        return 0;
+    }
+    size_t asked = (size_t)sqlite3_column_bytes(q, 14), answered = (size_t)sqlite3_column_bytes(q, 15);
+    if (asked % sizeof(double) != 0 || answered % sizeof(double) != 0) {
+        ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", c->store->path, (unsigned long long)row->id);
+        return -1;
+    }
+    x->asked_count = asked / sizeof(double);
+    x->answered_count = answered / sizeof(double);
+    if (x->asked_count + x->answered_count > c->room) {
+        double *grown = realloc(c->extra, asked + answered);
+        if (grown == NULL) {
+            ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", c->store->path);
+            return -1;
+        }
+        c->extra = grown;
+        c->room = x->asked_count + x->answered_count;
+    }
+    x->kind = (uint32_t)sqlite3_column_int64(q, 13);
+    if (asked > 0) {
+        x->asked = memcpy(c->extra, sqlite3_column_blob(q, 14), asked);
+    }
+    if (answered > 0) {
+        x->answered = memcpy(c->extra + x->asked_count, sqlite3_column_blob(q, 15), answered);
+    }
+    return 0;
 }
 
 int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e)
@@ -574,7 +666,7 @@ int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e)
     copy_text(row->message, sizeof(row->message), sqlite3_column_text(q, 10));
     row->wall = sqlite3_column_double(q, 11);
     row->at = sqlite3_column_double(q, 12);
-    return 1;
+    return read_extra(c, row, e) == 0 ? 1 : -1;
 }
 
 void ds_cursor_close(ds_cursor *c)
@@ -583,6 +675,33 @@ void ds_cursor_close(ds_cursor *c)
         sqlite3_finalize(c->stmt);
         free(c->x);
         free(c->grad);
+        free(c->extra);
         free(c);
     }
+}
+
+int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = 0;
+    int step = SQLITE_DONE;
+    uint64_t expected = 1;
+    if (sqlite3_prepare_v2(s->db, "SELECT id, loss, cost_steps, wall FROM eval ORDER BY id", -1, &q, NULL) !=
+        SQLITE_OK) {
+        return fail(s, e, "reading");
+    }
+    while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
+        uint64_t id = (uint64_t)sqlite3_column_int64(q, 0);
+        double loss =
+            sqlite3_column_type(q, 1) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 1);
+        rc = id != expected
+                 ? ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", s->path, (unsigned long long)expected)
+                 : visit(ctx, id, loss, (uint64_t)sqlite3_column_int64(q, 2), sqlite3_column_double(q, 3));
+        expected++;
+    }
+    if (rc == 0 && step != SQLITE_DONE) {
+        rc = fail(s, e, "reading");
+    }
+    sqlite3_finalize(q);
+    return rc;
 }

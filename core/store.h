@@ -5,6 +5,7 @@
  *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
  *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
  *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
+ *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
  *
  * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
  * column but `wall` and `at` is the same for any number of jobs and threads and after any interruption. A
@@ -23,6 +24,14 @@ enum {
     DS_STORE_APPLICATION = 0x4453524e /* PRAGMA application_id: "DSRN" */
 };
 
+/* What an extension adds to an evaluation. Kinds 1 to 3 are DS_RESIDUALS_*. */
+typedef struct ds_extra {
+    uint32_t kind; /* 0 = nothing */
+    uint32_t reserved;
+    const double *asked, *answered; /* may be NULL */
+    uint64_t asked_count, answered_count;
+} ds_extra;
+
 /* One evaluation. Pointers belong to the caller, or to the cursor until its next step. */
 typedef struct ds_row {
     uint64_t id;
@@ -39,6 +48,7 @@ typedef struct ds_row {
     double at;   /* seconds since 1970 */
     char tag[16];
     char message[200];
+    ds_extra extra;
 } ds_row;
 
 typedef struct ds_store ds_store;
@@ -82,5 +92,10 @@ int ds_store_commit(ds_store *s, ds_error *e);
 int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e);
 int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e);
 void ds_cursor_close(ds_cursor *c);
+
+/* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns not 0
+ * ends it, and is returned. */
+typedef int ds_store_visit(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall);
+int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e);
 
 #endif

@@ -47,6 +47,11 @@ json_t *ds_run_summary(const ds_run *run)
     json_object_set_new(o, "planned_budget", json_integer((json_int_t)run->plan));
     json_object_set_new(o, "target", ds_json_real(run->options.target));
     json_object_set_new(o, "evaluations", json_integer((json_int_t)l->count));
+    uint64_t recorded = 0;
+    ds_error unread = {0, ""};
+    if (ds_store_count(run->store, &recorded, &unread) == 0) { /* fewer where the disk was full */
+        json_object_set_new(o, "recorded", json_integer((json_int_t)recorded));
+    }
     json_object_set_new(o, "gradients", json_integer((json_int_t)l->gradients));
     json_object_set_new(o, "best_loss", ds_json_real(l->best_loss));
     json_object_set_new(o, "best_evaluation", found ? json_integer((json_int_t)l->best_id) : json_null());

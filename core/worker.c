@@ -26,9 +26,11 @@
 #include "share.h"
 
 enum {
-    CHUNK_MAX = 16,       /* tickets taken at once, when evaluations are cheap */
-    CHEAP_NS = 20000,     /* work that is worth taking at once */
-    SLEEP_NS = 1000000000 /* a sleeping worker looks up now and then */
+    CHUNK_MAX = 16,         /* tickets taken at once, when evaluations are cheap */
+    MANY_NUMBERS = 1 << 16, /* variables of all points in one call */
+    GAP = 8,                /* numbers between two of them */
+    CHEAP_NS = 20000,       /* work that is worth taking at once */
+    SLEEP_NS = 1000000000   /* a sleeping worker looks up now and then */
 };
 
 typedef struct worker {
@@ -38,6 +40,9 @@ typedef struct worker {
     ds_share *share;
     ds_share_worker *mine;
     ds_guard x, grad;  /* what the plugin gets to see */
+    ds_guard v, out;   /* with residuals: more of that */
+    ds_guard xs, grads; /* with the extension batch: `many` rows */
+    uint64_t many;
     double typical_ns; /* running mean of the time of one evaluation */
     ds_spin spin;
 } worker;
@@ -136,6 +141,7 @@ static int send_hello(const worker *w, const ds_error *why)
     }
     if (w->env != NULL) {
         hello.has_gradient = w->env->has_gradient != 0;
+        hello.residuals = w->env->residual_count;
         hello.info = w->env->info;
     }
     if (ds_fd_write_all(DS_WORKER_START, &hello, sizeof(hello), "start file", &e) != 0) {
@@ -151,6 +157,24 @@ static int send_hello(const worker *w, const ds_error *why)
         }
     }
     return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* Makes the buffers between guard pages; -1 without memory. */
+static int open_guards(worker *w)
+{
+    uint64_t n = w->share->n, m = w->share->m, most = n > m ? n : m;
+    if (ds_guard_open(&w->x, n) != 0 || ds_guard_open(&w->grad, n) != 0 ||
+        (m > 0 && (ds_guard_open(&w->v, most) != 0 || ds_guard_open(&w->out, most) != 0))) {
+        return -1;
+    }
+    if (w->env->batch != NULL) {
+        w->many = MANY_NUMBERS / n < DS_MANY_MAX ? MANY_NUMBERS / n : DS_MANY_MAX;
+    }
+    return w->many < 2 ? 0
+           : ds_guard_open(&w->xs, w->many * (n + GAP)) != 0 ||
+                   ds_guard_open(&w->grads, w->many * (n + GAP)) != 0
+               ? -1
+               : 0;
 }
 
 /* Waits for the shared memory and maps it. */
@@ -177,9 +201,8 @@ static int join_share(worker *w)
         return -1;
     }
     w->share = map;
-    uint64_t n = w->env->info.n;
-    if (w->share->magic != DS_SHARE_MAGIC || w->share->n != n || ds_guard_open(&w->x, n) != 0 ||
-        ds_guard_open(&w->grad, n) != 0) {
+    if (w->share->magic != DS_SHARE_MAGIC || w->share->n != w->env->info.n ||
+        w->share->m != w->env->residual_count || open_guards(w) != 0) {
         return -1;
     }
     w->mine = &w->share->worker[w->start.index];
@@ -225,6 +248,33 @@ static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
     }
 }
 
+/* Residuals, or a product, for the row in a slot; numbers lie directly before the guard pages. */
+static void evaluate_residuals(worker *w, ds_slot *slot)
+{
+    uint64_t n = w->share->n, m = w->share->m;
+    uint64_t in = ds_residual_input(slot->residuals, n, m), count = ds_residual_output(slot->residuals, n, m);
+    double *v = w->v.data + (w->v.n - in), *out = w->out.data + (w->out.n - count);
+    ds_answer *a = &slot->answer;
+    memcpy(w->x.data, ds_slot_x(slot), n * sizeof(double));
+    memcpy(v, ds_slot_v(w->share, slot), in * sizeof(double));
+    ds_env_evaluate_residuals(w->env, slot->residuals, w->x.data, v, slot->noise_key, out, a);
+    if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
+        refuse(a, "evaluate() of residuals returned DS_STOPPED though nobody asked to stop");
+    }
+    if (!ds_guard_intact(&w->out) || !ds_guard_intact(&w->v) || !ds_guard_intact(&w->x)) {
+        refuse(a, "evaluate() of residuals wrote before the beginning of a buffer");
+    }
+    if (memcmp(w->x.data, ds_slot_x(slot), n * sizeof(double)) != 0 ||
+        memcmp(v, ds_slot_v(w->share, slot), in * sizeof(double)) != 0) {
+        refuse(a, "evaluate() of residuals changed x or v");
+    }
+    if (a->outcome == DS_EVAL_OK) {
+        memcpy(ds_slot_out(w->share, slot), out, count * sizeof(double));
+    } else {
+        memset(ds_slot_out(w->share, slot), 0, count * sizeof(double));
+    }
+}
+
 /* Evaluates the row in a slot. The plugin works on copies between guard pages. */
 static void evaluate_slot(worker *w, ds_slot *slot)
 {
@@ -235,6 +285,11 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     if (atomic_load_explicit(&w->share->stop, memory_order_relaxed) != 0) {
         a->outcome = DS_EVAL_STOPPED;
         a->message[0] = '\0';
+        return;
+    }
+    if (slot->residuals != 0) {
+        evaluate_residuals(w, slot);
+        w->typical_ns += 0.1 * (1e9 * a->wall - w->typical_ns);
         return;
     }
     memcpy(w->x.data, x, n * sizeof(double));
@@ -264,6 +319,52 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     w->typical_ns += 0.1 * (1e9 * a->wall - w->typical_ns);
 }
 
+/* Rows of many points lie apart, with a mark behind each. */
+static uint64_t stride_of(const worker *w)
+{
+    return w->share->n + GAP;
+}
+
+/* The rows of several slots in one call; all want the same. Where the plugin has touched what is not its own,
+ * each gets its own try, as if there were no extension. */
+static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
+{
+    static const double mark = -1.25e-123;
+    uint64_t n = w->share->n, stride = stride_of(w), key[DS_MANY_MAX];
+    uint32_t want = slot[0]->want;
+    double *x = w->xs.data + (w->many - count) * stride, *grad = w->grads.data + (w->many - count) * stride;
+    ds_answer *answer[DS_MANY_MAX];
+    for (uint64_t k = 0; k < count; k++) {
+        memcpy(x + k * stride, ds_slot_x(slot[k]), n * sizeof(double));
+        memset(grad + k * stride, 0xff, n * sizeof(double));
+        for (uint64_t i = n; i < stride; i++) {
+            x[k * stride + i] = grad[k * stride + i] = mark;
+        }
+        key[k] = slot[k]->noise_key;
+        answer[k] = &slot[k]->answer;
+    }
+    ds_env_evaluate_many(w->env, count, x, stride, key, want, grad, answer);
+    int sound = ds_guard_intact(&w->grads) && ds_guard_intact(&w->xs);
+    for (uint64_t k = 0; k < count; k++) {
+        sound = sound && memcmp(x + k * stride, ds_slot_x(slot[k]), n * sizeof(double)) == 0 &&
+                answer[k]->outcome != DS_EVAL_STOPPED;
+        for (uint64_t i = n; i < stride; i++) {
+            sound = sound && memcmp(&x[k * stride + i], &mark, sizeof mark) == 0 &&
+                    memcmp(&grad[k * stride + i], &mark, sizeof mark) == 0;
+        }
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        if (!sound) {
+            evaluate_slot(w, slot[k]);
+            continue;
+        }
+        if ((want & DS_WANT_GRAD) != 0) {
+            memcpy(ds_slot_grad(w->share, slot[k]), grad + k * stride, n * sizeof(double));
+        }
+        w->typical_ns += 0.1 * (1e9 * answer[k]->wall - w->typical_ns);
+    }
+}
+
 /* Takes the next tickets. 0 = there are none. */
 static int take(worker *w)
 {
@@ -278,6 +379,7 @@ static int take(worker *w)
         unsigned long long fair = (posted - taken) / (2u * s->workers);
         unsigned long long cheap =
             w->typical_ns > CHEAP_NS / CHUNK_MAX ? (unsigned long long)(CHEAP_NS / w->typical_ns) : CHUNK_MAX;
+        cheap = cheap > w->many ? cheap : w->many;
         unsigned long long count = fair < cheap ? fair : cheap;
         count = count > 0 ? count : 1;
         if (atomic_compare_exchange_weak(&s->taken, &taken, taken + count)) {
@@ -311,38 +413,95 @@ static void rest(worker *w)
     atomic_fetch_sub(&s->sleepers, 1);
 }
 
-/* Works off the ticket at hand. */
-static void do_ticket(worker *w, uint64_t ticket)
+/* Makes a posted slot ours. 0 = another worker has it already. */
+static int seize(const worker *w, ds_slot *slot)
 {
-    ds_share *s = w->share;
-    ds_slot *slot = ds_share_slot(s, ticket);
     uint32_t state = DS_SLOT_POSTED;
+    return atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index));
+}
+
+static void watch_from(worker *w, uint64_t now)
+{
+    if (w->share->watched) {
+        atomic_store_explicit(&w->mine->started, now, memory_order_release);
+    }
+}
+
+static void release(worker *w, ds_slot *slot)
+{
     uint32_t running = DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index);
-    if (!atomic_compare_exchange_strong(&slot->state, &state, running)) {
-        return; /* another worker has it already */
-    }
-    if (s->watched) {
-        atomic_store_explicit(&w->mine->started, ds_clock_ns(), memory_order_release);
-    }
-    evaluate_slot(w, slot);
-    if (s->watched) {
-        atomic_store_explicit(&w->mine->started, 0, memory_order_release);
-    }
     if (!atomic_compare_exchange_strong(&slot->state, &running, DS_SLOT_DONE)) {
         for (;;) {
             pause(); /* the host has decided that it took too long, and is about to kill us */
         }
     }
-    ds_share_finished(s);
+    ds_share_finished(w->share);
+}
+
+/* Works off the ticket at hand. */
+static void do_ticket(worker *w, uint64_t ticket)
+{
+    ds_slot *slot = ds_share_slot(w->share, ticket);
+    if (seize(w, slot)) {
+        watch_from(w, w->share->watched ? ds_clock_ns() : 0);
+        evaluate_slot(w, slot);
+        watch_from(w, 0);
+        release(w, slot);
+    }
+}
+
+/* May this posted slot be evaluated together with others that want the same? Only the host writes there. */
+static int sociable(const ds_slot *slot, uint32_t want)
+{
+    return slot->residuals == 0 && slot->alone == 0 && slot->want == want && (want & DS_WANT_SCENE) == 0;
+}
+
+/* Works off tickets from the one at hand on, as many as go together; returns their number. */
+static uint64_t do_tickets(worker *w, uint64_t ticket, uint64_t end)
+{
+    ds_share *s = w->share;
+    ds_slot *slot[DS_MANY_MAX];
+    uint64_t count = 0, taken = 0;
+    if (w->many < 2 || end - ticket < 2 || atomic_load_explicit(&s->stop, memory_order_relaxed) != 0) {
+        do_ticket(w, ticket);
+        return 1;
+    }
+    atomic_store(&w->mine->many, 1); /* before the first is ours: our successor has to know */
+    for (; ticket + taken < end && count < w->many; taken++) {
+        ds_slot *next = ds_share_slot(s, ticket + taken);
+        if (!seize(w, next)) {
+            continue;
+        }
+        if (!sociable(next, count > 0 ? slot[0]->want : next->want)) {
+            atomic_store(&next->state, DS_SLOT_POSTED); /* ours still: nobody else holds this ticket */
+            break;
+        }
+        slot[count++] = next;
+    }
+    if (count > 0) {
+        watch_from(w, s->watched ? ds_clock_ns() : 0);
+        evaluate_many(w, slot, count);
+        watch_from(w, 0);
+        for (uint64_t k = 0; k < count; k++) {
+            release(w, slot[k]);
+        }
+    }
+    atomic_store(&w->mine->many, 0);
+    if (taken == 0) {
+        do_ticket(w, ticket);
+        return 1;
+    }
+    return taken;
 }
 
 static void work(worker *w)
 {
     while (atomic_load_explicit(&w->share->quit, memory_order_relaxed) == 0) {
         uint64_t next = atomic_load_explicit(&w->mine->next, memory_order_relaxed);
-        if (next < atomic_load_explicit(&w->mine->end, memory_order_relaxed)) {
-            do_ticket(w, next);
-            atomic_store_explicit(&w->mine->next, next + 1, memory_order_relaxed);
+        uint64_t end = atomic_load_explicit(&w->mine->end, memory_order_relaxed);
+        if (next < end) {
+            next += do_tickets(w, next, end);
+            atomic_store_explicit(&w->mine->next, next, memory_order_relaxed);
         } else if (!take(w)) {
             rest(w);
         }
@@ -374,6 +533,10 @@ int ds_cmd_worker(int argc, char **argv)
     ds_env_close(w.env);
     ds_guard_close(&w.x);
     ds_guard_close(&w.grad);
+    ds_guard_close(&w.v);
+    ds_guard_close(&w.out);
+    ds_guard_close(&w.xs);
+    ds_guard_close(&w.grads);
     munmap(w.share, w.share->size);
     free(w.texts);
     return DS_EXIT_OK;

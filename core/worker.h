@@ -41,6 +41,7 @@ typedef struct ds_worker_hello {
     uint64_t magic;
     uint32_t has_gradient;
     uint32_t reserved;
+    uint64_t residuals; /* their number, 0 = not offered */
     ds_env_info info;
     ds_error error; /* status 0 = the instance was made */
 } ds_worker_hello;

@@ -43,7 +43,7 @@ tests_fuzz_replay_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_replay_sources)
 tests_fuzz_replay_elf_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"elf"'
 tests_fuzz_replay_elf_LDADD = libdiffsim.la
 if FUZZERS
-front_fuzz_sources = core/describe.c core/elf_file.c core/error.c core/file.c core/loader.c core/npy_read.c \
+front_fuzz_sources = core/describe.c core/elf_file.c core/error.c core/file.c core/inifile.c core/loader.c core/npy_read.c \
 	core/params.c core/settings.c core/text.c
 noinst_PROGRAMS += tests/fuzz/fuzz_ini tests/fuzz/fuzz_set tests/fuzz/fuzz_descriptor tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_ini_SOURCES = tests/fuzz/fuzz_ini.c $(front_fuzz_sources)

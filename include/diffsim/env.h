@@ -16,10 +16,15 @@
 extern "C" {
 #endif
 
+/* Flags of an instance. */
+enum {
+    DS_INFO_NO_GRADIENT = 1 /* no gradient with these parameters, though the descriptor has DS_ENV_GRADIENT */
+};
+
 /* What an instance is, for given parameters. Filled by info(). */
 typedef struct ds_env_info {
     uint32_t struct_size; /* set by the caller */
-    uint32_t reserved;
+    uint32_t flags;       /* DS_INFO_*; 0 before the call */
     uint64_t n;        /* number of decision variables, at least 1 */
     uint64_t steps;    /* output steps of one episode; metrics have steps + 1 values */
     double dt;         /* seconds per output step; 0 where time has no meaning */

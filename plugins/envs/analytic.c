@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* analytic - test functions with known optimum and exact gradient, for optimizers, the host and its tests.
  * One evaluation is one function value; noise and failures can be added to it. */
+#include <diffsim/ext/batch.h>
+#include <diffsim/ext/residuals.h>
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
@@ -9,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engines/functions/functions.h"
+#include "engines/functions/bbob.h"
+#include "engines/functions/squares.h"
 
 enum { DEFAULT_N = 10, MAX_ROTATED_N = 5000 };
 
@@ -18,14 +21,15 @@ static const char *const optimum_choices[] = {"random", "origin", "textbook", NU
 static const ds_param *const params[] = {
     DS_ENUM("function", "sphere", fn_names,
             "Which function. rugged, plateau and valley live in [-1, 1]^n, branin, hartmann3, hartmann6 and "
-            "camel6 in the box of the literature, all others in [-5, 5]^n."),
+            "camel6 in the box of the literature, all others in [-5, 5]^n. bbob_fN is function N of the BBOB "
+            "suite."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 100000, "dim", "0", "",
                       "Number of variables; 0 = 10, or the function's own where that is fixed.", NULL},
     DS_BOOL("rotate", "false", "Turn the coordinates by a random rotation drawn from `instance`."),
     DS_ENUM("optimum", "random", optimum_choices,
             "Where the minimum lies: random = drawn from `instance` in the middle of the box, origin = at 0, "
             "textbook = where the literature has it. branin, hartmann3, hartmann6 and camel6 always stay "
-            "where they are."),
+            "where they are; bbob_fN knows only random, as the suite draws it, and origin."),
     DS_INT("instance", "1", 0, INT32_MAX, "",
            "Selects optimum, rotation and bumps (not the seed of the run)."),
     DS_LIST("lower", "", -1e100, 1e100, 0, "",
@@ -71,9 +75,14 @@ static ds_status choose_n(const ds_host *host, const fn_def *def, int64_t dim, i
                  def->name, def->min_n);
         return fail(host, line);
     }
-    if (rotate && def->fixed_n) {
-        snprintf(line, sizeof line, "parameter rotate: function %s cannot be rotated: set rotate = false",
-                 def->name);
+    if (rotate && (def->fixed_n || bbob_is(def))) {
+        snprintf(line, sizeof line, "parameter rotate: function %s %s: set rotate = false", def->name,
+                 def->fixed_n ? "cannot be rotated" : "has the rotations of its suite");
+        return fail(host, line);
+    }
+    if (bbob_is(def) && *n > BBOB_MAX_N) {
+        snprintf(line, sizeof line, "parameter dim = %" PRId64 ": function %s is made for up to %d variables",
+                 dim, def->name, BBOB_MAX_N);
         return fail(host, line);
     }
     if (rotate && *n > MAX_ROTATED_N) {
@@ -273,7 +282,67 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, NULL};
+/* ---- extensions ---- */
+
+static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
+{
+    ds_status status = DS_OK;
+    for (uint64_t k = 0; status == DS_OK && k < count; k++) {
+        status = evaluate(self, io[k]);
+    }
+    return status;
+}
+
+static const ds_env_batch many = {sizeof(ds_env_batch), 0, evaluate_many};
+
+static ds_status residual_count(void *self, uint64_t *m)
+{
+    const analytic *a = self;
+    *m = fn_squares(a->fn);
+    return DS_OK;
+}
+
+static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+{
+    analytic *a = self;
+    ds_eval loss = {.struct_size = sizeof loss, .n = io->n, .x = io->x};
+    ds_status status = evaluate(a, &loss);
+    io->loss = loss.loss;
+    io->outcome = loss.outcome;
+    io->bad_step = loss.bad_step;
+    io->cost_steps = loss.cost_steps;
+    io->grad_kind = DS_GRAD_NONE;
+    if (status != DS_OK || loss.outcome != DS_EVAL_OK) {
+        return status;
+    }
+    if (io->kind == DS_RESIDUALS_VALUE) {
+        fn_residuals(a->fn, io->x, io->out);
+    } else if (io->kind == DS_RESIDUALS_JV) {
+        io->grad_kind = DS_GRAD_FORWARD;
+        fn_residuals_jv(a->fn, io->x, io->v, io->out);
+    } else {
+        io->grad_kind = DS_GRAD_ADJOINT;
+        fn_residuals_jtv(a->fn, io->x, io->v, io->out);
+    }
+    return DS_OK;
+}
+
+static const ds_residuals residuals = {sizeof(ds_residuals), 0, residual_count, evaluate_residuals};
+
+static const void *get_extension(void *self, const char *id)
+{
+    const analytic *a = self;
+    if (strcmp(id, DS_EXT_BATCH) == 0) {
+        return &many;
+    }
+    int exact = !(a->noise > 0) && !(a->grad_noise > 0); /* noise is added to the loss, not to residuals */
+    return strcmp(id, DS_EXT_RESIDUALS) == 0 && exact && fn_squares(a->fn) > 0 ? &residuals : NULL;
+}
+
+static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_RESIDUALS, NULL};
+
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
@@ -288,11 +357,16 @@ static const ds_desc desc = {
     "rugged: |z|^2 + 0.3 sum(1 - cos(3.6 pi z_i)), z = 1.4 Q (x - x_opt). plateau: 1 minus the highest of "
     "seven Gaussian bumps (one of height 1, six of 0.5), almost flat between them. valley: Rosenbrock/100, z "
     "= 2 Q (x - x_opt) + 1.\n"
+    "bbob_f1 .. bbob_f21: functions of the noiseless BBOB suite; `instance` gives the optimum and the "
+    "rotations of the suite's instance of that number, the loss is the suite's less its f_opt.\n"
+    "sphere, ellipsoid, cigar, tablet, rosenbrock, valley, rastrigin and rugged are sums of squares and "
+    "offer "
+    "their residuals.\n"
     "noise and grad_noise act where the host passes a noise key; without one the function is exact.",
     "N. Hansen et al., Real-parameter black-box optimization benchmarking 2009: noiseless functions "
     "definitions, INRIA RR-6829.",
     params,
-    NULL,
+    extensions,
 };
 
 DS_DEFINE_ENV(desc, vtable)

@@ -3,6 +3,7 @@
 
 include plugins/envs/engines/functions/local.mk
 include plugins/envs/engines/scene/local.mk
+include plugins/envs/engines/foreign/local.mk
 include plugins/envs/engines/chain/local.mk
 include plugins/envs/engines/contact/local.mk
 include plugins/envs/engines/penalty/local.mk
@@ -12,6 +13,11 @@ envplugin_LTLIBRARIES += plugins/envs/analytic.la
 plugins_envs_analytic_la_SOURCES = plugins/envs/analytic.c
 plugins_envs_analytic_la_LDFLAGS = $(plugin_link)
 plugins_envs_analytic_la_LIBADD = plugins/envs/engines/functions/libfunctions.la
+
+envplugin_LTLIBRARIES += plugins/envs/ffi.la
+plugins_envs_ffi_la_SOURCES = plugins/envs/ffi.c
+plugins_envs_ffi_la_LDFLAGS = $(plugin_link)
+plugins_envs_ffi_la_LIBADD = plugins/envs/engines/foreign/libforeign.la plugins/envs/engines/scene/libscene.la
 
 envplugin_LTLIBRARIES += plugins/envs/cartpole.la
 plugins_envs_cartpole_la_SOURCES = plugins/envs/cartpole.c

@@ -3,20 +3,16 @@
  * with a few pieces of constant velocity as decision variables. */
 #include "engines/mpm/env.h"
 
-/* The ring first moves sideways over the slab, for one piece of the default episode, then down until its
- * centre is at y = 0.05, at full speed or slower: each variant has its own direction and depth. */
-static void script(uint32_t variant, uint32_t step, double *action)
-{
-    static const double sideways[MPM_TARGET_VARIANTS][2] = {
-        {-1.0, 0.5}, {1.0, 1.0}, {0.5, -1.0}, {-0.5, -0.5}, {0.0, 1.0}};
-    static const double down[MPM_TARGET_VARIANTS] = {-1.0, -0.9, -0.8, -0.85, -0.95};
-    const double *move = sideways[variant - 1];
-    action[0] = step < 10 ? move[0] : 0.0;
-    action[1] = step < 10 ? 0.0 : down[variant - 1];
-    action[2] = step < 10 ? move[1] : 0.0;
-}
+/* The built-in targets: the ring first moves sideways over the slab, then down until its centre is at y
+ * = 0.05, at full speed or slower. */
+static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {
+    {{-1.0, 0.0, 0.5}, {0.0, -1.0, 0.0}, {0.0, -1.0, 0.0}, {0.0, -1.0, 0.0}, {0.0, -1.0, 0.0}},
+    {{1.0, 0.0, 1.0}, {0.0, -0.9, 0.0}, {0.0, -0.9, 0.0}, {0.0, -0.9, 0.0}, {0.0, -0.9, 0.0}},
+    {{0.5, 0.0, -1.0}, {0.0, -0.8, 0.0}, {0.0, -0.8, 0.0}, {0.0, -0.8, 0.0}, {0.0, -0.8, 0.0}},
+    {{-0.5, 0.0, -0.5}, {0.0, -0.85, 0.0}, {0.0, -0.85, 0.0}, {0.0, -0.85, 0.0}, {0.0, -0.85, 0.0}},
+    {{0.0, 0.0, 1.0}, {0.0, -0.95, 0.0}, {0.0, -0.95, 0.0}, {0.0, -0.95, 0.0}, {0.0, -0.95, 0.0}}};
 
-static const mpm_task task = {
+static const mpm_task torus = {
     .scene =
         {
             .n_bodies = 1,
@@ -39,31 +35,20 @@ static const mpm_task task = {
             .gravity = {0.0, -1.0, 0.0},
             .ground_friction = 100.0,
         },
-    .script = script,
+    .moves = &moves[0][0][0],
     .target_file = "data/torus.targets",
 };
 
-static const char *const extensions[] = {DS_EXT_SCENE, NULL};
-
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_ENV,
-    .flags = DS_ENV_GRADIENT,
-    .id = "torus",
-    .version = "0.1.0",
-    .license = "Apache-2.0",
+    MPM_PLASTICINE_DESC("torus"),
     .summary = "Press a ring into a slab of plasticine (PlasticineLab Torus)",
     .description =
-        "A slab of 10000 elastoplastic particles lies on a sticky floor; a rigid ring above it is moved in x, y "
-        "and z so that the slab takes the shape of the target. Variables: the ring's displacement per step, in "
-        "units of 0.004, one triple per segment.\n"
-        "The loss sums, over the chosen steps, the difference of mass density to the target, the distance of "
-        "the mass to the target, and how far the ring is from the material. The gradient is the exact adjoint "
-        "of the whole episode; the loss has jumps where a grid node enters the reach of the ring.",
-    .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "
-                "physics, ICLR 2021",
-    .params = mpm_env_params,
-    .extensions = extensions,
+        "A slab of 10000 elastoplastic particles lies on a sticky floor; a rigid ring above it is moved "
+        "in x, y and z so that the slab takes the shape of the target. Variables: the ring's displacement "
+        "per step, in units of 0.004, one triple per segment.\n"
+        "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
+        "of the mass to the target, and how far the ring is from the material. The gradient is the exact "
+        "adjoint of the whole episode; the loss has jumps where a grid node enters the reach of the ring.",
 };
 
-MPM_DEFINE_ENV(task, desc)
+MPM_DEFINE_ENV(torus, desc)

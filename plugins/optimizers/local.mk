@@ -55,6 +55,24 @@ plugins_optimizers_boleap_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 plugins_optimizers_boleap_la_LDFLAGS = $(plugin_link)
 plugins_optimizers_boleap_la_LIBADD = plugins/optimizers/methods/libbayes.la
 
+# Least squares.
+noinst_LTLIBRARIES += plugins/optimizers/methods/libsquares.la
+plugins_optimizers_methods_libsquares_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_methods_libsquares_la_LIBADD = $(OPENBLAS_LIBS)
+plugins_optimizers_methods_libsquares_la_SOURCES = \
+	plugins/optimizers/methods/least_squares.c plugins/optimizers/methods/least_squares.h \
+	plugins/optimizers/methods/levenberg.c plugins/optimizers/methods/levenberg.h \
+	plugins/optimizers/methods/lm_params.h \
+	plugins/optimizers/methods/local_solver.c plugins/optimizers/methods/local_solver.h
+optplugin_LTLIBRARIES += plugins/optimizers/lm.la plugins/optimizers/pbh.la
+plugins_optimizers_lm_la_SOURCES = plugins/optimizers/lm.c
+plugins_optimizers_lm_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_lm_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_lm_la_LIBADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la
+plugins_optimizers_pbh_la_SOURCES = plugins/optimizers/pbh.c
+plugins_optimizers_pbh_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_pbh_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_pbh_la_LIBADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la
 # LeapRefine, this project's own method.
 optplugin_LTLIBRARIES += plugins/optimizers/leaprefine.la
 plugins_optimizers_leaprefine_la_SOURCES = plugins/optimizers/leaprefine.c

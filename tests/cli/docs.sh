@@ -18,7 +18,7 @@ for c in $commands; do
     diff want have > out
     result $? "the flags of $c"
 done
-for s in 0 1 2 3 4 5 6 7 8 75 '130 , 143'; do
+for s in 0 1 2 3 4 5 6 7 8 75 '130 , 143 , 129'; do
     grep -q "^\\.It $s\$" "$page"
     result $? "exit status $s is explained"
 done
@@ -59,6 +59,8 @@ END
     offers rand template analytic ''
     offers torus help tor
     offers none eval --isolation n
+    offers --center landscape --ce
+    offers random: landscape --center r
 else
     skip "completion: bash is missing"
 fi

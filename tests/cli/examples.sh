@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# examples.sh - the two example plugins as their readers would use them: one compiler line each, outside of the tree,
+# examples.sh - the example plugins as their readers would use them: one compiler line each, outside of the tree,
 # found through DS_PLUGIN_PATH and in plugins/, evaluated, run, and passed by `dshost check`.
 top=$DS_TOP_BUILD
 dshost=$top/dshost
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"; rm -f "$top/plugins/hill.so" "$top/plugins/walk.so"' EXIT
+dropped=
+trap 'rm -rf "$tmp"; for f in $dropped; do rm -f "$f"; done' EXIT
 mkdir "$tmp/plugins" && cd "$tmp" || exit 99
 PKG_CONFIG_PATH=$top${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
@@ -37,9 +38,9 @@ if ! command -v pkg-config > /dev/null; then
     echo "1..0 # SKIP pkg-config is missing"
     exit 0
 fi
-cp "$DS_TOP_SRC/examples/hill.c" "$DS_TOP_SRC/examples/walk.c" .
+cp "$DS_TOP_SRC"/examples/*.c .
 
-for f in hill walk; do
+for f in hill walk hill_full walk_full; do
     # The line that the guide for authors gives, with the compiler of this build.
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm"
@@ -58,13 +59,34 @@ ok $? "hill evaluates by its name"
 DS_PLUGIN_PATH=$tmp/plugins run "$dshost" help walk
 ok $? "walk has its help"
 
-for f in hill walk; do
+for f in hill walk hill_full walk_full; do
     run "$dshost" check plugins/$f.so
     ok $? "dshost check passes $f"
 done
 
-# Dropped into the build tree.
-cp plugins/hill.so plugins/walk.so "$top/plugins/"
+# The two whole plugins in the comment of simple.h.
+for f in spring dice; do
+    sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/include/diffsim/simple.h" |
+        awk -v id="\"$f\"" '{ text = text $0 "\n" } /DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } text = "" }' > $f.c
+    run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
+        -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check ./$f.so"
+    ok $? "$f of the header's comment compiles and passes dshost check"
+done
+
+# The short and the long form are the same simulation and the same search.
+for f in hill hill_full; do
+    "$dshost" eval --env plugins/$f.so --x random:3 --gradient --json | sed -n 's/.*"loss": *\([^,]*\).*/\1/p' > $f.loss
+done
+cmp hill.loss hill_full.loss > out 2>&1 && test -s hill.loss
+ok $? "hill and hill_full give the same loss"
+
+# Dropped into the build tree, where plugins that a user has dropped stay as they are.
+for f in hill walk; do
+    if [ ! -e "$top/plugins/$f.so" ]; then
+        dropped="$dropped $top/plugins/$f.so"
+        cp "plugins/$f.so" "$top/plugins/"
+    fi
+done
 run "$dshost" list
 grep -q '^  hill ' out && grep -q '^  walk ' out
 ok $? "both are found in plugins/ of the build tree"

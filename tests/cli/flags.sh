@@ -16,7 +16,7 @@ run "$dshost"
 [ $status -eq 2 ] && [ ! -s out ] && grep -q '^usage: dshost' err
 result $? "without arguments: usage on stderr, status 2"
 
-for c in run resume export eval list help template doctor; do
+for c in run resume export eval landscape list help template doctor; do
     good "$c --help" $c --help
     grep -q "^usage: dshost .*$c" "$tmp/out"
     result $? "$c --help shows its usage"
@@ -53,7 +53,7 @@ bad 2 "--seed: seed = 1e3" eval --env analytic --seed=1e3
 bad 2 "--threads: threads = 0: expected a whole number from 1 to 1024" eval --env analytic --threads 0
 bad 2 "--isolation: isolation = fork: expected one of process, none" eval --env analytic --isolation fork
 bad 2 "--x random:-3: expected random:SEED" eval --env analytic --x random:-3
-bad 2 "--x random:: expected random:SEED" eval --env analytic --x random:
+bad 2 "--x random: expected random:SEED" eval --env analytic --x random:
 
 # Syntax before files, files before what is missing.
 bad 2 "unknown flag --bogus" eval --config missing.ini --bogus

@@ -23,7 +23,7 @@ long=$(printf '%0190d' 0)
 refuse '[run]\nenv\n' 'a.ini:2: expected KEY = VALUE'
 refuse '[run]\n= 3\n' 'a.ini:2: a value without a key'
 refuse 'env = analytic\n' 'a.ini:1: a key before the first section'
-refuse '[walk]\n' 'a.ini:1: unknown section [walk]: use [run], [env] or [opt]'
+refuse '[walk]\n' 'a.ini:1: unknown section [walk]: use [run], [env], [opt] or [landscape]'
 refuse '[run\n' "a.ini:1: section without ']'"
 refuse '[run] x\n' "a.ini:1: text after ']'"
 refuse '[run]\nenv = analytic\nseed = 1\nseed = 2\n' "a.ini:4: 'seed' is set twice (first at a.ini:3): remove one"
@@ -70,7 +70,7 @@ bad 3 'a.ini:4: line longer than 197 bytes' eval --config a.ini
 for a in '' dim dim=3 env.dim env.=3 .dim=3; do
     bad 3 "--set $a" eval --env analytic --set "$a"
 done
-bad 3 "--set evn.dim=3: unknown section 'evn': use run, env or opt" eval --env analytic --set evn.dim=3
+bad 3 "--set evn.dim=3: unknown section 'evn': use run, env, opt or landscape" eval --env analytic --set evn.dim=3
 bad 3 "--set env.dimm: analytic: unknown parameter 'dimm' in [env]; did you mean 'dim'?" eval --env analytic --set env.dimm=3
 bad 3 '--set env.dim: analytic: dim = -1: expected a whole number from 0 to' eval --env analytic --set env.dim=-1
 bad 3 '--set env.noise: analytic: noise = 0,5: expected a number from 0 to' eval --env analytic --set env.noise=0,5

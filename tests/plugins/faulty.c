@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a
  * sphere function with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
+#include <diffsim/ext/batch.h>
+#include <diffsim/ext/residuals.h>
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -45,11 +47,13 @@ static const ds_param *const params[] = {
     DS_INT("n", "2", 1, 100000, "", "Decision variables."),
     DS_REAL("work", "0", 0, 10, "s", "Busy time of one evaluation."),
     DS_REAL("noise", "0", 0, 1, "", "Amplitude of noise by the noise key."),
+    DS_BOOL("batch", "false", "Offer many points in one call."),
+    DS_BOOL("residuals", "false", "Offer the residuals x_i and 0."),
     NULL};
 
 typedef struct env {
     const ds_host *host;
-    int64_t fault, n;
+    int64_t fault, n, batch, residuals;
     double share, above, work, noise;
 } env;
 
@@ -136,6 +140,8 @@ static ds_status create(const ds_host *host, void **out)
     host->get_real(host, "above", &e->above);
     host->get_real(host, "work", &e->work);
     host->get_real(host, "noise", &e->noise);
+    host->get_int(host, "batch", &e->batch);
+    host->get_int(host, "residuals", &e->residuals);
     if (stage == 1) {
         if (e->fault == F_ERROR) {
             free(e);
@@ -256,6 +262,64 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- extensions: the same faults ---- */
+
+static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
+{
+    ds_status status = DS_OK;
+    for (uint64_t k = 0; status == DS_OK && k < count; k++) {
+        status = evaluate(self, io[k]);
+    }
+    return status;
+}
+
+static ds_status residual_count(void *self, uint64_t *m)
+{
+    *m = (uint64_t)((const env *)self)->n + 1;
+    return DS_OK;
+}
+
+/* J is the identity over a row of zeros. */
+static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+{
+    double grad[16];
+    ds_eval plain = {.struct_size = sizeof(plain),
+                     .want = io->kind == DS_RESIDUALS_VALUE || io->n > 15 ? 0 : DS_WANT_GRAD,
+                     .n = io->n,
+                     .x = io->x,
+                     .noise_key = io->noise_key,
+                     .grad = grad,
+                     .bad_step = -1};
+    ds_status status = evaluate(self, &plain);
+    const double *from = io->kind == DS_RESIDUALS_VALUE ? io->x : io->v;
+    io->loss = plain.loss;
+    io->outcome = plain.outcome;
+    io->bad_step = plain.bad_step;
+    io->cost_steps = plain.cost_steps;
+    io->grad_kind = io->kind == DS_RESIDUALS_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+    memcpy(io->out, from, io->n * sizeof(double));
+    if (io->kind != DS_RESIDUALS_JTV) {
+        io->out[io->n] = 0;
+    }
+    if (plain.want != 0 && isnan(grad[io->n - 1])) { /* fault = nangrad */
+        io->out[0] = NAN;
+    }
+    return status;
+}
+
+static const void *get_extension(void *self, const char *id)
+{
+    static const ds_env_batch batch = {sizeof(batch), 0, evaluate_many};
+    static const ds_residuals residuals = {sizeof(residuals), 0, residual_count, evaluate_residuals};
+    const env *e = self;
+    if (strcmp(id, DS_EXT_BATCH) == 0) {
+        return e->batch ? &batch : NULL;
+    }
+    return strcmp(id, DS_EXT_RESIDUALS) == 0 && e->residuals ? &residuals : NULL;
+}
+
+static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_RESIDUALS, NULL};
+
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
     .kind = DS_KIND_ENV,
@@ -267,6 +331,7 @@ static const ds_desc desc = {
     .description = "",
     .citation = "",
     .params = params,
+    .extensions = extensions,
 };
 
 static const ds_env_vtable vtable = {
@@ -276,6 +341,7 @@ static const ds_env_vtable vtable = {
     .info = info,
     .bounds = bounds,
     .evaluate = evaluate,
+    .get_extension = get_extension,
 };
 
 DS_DEFINE_ENV(desc, vtable)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <diffsim/ext/scene.h>
 #include <dlfcn.h>
 #include <math.h>
 
@@ -98,6 +99,15 @@ static ds_status get_list(const ds_host *host, const char *name, const double **
     return DS_OK;
 }
 
+/* Data of the plugins lies in the source tree. */
+static ds_status resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
+{
+    (void)host;
+    const char *top = getenv("DS_TOP_SRC");
+    int used = snprintf(buf, cap, "%s/plugins/envs/%s", top ? top : ".", relative);
+    return used > 0 && (uint64_t)used < cap ? DS_OK : DS_E_IO;
+}
+
 static void parse(const ds_param *p, const char *text, fake_value *v)
 {
     snprintf(v->text, sizeof v->text, "%s", text);
@@ -144,7 +154,8 @@ void fake_host_open(fake_host *fake, const ds_plugin *plugin, uint64_t seed, con
                            .get_int = get_int,
                            .get_real = get_real,
                            .get_text = get_text,
-                           .get_list = get_list};
+                           .get_list = get_list,
+                           .resource = resource};
     fake->desc = plugin->desc;
     const ds_param *const *params = plugin->desc->params;
     for (int i = 0; params && params[i]; i++) {
@@ -287,6 +298,27 @@ void fake_env_close(fake_env *e)
     free(e->lower);
     free(e->x);
     free(e->loss);
+}
+
+const double *fake_values(fake_env *e, const char *want)
+{
+    const ds_scene *scene = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
+    const char *name = NULL, *unit = NULL;
+    const double *values = NULL;
+    for (uint64_t m = 0; scene->metric(e->self, m, &name, &unit, &values) == DS_OK; m++) {
+        if (strcmp(name, want) == 0) {
+            return values;
+        }
+    }
+    fail_msg("no metric %s", want);
+    return NULL;
+}
+
+const double *fake_metric(fake_env *e, const double *x, const char *want)
+{
+    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    return fake_values(e, want);
 }
 
 ds_status fake_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings)

@@ -65,6 +65,11 @@ void fake_env_close(fake_env *e);
 /* One evaluation of the environment; returns the loss. */
 double fake_eval(fake_env *e, const double *x, double *grad, uint64_t noise_key, uint32_t *outcome);
 
+/* The values of a metric in an episode at x; fails the test where there is no such metric. */
+const double *fake_metric(fake_env *e, const double *x, const char *want);
+/* Those of another metric of the same episode. */
+const double *fake_values(fake_env *e, const char *want);
+
 /* Runs an optimizer to its end and returns what run() returned. */
 ds_status fake_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings);
 

@@ -4,17 +4,19 @@
 #ifndef TEST_MPM_SUPPORT_H
 #define TEST_MPM_SUPPORT_H
 
-#include "episode.h"
+#include "tasks.h"
 
 #include <jansson.h>
 
-enum { MPM_TASKS = 10 };
-extern const char
-    *const mpm_task_names[MPM_TASKS]; /* as in the file names of the recorded values; torus is TASK_TORUS */
+/* As in the file names of the recorded values. */
+extern const char *const mpm_task_names[MPM_TASKS];
 enum { TASK_TORUS = 7 };
 
 /* The scene of task `t` for variant 1..5. */
 mpm_scene mpm_test_scene(int t, int variant);
+
+/* A little tank with syrup, an elastic cube and a ladle, and a ball of plasticine. */
+mpm_scene mpm_test_tank(mpm_domain *domain);
 
 /* golden/plasticine/<format % task name>; NULL where it is not available. */
 json_t *mpm_golden(const char *format, int t);

@@ -26,23 +26,6 @@ static void random_point(const fake_env *e, double *x, uint64_t key)
     }
 }
 
-/* An episode with its scene; the values of metric m. */
-static const double *metric(fake_env *e, const double *x, const char *want)
-{
-    const ds_scene *scene = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
-    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
-    const char *name = NULL, *unit = NULL;
-    const double *values = NULL;
-    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
-    for (uint64_t m = 0; scene->metric(e->self, m, &name, &unit, &values) == DS_OK; m++) {
-        if (strcmp(name, want) == 0) {
-            return values;
-        }
-    }
-    fail_msg("no metric %s", want);
-    return NULL;
-}
-
 /* Error of the gradient against central differences, relative to its norm, by `checked` components. */
 static double gradient_error(fake_env *e, double *x, double eps, uint64_t checked)
 {
@@ -79,13 +62,13 @@ static void swing_reference(void **state)
     fake_env e;
     fake_env_open(&e, "envs/swing", (const char *const[]){"variables=velocity", NULL}, 0, 0);
     for (int k = 0; k < 3; k++) {
-        assert_near(metric(&e, v, "y")[10 * (k + 1)], y[k], 1e-5);
-        assert_near(metric(&e, v, "z")[10 * (k + 1)], z[k], 1e-5);
+        assert_near(fake_metric(&e, v, "y")[10 * (k + 1)], y[k], 1e-5);
+        assert_near(fake_metric(&e, v, "z")[10 * (k + 1)], z[k], 1e-5);
     }
-    assert_near(metric(&e, v, "z")[100], 0.463, 1e-3);
-    assert_near(metric(&e, v, "y")[100], 0, 1e-3);
+    assert_near(fake_metric(&e, v, "z")[100], 0.463, 1e-3);
+    assert_near(fake_metric(&e, v, "y")[100], 0, 1e-3);
     for (int k = 0; k <= 20; k++) {
-        assert_near(metric(&e, v, "x")[k], 0, 1e-14);
+        assert_near(fake_metric(&e, v, "x")[k], 0, 1e-14);
     }
     assert_near(fake_eval(&e, v, NULL, 0, NULL), 0, 0);
     fake_env_close(&e);
@@ -110,7 +93,7 @@ static void swing_stiffness(void **state)
             double loss = fake_eval(&e, x, NULL, 0, NULL), most = 0;
             /* Sensitive after contact: last digits may depend on the compiler's exp and pow. */
             assert_near(loss, q == 0 ? soft[k] : q == 1 ? stiff[k] : 0, q == 2 ? 0 : 1e-3);
-            const double *stretch = k == 2 ? metric(&e, x, "stretch") : NULL;
+            const double *stretch = k == 2 ? fake_metric(&e, x, "stretch") : NULL;
             for (int t = 0; stretch && t <= 100; t += 10) {
                 most = fmax(most, stretch[t]);
             }
@@ -128,8 +111,8 @@ static void swing_mirror(void **state)
     double kept[21];
     const double v[2][3] = {{0.3, -0.4, 0.6}, {-0.3, -0.4, 0.6}};
     fake_env_open(&e, "envs/swing", (const char *const[]){"variables=velocity", NULL}, 0, 0);
-    memcpy(kept, metric(&e, v[0], "x"), sizeof kept);
-    const double *other = metric(&e, v[1], "x");
+    memcpy(kept, fake_metric(&e, v[0], "x"), sizeof kept);
+    const double *other = fake_metric(&e, v[1], "x");
     for (int k = 0; k <= 20; k++) {
         assert_near(kept[k], -other[k], 1e-9);
     }
@@ -171,7 +154,7 @@ static void flip_idle(void **state)
     fake_env_open(&e, "envs/flip", NULL, 0, 0);
     assert_int_equal(e.info.n, 15);
     assert_near(fake_eval(&e, e.x0, NULL, 0, NULL), 0.0857, 5e-5);
-    const double *y = metric(&e, e.x0, "y");
+    const double *y = fake_metric(&e, e.x0, "y");
     assert_true(y[e.info.steps] > 0.0049 && y[e.info.steps] < 0.006);
     const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
     ds_scene_body body = {.struct_size = sizeof body};

@@ -62,15 +62,21 @@ static const char *const free_functions[] = {
     "ackley", "schaffer_f7", "griewank", "rugged", "plateau",     "valley"};
 enum { FREE = sizeof free_functions / sizeof *free_functions };
 
+/* The suite's functions have their own rotation and optimum. */
+static const char *const bbob_functions[] = {"bbob_f1",  "bbob_f2",  "bbob_f3",  "bbob_f8", "bbob_f10",
+                                             "bbob_f15", "bbob_f17", "bbob_f18", "bbob_f21"};
+enum { BBOB = sizeof bbob_functions / sizeof *bbob_functions };
+
 /* At optimum = origin the loss at 0 is the floor, exactly; nearby it is larger. */
 static void test_origin(void **state)
 {
     (void)state;
-    for (int k = 0; k < FREE; k++) {
+    for (int k = 0; k < FREE + BBOB; k++) {
+        const char *function = k < FREE ? free_functions[k] : bbob_functions[k - FREE];
         double x[4] = {0, 0, 0, 0};
-        assert_true(value(free_functions[k], "origin", 4, x) == 0);
+        assert_true(value(function, "origin", 4, x) == 0);
         x[1] = 1e-3;
-        assert_true(value(free_functions[k], "origin", 4, x) > 0);
+        assert_true(value(function, "origin", 4, x) > 0);
     }
 }
 
@@ -126,6 +132,13 @@ static void test_gradients(void **state)
         check_gradients(SETTINGS(f, "dim=6"));
         check_gradients(SETTINGS(f, "dim=7", "rotate=true", "instance=3"));
         check_gradients(SETTINGS(f, "dim=2", "optimum=textbook"));
+    }
+    for (int k = 0; k < BBOB; k++) {
+        char f[64];
+        snprintf(f, sizeof f, "function=%s", bbob_functions[k]);
+        check_gradients(SETTINGS(f, "dim=6"));
+        check_gradients(SETTINGS(f, "dim=2", "instance=3"));
+        check_gradients(SETTINGS(f, "dim=3", "lower=-7", "upper=6")); /* beyond the suite's box: penalties */
     }
     check_gradients(SETTINGS("function=branin"));
     check_gradients(SETTINGS("function=hartmann3"));
@@ -222,6 +235,8 @@ static void test_bad_parameters(void **state)
     refuse(SETTINGS("function=branin", "dim=3"), "dim = 3");
     refuse(SETTINGS("function=branin", "rotate=true"), "rotate");
     refuse(SETTINGS("function=rosenbrock", "dim=1"), "at least 2");
+    refuse(SETTINGS("function=bbob_f10", "rotate=true"), "rotations of its suite");
+    refuse(SETTINGS("function=bbob_f10", "dim=501"), "up to 500");
     refuse(SETTINGS("lower=1", "upper=1"), "lower");
     refuse(SETTINGS("lower=1,2,3"), "3 values");
 }

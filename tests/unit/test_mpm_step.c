@@ -142,56 +142,148 @@ static double particles_dot(const mpm_particle *a, const mpm_particle *b, uint32
     return sum;
 }
 
+/* Adjoint of one substep in a random direction of all its inputs, against a difference. */
+static void check_substep(world *w, const mpm_pose *now, const mpm_pose *next, double tolerance, const char *label)
+{
+    mpm_pose bars[2], moved[2];
+    memset(bars, 0, sizeof bars);
+    assert_int_equal(mpm_substep(&w->sim, w->in, w->out, now, next, &w->tape), MPM_OK);
+    mpm_particle *weights = calloc(w->n, sizeof *weights), *dir = calloc(w->n, sizeof *dir);
+    mpm_particle *try = calloc(w->n, sizeof *try);
+    for (uint32_t p = 0; p < w->n; p++) {
+        random_numbers(weights[p].x, 3, 1.0);
+        random_numbers(weights[p].v, 3, 1.0);
+        random_numbers(weights[p].c, 9, 1e-2);
+        random_numbers(weights[p].f, 9, 1.0);
+        random_numbers(dir[p].x, 3, 1e-2);
+        random_numbers(dir[p].v, 3, 1.0);
+        random_numbers(dir[p].c, 9, 1.0);
+        random_numbers(dir[p].f, 9, 1e-2);
+    }
+    double dp[2][8];
+    random_numbers(dp[0], 16, 1e-4);
+    memcpy(w->bar, weights, w->n * sizeof *weights);
+    mpm_substep_adjoint(&w->sim, w->in, w->out, &w->tape, now, next, w->bar, &bars[0], &bars[1]);
+    double slope = particles_dot(w->bar, dir, w->n) + pose_dot(&bars[0], dp[0]) + pose_dot(&bars[1], dp[1]);
+    double h = 1e-7, value[2];
+    for (int side = 0; side < 2; side++) {
+        double s = side ? -h : h;
+        for (uint32_t p = 0; p < w->n; p++) {
+            for (int i = 0; i < 24; i++) {
+                (&try[p].x[0])[i] = (&w->in[p].x[0])[i] + s * (&dir[p].x[0])[i];
+            }
+        }
+        move_pose(now, s, dp[0], &moved[0]);
+        move_pose(next, s, dp[1], &moved[1]);
+        assert_int_equal(mpm_substep(&w->sim, try, try, &moved[0], &moved[1], NULL), MPM_OK);
+        value[side] = particles_dot(try, weights, w->n);
+    }
+    double scale = sqrt(particles_dot(w->bar, w->bar, w->n) * particles_dot(dir, dir, w->n) / (24.0 * w->n));
+    mpm_expect(slope, (value[0] - value[1]) / (2 * h), tolerance * scale, "%s", label);
+    free(weights);
+    free(dir);
+    free(try);
+}
+
 static void test_substep_adjoint(void **state)
 {
     (void)state;
     static const double friction[3] = {0.0, 0.7, 100.0};
+    static const char *const label[3] = {"smooth floor", "floor with friction", "sticky floor"};
     for (int k = 0; k < 3; k++) {
         world w;
         open_world(&w, friction[k], true, true, 400);
-        mpm_pose now = w.scene.tools[0].start, next, bars[2], moved[2];
+        mpm_pose now = w.scene.tools[0].start, next;
         now.position[1] = 0.13;
-        memset(bars, 0, sizeof bars);
         mpm_control control = {{1e-4, -3e-4, 2e-4, 1e-3, 2e-3, -1e-3}};
         mpm_tool_move(&w.scene.tools[0], &now, &control, &next);
-        assert_int_equal(mpm_substep(&w.sim, w.in, w.out, &now, &next, &w.tape), MPM_OK);
-        mpm_particle *weights = calloc(w.n, sizeof *weights), *dir = calloc(w.n, sizeof *dir);
-        mpm_particle *try = calloc(w.n, sizeof *try);
-        for (uint32_t p = 0; p < w.n; p++) {
-            random_numbers(weights[p].x, 3, 1.0);
-            random_numbers(weights[p].v, 3, 1.0);
-            random_numbers(weights[p].c, 9, 1e-2);
-            random_numbers(weights[p].f, 9, 1.0);
-            random_numbers(dir[p].x, 3, 1e-2);
-            random_numbers(dir[p].v, 3, 1.0);
-            random_numbers(dir[p].c, 9, 1.0);
-            random_numbers(dir[p].f, 9, 1e-2);
-        }
-        double dp[2][8];
-        random_numbers(dp[0], 16, 1e-4);
-        memcpy(w.bar, weights, w.n * sizeof *weights);
-        mpm_substep_adjoint(&w.sim, w.in, w.out, &w.tape, &now, &next, w.bar, &bars[0], &bars[1]);
-        double slope = particles_dot(w.bar, dir, w.n) + pose_dot(&bars[0], dp[0]) + pose_dot(&bars[1], dp[1]);
-        double h = 1e-7, value[2];
-        for (int side = 0; side < 2; side++) {
-            double s = side ? -h : h;
-            for (uint32_t p = 0; p < w.n; p++) {
-                for (int i = 0; i < 24; i++) {
-                    (&try[p].x[0])[i] = (&w.in[p].x[0])[i] + s * (&dir[p].x[0])[i];
-                }
-            }
-            move_pose(&now, s, dp[0], &moved[0]);
-            move_pose(&next, s, dp[1], &moved[1]);
-            assert_int_equal(mpm_substep(&w.sim, try, try, &moved[0], &moved[1], NULL), MPM_OK);
-            value[side] = particles_dot(try, weights, w.n);
-        }
-        double scale = sqrt(particles_dot(w.bar, w.bar, w.n) * particles_dot(dir, dir, w.n) / (24.0 * w.n));
-        mpm_expect(slope, (value[0] - value[1]) / (2 * h), 1e-6 * scale, "floor %g: substep", friction[k]);
-        free(weights);
-        free(dir);
-        free(try);
+        check_substep(&w, &now, &next, 1e-6, label[k]);
         close_world(&w);
     }
+}
+
+/* The tank: walls, a ladle in the syrup, and bodies of all laws. */
+static void open_tank(world *w)
+{
+    mpm_domain domain;
+    memset(w, 0, sizeof *w);
+    w->scene = mpm_test_tank(&domain);
+    w->n = mpm_particle_count(&w->scene, &domain, 0);
+    assert_int_equal(mpm_sim_init(&w->sim, &w->scene, &domain, w->n, 0.0), MPM_OK);
+    assert_true(mpm_grid_init_adjoint(&w->sim.grid));
+    w->in = calloc(w->n, sizeof *w->in);
+    w->out = calloc(w->n, sizeof *w->out);
+    w->bar = calloc(w->n, sizeof *w->bar);
+    w->tape.svd = calloc(w->n, sizeof *w->tape.svd);
+    mpm_particles_make(&w->scene, &domain, 0, 0, w->in);
+    for (uint32_t p = 0; p < w->n; p++) {
+        double strain[9];
+        random_numbers(w->in[p].v, 3, 1.0);
+        random_numbers(w->in[p].c, 9, 10.0);
+        random_numbers(strain, 9, 0.05);
+        for (int i = 0; i < 9; i++) {
+            w->in[p].f[i] += strain[i];
+        }
+    }
+}
+
+static void test_tank_adjoint(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        world w;
+        open_tank(&w);
+        mpm_pose now = w.scene.tools[0].start, next;
+        now.position[0] += 0.01 * k; /* other nodes inside the shell */
+        mpm_control control = {{5e-4, -8e-4}};
+        mpm_tool_move(&w.scene.tools[0], &now, &control, &next);
+        check_substep(&w, &now, &next, 1e-6, "tank");
+        close_world(&w);
+    }
+}
+
+/* No mass is lost at the walls; the ladle and the walls let nothing through: velocities of the nodes. */
+static void test_tank_nodes(void **state)
+{
+    (void)state;
+    world w;
+    double mass = 0.0, sum = 0.0;
+    int touched = 0;
+    open_tank(&w);
+    const mpm_domain *domain = &w.sim.domain;
+    for (uint32_t k = 0; k < w.sim.n_phases; k++) {
+        sum += w.sim.phases[k].count * w.sim.phases[k].mass;
+    }
+    mpm_expect(sum, (16 * 8 * 16 - 36) * 1000.0 * pow(0.0125, 3) + 64 * 1200.0 * 1e-6 + 77 * domain->particle_mass, 1e-12,
+               "mass of the particles");
+    const mpm_tool *tool = &w.scene.tools[0];
+    mpm_pose now = tool->start, next;
+    mpm_control control = {{5e-4, -8e-4}};
+    mpm_tool_move(tool, &now, &control, &next);
+    assert_int_equal(mpm_substep(&w.sim, w.in, w.out, &now, &next, &w.tape), MPM_OK);
+    for (size_t r = 0; r < w.tape.grid.count; r++) {
+        const mpm_node_record *node = &w.tape.grid.nodes[r];
+        const int i[3] = {(int)node->i, (int)node->j, (int)node->k};
+        double x[3], n[3], closing = 0.0;
+        mass += node->node[3];
+        for (int d = 0; d < 3; d++) {
+            x[d] = (i[d] - domain->offset) * domain->dx;
+            assert_true(x[d] > 1e-9 || node->velocity[d] >= 0.0);
+            assert_true(x[d] < (d == 1 ? 0.25 : 0.2) - 1e-9 || node->velocity[d] <= 0.0);
+        }
+        bool at_wall = x[0] < 1e-9 || x[1] < 1e-9 || x[2] < 1e-9 || x[0] > 0.2 - 1e-9 || x[2] > 0.2 - 1e-9;
+        if (!at_wall && mpm_tool_distance(tool, &now, x) <= 0.0) {
+            mpm_tool_normal(tool, &now, x, n);
+            for (int d = 0; d < 3; d++) {
+                closing += n[d] * (node->velocity[d] - (next.position[d] - now.position[d]) / domain->dt);
+            }
+            assert_true(closing > -1e-9);
+            touched++;
+        }
+    }
+    mpm_expect(mass, sum, 1e-12 * sum, "mass of the nodes");
+    assert_true(touched > 20);
+    close_world(&w);
 }
 
 /* Without gravity and contact mass, momentum and angular momentum (with the affine part) are conserved, but
@@ -321,6 +413,8 @@ int main(void)
         cmocka_unit_test_setup(test_weights, reseed),
         cmocka_unit_test_setup(test_transfer_adjoints, reseed),
         cmocka_unit_test_setup(test_substep_adjoint, reseed),
+        cmocka_unit_test_setup(test_tank_adjoint, reseed),
+        cmocka_unit_test_setup(test_tank_nodes, reseed),
         cmocka_unit_test_setup(test_conservation, reseed),
         cmocka_unit_test(test_free_fall),
         cmocka_unit_test_setup(test_loss_adjoint, reseed),

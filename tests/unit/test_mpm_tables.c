@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "env.h"
 #include "mpm_support.h"
 #include "mt19937.h"
 
@@ -378,24 +377,35 @@ static void test_ten_steps(void **state)
 
 /* ---- stored targets ---- */
 
+/* Largest difference of two densities, relative to the largest value. */
+static double differ(const double *made, const double *stored, size_t n)
+{
+    double largest = 0.0, worst = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        largest = fmax(largest, made[i]);
+        worst = fmax(worst, fabs(made[i] - stored[i]));
+    }
+    return worst / largest;
+}
+
 static void test_stored_targets(void **state)
 {
     (void)state;
     enum { CELLS = 64 * 64 * 64 };
-    const mpm_task *task = mpm_task_of_plugin();
     const char *top = getenv("DS_TOP_SRC");
-    char path[4096];
     double *made = calloc(CELLS, sizeof(double)), *stored = calloc(CELLS, sizeof(double));
-    snprintf(path, sizeof path, "%s/plugins/envs/%s", top ? top : ".", task->target_file);
-    for (uint32_t v = 1; v <= MPM_TARGET_VARIANTS; v++) {
-        double largest = 0.0, worst = 0.0;
-        assert_int_equal(mpm_target_simulate(&task->scene, task->script, v, made), 0);
-        assert_null(mpm_target_read(path, 64, v, stored));
-        for (int i = 0; i < CELLS; i++) {
-            largest = fmax(largest, made[i]);
-            worst = fmax(worst, fabs(made[i] - stored[i]));
+    for (int t = 0; t < MPM_TASKS; t++) {
+        const mpm_task *task = mpm_task_at(t).task;
+        size_t moves = (size_t)MPM_TARGET_PIECES * mpm_action_dim(&task->scene);
+        char path[4096];
+        snprintf(path, sizeof path, "%s/plugins/envs/%s", top ? top : ".", task->target_file);
+        for (uint32_t v = 1; task->target_file && v <= MPM_TARGET_VARIANTS; v++) {
+            mpm_scene scene = mpm_test_scene(t, (int)v);
+            assert_int_equal(mpm_target_simulate(&scene, task->moves + (v - 1) * moves, made), 0);
+            assert_null(mpm_target_read(path, 64, v, stored));
+            mpm_expect(differ(made, stored, CELLS), 0.0, 1.0 / 65535, "%s: stored target %u",
+                       mpm_task_names[t], v);
         }
-        mpm_expect(worst / largest, 0.0, 1.0 / 65535, "stored target %u", v);
     }
     free(made);
     free(stored);

@@ -20,11 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SHAPES = MPM_LADLE + 1 };
+
 static mpm_tool tool_of(uint32_t shape)
 {
     mpm_tool tool = {.shape = shape, .friction = 0.9, .upper = {1, 1, 1}, .action_dim = 6, .min_gap = 0.01};
-    static const double sizes[7][3] = {{.04},           {.03, .06}, {.1, .2}, {.05, .03},
-                                       {.05, .08, .03}, {.03, .3},  {.02, .2}};
+    static const double sizes[SHAPES][3] = {{.04},           {.03, .06}, {.1, .2},  {.05, .03},
+                                            {.05, .08, .03}, {.03, .3},  {.02, .2}, {.05, .012}};
     memcpy(tool.size, sizes[shape], sizeof tool.size);
     for (int i = 0; i < MPM_MAX_ACTION; i++) {
         tool.scale[i] = 0.01;
@@ -63,7 +65,7 @@ static void near_surface(const mpm_tool *tool, const mpm_pose *pose, double x[3]
 static void test_distances_and_normals(void **state)
 {
     (void)state;
-    for (uint32_t shape = 0; shape < 7; shape++) {
+    for (uint32_t shape = 0; shape < SHAPES; shape++) {
         mpm_tool tool = tool_of(shape);
         for (int k = 0; k < 60; k++) {
             mpm_pose pose = random_pose(), pose_bar = {{0}, {0}, 0}, up, down;
@@ -102,10 +104,50 @@ static void test_distances_and_normals(void **state)
     }
 }
 
+/* The ladle's distance is that to the nearest of many points of its middle surface, less half its thickness; and the normal
+ * points away from there, so that a step along it changes the distance by its length. */
+static void test_ladle(void **state)
+{
+    (void)state;
+    const mpm_tool tool = tool_of(MPM_LADLE);
+    const mpm_pose pose = {.position = {0.1, 0.2, 0.3}, .rotation = {1, 0, 0, 0}};
+    const double radius = tool.size[0], half = tool.size[1];
+    enum { TURNS = 400, HEIGHTS = 100 };
+    const double pi = acos(-1.0), gap = 0.5 * pi * radius / HEIGHTS; /* of the points */
+    for (int k = 0; k < 200; k++) {
+        double x[3], nearest = INFINITY, n[3], beyond[3];
+        for (int d = 0; d < 3; d++) {
+            x[d] = pose.position[d] + uniform(-0.1, 0.1);
+        }
+        for (int i = 0; i <= HEIGHTS; i++) {
+            double fall = 0.5 * pi * i / HEIGHTS;
+            for (int j = 0; j < TURNS; j++) {
+                double turn = 2.0 * pi * j / TURNS;
+                const double to[3] = {pose.position[0] + radius * sin(fall) * cos(turn) - x[0],
+                                      pose.position[1] - radius * cos(fall) - x[1],
+                                      pose.position[2] + radius * sin(fall) * sin(turn) - x[2]};
+                nearest = fmin(nearest, sqrt(dot(to, to, 3)));
+            }
+        }
+        double d = mpm_tool_distance(&tool, &pose, x);
+        assert_true(d <= nearest - half + 1e-9);
+        mpm_expect(d, nearest - half, nearest > gap ? gap * gap / nearest : gap, "distance at %g %g %g", x[0], x[1], x[2]);
+        mpm_tool_normal(&tool, &pose, x, n);
+        for (int i = 0; i < 3; i++) {
+            beyond[i] = x[i] + 1e-4 * n[i];
+        }
+        mpm_expect(mpm_tool_distance(&tool, &pose, beyond), d + 1e-4, 1e-9, "away from %g %g %g", x[0], x[1], x[2]);
+    }
+    /* open to the top, a shell below, bounds of its position kept, no motion along z */
+    const double inside[3] = {0.1, 0.19, 0.3}, bottom[3] = {0.1, 0.15, 0.3}, mouth[3] = {0.1, 0.21, 0.3};
+    assert_true(mpm_tool_distance(&tool, &pose, inside) > 0.02 && mpm_tool_distance(&tool, &pose, mouth) > 0.02);
+    mpm_expect(mpm_tool_distance(&tool, &pose, bottom), -half, 1e-12, "in the shell");
+}
+
 static void test_motion_adjoint(void **state)
 {
     (void)state;
-    for (uint32_t shape = 0; shape < 7; shape++) {
+    for (uint32_t shape = 0; shape < SHAPES; shape++) {
         mpm_tool tool = tool_of(shape);
         for (int k = 0; k < 40; k++) {
             mpm_pose pose = random_pose(), next, bar = {{0}, {0}, 0}, next_bar, up, down;
@@ -169,7 +211,7 @@ static void test_contact_adjoint(void **state)
 {
     (void)state;
     int acted = 0;
-    for (uint32_t shape = 0; shape < 7; shape++) {
+    for (uint32_t shape = 0; shape < SHAPES; shape++) {
         mpm_tool tool = tool_of(shape);
         for (int k = 0; k < 80; k++) {
             tool.friction = k % 3 == 0 ? 0.0 : k % 3 == 1 ? 0.9 : 10.0;
@@ -213,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_distances_and_normals, reseed),
+        cmocka_unit_test_setup(test_ladle, reseed),
         cmocka_unit_test_setup(test_motion_adjoint, reseed),
         cmocka_unit_test(test_motion_examples),
         cmocka_unit_test_setup(test_contact_adjoint, reseed),

@@ -119,12 +119,14 @@ static void test_same_for_all_jobs(void **state)
     double *x = points(COUNT, N);
     seen first = make_seen(COUNT, N);
     (void)state;
-    for (int variant = 0; variant < 4; variant++) {
-        static const uint32_t jobs[] = {1, 1, 2, 4};
+    for (int variant = 0; variant < 7; variant++) { /* the last ones with many points in one call */
+        static const uint32_t jobs[] = {1, 1, 2, 4, 1, 1, 3};
         seen s = make_seen(COUNT, N);
         ds_error e = {0, ""};
-        ds_pool *p = open_pool("n=5 fault=error share=0.05 noise=0.1", jobs[variant],
-                               variant == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS, 60.0, 0);
+        ds_pool *p = open_pool(variant < 4 ? "n=5 fault=error share=0.05 noise=0.1"
+                                           : "n=5 fault=error share=0.05 noise=0.1 batch=true",
+                               jobs[variant], variant % 4 == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS,
+                               60.0, 0);
         assert_non_null(p);
         assert_int_equal(ds_pool_env_of(p)->info.n, N);
         assert_int_equal(ds_pool_env_of(p)->has_gradient, 1);
@@ -212,6 +214,24 @@ static void test_crashes(void **state)
     fault("fault=under share=0.03", DS_EVAL_INVALID, "before the beginning", 200, 60.0, 0);
     fault("fault=alloc share=0.03", DS_EVAL_CRASHED, "SIGABRT", 100, 60.0, 100);
 #endif
+}
+
+/* Many points in one call: a fault still costs the points it belongs to, and no others. */
+static void test_batch_faults(void **state)
+{
+    (void)state;
+    fault("batch=true fault=segv share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
+    fault("batch=true fault=exit share=0.03", DS_EVAL_CRASHED, "exit status 3", 200, 60.0, 0);
+#ifndef DS_SANITIZERS
+    fault("batch=true fault=under share=0.03", DS_EVAL_INVALID, "before the beginning", 200, 60.0, 0);
+    fault("batch=true fault=overflow share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
+#endif
+    fault("batch=true fault=nangrad share=0.1", DS_EVAL_BAD_GRAD, "not finite", 200, 60.0, 0);
+    fault("batch=true fault=writex share=0.1", DS_EVAL_INVALID, "changed x", 200, 60.0, 0);
+    fault("batch=true fault=error share=0.1", DS_EVAL_ERROR, "did not converge", 200, 60.0, 0);
+    fault("batch=true fault=diverge share=0.1", DS_EVAL_DIVERGED, "", 200, 60.0, 0);
+    fault("batch=true fault=stopped share=0.1", DS_EVAL_INVALID, "nobody asked", 200, 60.0, 0);
+    fault("batch=true fault=loop share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
 }
 
 static void test_broken_contracts(void **state)
@@ -380,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_for_all_jobs),
         cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_batch_faults),
         cmocka_unit_test(test_broken_contracts),
         cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_start_failures),

@@ -41,6 +41,15 @@ static inline void box_x_from_v(size_t n, const double *lower, const double *upp
     }
 }
 
+static inline void box_v_from_x(size_t n, const double *lower, const double *upper, const double *x,
+                                double *v)
+{
+    for (size_t i = 0; i < n; i++) {
+        double half = 0.5 * upper[i] - 0.5 * lower[i];
+        v[i] = box_clamp((x[i] - (0.5 * upper[i] + 0.5 * lower[i])) / half, -1.0, 1.0);
+    }
+}
+
 /* In place: d/dx becomes d/dv. */
 static inline void box_gradient_to_v(size_t n, const double *lower, const double *upper, double *gradient)
 {

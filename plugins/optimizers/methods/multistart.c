@@ -44,16 +44,15 @@ void multistart_free(multistart *m)
 static void begin_search(multistart *m, size_t arm, const local_search *search, void *self)
 {
     const ds_problem *p = m->sim.problem;
+    if (m->use_x0 && m->starts == 0) {
+        box_v_from_x(m->n, p->lower, p->upper, p->x0, m->start);
+    }
     m->number[arm] = ++m->starts;
     m->fresh[arm] = 1;
     ds_random rng = ds_random_open(m->host->seed, "start", m->starts);
     for (size_t k = 0; k < m->n; k++) {
-        if (m->use_x0 && m->starts == 1) {
-            double half = 0.5 * p->upper[k] - 0.5 * p->lower[k];
-            m->start[k] = box_clamp((p->x0[k] - (0.5 * p->upper[k] + 0.5 * p->lower[k])) / half, -1.0, 1.0);
-        } else {
-            m->start[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
-        }
+        double drawn = 2.0 * ds_random_uniform(&rng) - 1.0;
+        m->start[k] = m->use_x0 && m->starts == 1 ? m->start[k] : drawn;
     }
     search->begin(self, arm, m->start);
 }

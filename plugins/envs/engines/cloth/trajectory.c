@@ -105,8 +105,8 @@ static int header(reader *r, char *line)
         return positive(r, value, HAS_RATE, key, &r->t->rate);
     }
     if (strcmp(key, "n") == 0) {
-        if (positive(r, value, HAS_N, key, &count) || count != floor(count)) {
-            return malformed(r, "n is '%.40s': the number of rows is needed", value);
+        if (positive(r, value, HAS_N, key, &count) || count != floor(count) || count > TRAJECTORY_MAX_ROWS) {
+            return malformed(r, "n is '%.40s': the number of rows is needed, at most %d", value, TRAJECTORY_MAX_ROWS);
         }
         r->announced = (uint64_t)count;
         return 0;

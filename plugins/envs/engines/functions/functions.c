@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* functions.c - the list of test functions, and how one is placed in its box: seeded shift, rotation and
  * bumps. Gradients follow by the chain rule, df/dx = s Q^T dF/dz. */
-#include "functions.h"
+#include "bbob.h"
 
 #include <diffsim/random.h>
 #include <math.h>
@@ -11,13 +11,17 @@
 const fn_def *const fn_table[] = {
     &fn_sphere,    &fn_ellipsoid, &fn_cigar,       &fn_tablet,   &fn_sharp_ridge, &fn_rosenbrock,
     &fn_rastrigin, &fn_ackley,    &fn_schaffer_f7, &fn_griewank, &fn_branin,      &fn_hartmann3,
-    &fn_hartmann6, &fn_camel6,    &fn_rugged,      &fn_plateau,  &fn_valley,      NULL,
+    &fn_hartmann6, &fn_camel6,    &fn_rugged,      &fn_plateau,  &fn_valley,      &fn_bbob_f1,
+    &fn_bbob_f2,   &fn_bbob_f3,   &fn_bbob_f8,     &fn_bbob_f10, &fn_bbob_f15,    &fn_bbob_f17,
+    &fn_bbob_f18,  &fn_bbob_f21,  NULL,
 };
 
 const char *const fn_names[] = {
     "sphere",    "ellipsoid", "cigar",       "tablet",   "sharp_ridge", "rosenbrock",
     "rastrigin", "ackley",    "schaffer_f7", "griewank", "branin",      "hartmann3",
-    "hartmann6", "camel6",    "rugged",      "plateau",  "valley",      NULL,
+    "hartmann6", "camel6",    "rugged",      "plateau",  "valley",      "bbob_f1",
+    "bbob_f2",   "bbob_f3",   "bbob_f8",     "bbob_f10", "bbob_f15",    "bbob_f17",
+    "bbob_f18",  "bbob_f21",  NULL,
 };
 
 /* A rotation as a product of Householder reflections (Stewart 1980, uniform over the orthogonal group up to
@@ -135,6 +139,13 @@ fn_problem *fn_create(const fn_def *def, uint64_t n, const double *lower, const 
         return NULL;
     }
     set_weights(p);
+    if (bbob_is(def)) {
+        if (!bbob_place(p, optimum == FN_OPTIMUM_ORIGIN, instance)) {
+            fn_destroy(p);
+            return NULL;
+        }
+        return p;
+    }
     if (def->fixed_n) { /* classics of low dimension keep their own place */
         free(p->x_opt);
         p->x_opt = NULL;
@@ -163,7 +174,45 @@ void fn_destroy(fn_problem *p)
         free(p->x_opt);
         free(p->reflector);
         free(p->bump);
+        bbob_free(p->bbob);
         free(p);
+    }
+}
+
+const double *fn_to_z(fn_problem *p, const double *x)
+{
+    if (!p->transformed) {
+        return x;
+    }
+    for (uint64_t i = 0; i < p->n; i++) {
+        p->z[i] = p->def->scale * (x[i] - p->x_opt[i]);
+    }
+    if (p->rotated) {
+        rotate_forward(p, p->z);
+    }
+    for (uint64_t i = 0; i < p->n; i++) {
+        p->z[i] += p->def->z_opt;
+    }
+    return p->z;
+}
+
+void fn_direction_to_z(const fn_problem *p, const double *v, double *out)
+{
+    for (uint64_t i = 0; i < p->n; i++) {
+        out[i] = p->transformed ? p->def->scale * v[i] : v[i];
+    }
+    if (p->transformed && p->rotated) {
+        rotate_forward(p, out);
+    }
+}
+
+void fn_gradient_to_x(fn_problem *p, double *g)
+{
+    if (p->transformed && p->rotated) {
+        rotate_back(p, p->gz);
+    }
+    for (uint64_t i = 0; i < p->n; i++) {
+        g[i] = p->transformed ? p->def->scale * p->gz[i] : p->gz[i];
     }
 }
 
@@ -173,23 +222,9 @@ double fn_eval(fn_problem *p, const double *x, double *g)
     if (!p->transformed) {
         return def->eval(p, x, g);
     }
-    for (uint64_t i = 0; i < p->n; i++) {
-        p->z[i] = def->scale * (x[i] - p->x_opt[i]);
-    }
-    if (p->rotated) {
-        rotate_forward(p, p->z);
-    }
-    for (uint64_t i = 0; i < p->n; i++) {
-        p->z[i] += def->z_opt;
-    }
-    double f = def->eval(p, p->z, g ? p->gz : NULL);
+    double f = def->eval(p, fn_to_z(p, x), g ? p->gz : NULL);
     if (g) {
-        if (p->rotated) {
-            rotate_back(p, p->gz);
-        }
-        for (uint64_t i = 0; i < p->n; i++) {
-            g[i] = def->scale * p->gz[i];
-        }
+        fn_gradient_to_x(p, g);
     }
     return f;
 }

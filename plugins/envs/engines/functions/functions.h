@@ -41,6 +41,7 @@ struct fn_problem {
     double *reflector; /* rotation: n - 1 unit Householder vectors of lengths n, n-1, ..., 2 */
     double *bump;      /* plateau: centres, FN_BUMPS x n */
     double *z, *gz;    /* n each: scratch */
+    struct bbob *bbob; /* functions of the BBOB suite: what was drawn for them */
 };
 
 enum { FN_BUMPS = 7 };
@@ -50,7 +51,8 @@ extern const char *const fn_names[];
 extern const fn_def *const fn_table[];
 
 /* Places function `def` with n variables in the box. `instance` selects rotation, shift and bumps. The caller
- * has checked n and, for functions with fixed_n, that no rotation is asked for (they cannot be moved).
+ * has checked n and, for functions with fixed_n (they cannot be moved) or of the BBOB suite (they have rotations
+ * of their own), that no rotation is asked for.
  * Returns NULL where memory is short. */
 fn_problem *fn_create(const fn_def *def, uint64_t n, const double *lower, const double *upper, int optimum,
                       int rotate, uint64_t instance);
@@ -58,6 +60,12 @@ void fn_destroy(fn_problem *p);
 
 /* f(x), and its gradient into g[n] where g is not NULL. Uses the scratch of p. */
 double fn_eval(fn_problem *p, const double *x, double *g);
+
+/* The point z of x (in the scratch of p, or x itself), a direction in x as one in z, and the gradient with
+ * respect to z that lies in p->gz as one with respect to x. Not for functions of the BBOB suite. */
+const double *fn_to_z(fn_problem *p, const double *x);
+void fn_direction_to_z(const fn_problem *p, const double *v, double *out);
+void fn_gradient_to_x(fn_problem *p, double *g);
 
 /* smooth.c */
 extern const fn_def fn_sphere, fn_ellipsoid, fn_cigar, fn_tablet, fn_sharp_ridge, fn_rosenbrock, fn_valley;

@@ -6,4 +6,9 @@ plugins_envs_engines_functions_libfunctions_la_SOURCES = \
 	plugins/envs/engines/functions/functions.c \
 	plugins/envs/engines/functions/smooth.c \
 	plugins/envs/engines/functions/rugged.c \
-	plugins/envs/engines/functions/classic.c
+	plugins/envs/engines/functions/classic.c \
+	plugins/envs/engines/functions/bbob.h \
+	plugins/envs/engines/functions/bbob.c \
+	plugins/envs/engines/functions/bbob_draw.c \
+	plugins/envs/engines/functions/squares.h \
+	plugins/envs/engines/functions/squares.c

@@ -18,7 +18,7 @@ ds_status mpm_env_fail(const ds_host *host, ds_status status, const char *format
     return status;
 }
 
-static uint32_t should_stop(const void *context)
+uint32_t mpm_env_should_stop(const void *context)
 {
     const ds_host *host = context;
     return host->should_stop(host);
@@ -36,7 +36,7 @@ ds_status mpm_env_create(const mpm_task *task, const ds_host *host, void **out)
         mpm_env_destroy(env);
         return status;
     }
-    env->episode.should_stop = should_stop;
+    env->episode.should_stop = mpm_env_should_stop;
     env->episode.stop_context = host;
     *out = env;
     return DS_OK;
@@ -93,32 +93,20 @@ static bool all_finite(uint64_t n, const double *values)
     return true;
 }
 
-ds_status mpm_env_evaluate(void *self, ds_eval *io)
+ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook, void *context)
 {
-    mpm_env *env = self;
-    bool grad = (io->want & DS_WANT_GRAD) != 0, scene = (io->want & DS_WANT_SCENE) != 0;
-    if (io->n != mpm_episode_dim(&env->episode) || !all_finite(io->n, io->x)) {
-        return mpm_env_fail(env->host, DS_E_ARG, "x must hold %u finite numbers",
-                            mpm_episode_dim(&env->episode));
-    }
-    env->recording.frames = 0;
-    if (scene) {
-        ds_status status = mpm_recording_reserve(env);
-        if (status != DS_OK) {
-            return status;
-        }
+    bool grad = (io->want & DS_WANT_GRAD) != 0;
+    if (io->n != mpm_episode_dim(e) || !all_finite(io->n, io->x)) {
+        return mpm_env_fail(host, DS_E_ARG, "x must hold %u finite numbers", mpm_episode_dim(e));
     }
     mpm_outcome outcome;
-    mpm_result result = mpm_episode_run(&env->episode, io->x, grad ? io->grad : NULL,
-                                        scene ? mpm_recording_step : NULL, env, &outcome);
+    mpm_result result = mpm_episode_run(e, io->x, grad ? io->grad : NULL, hook, context, &outcome);
     if (result == MPM_STOPPED) {
-        env->recording.frames = 0;
         return DS_STOPPED;
     }
     if (result == MPM_NO_MEMORY) {
-        env->recording.frames = 0;
-        return mpm_env_fail(env->host, DS_E_NOMEM, "no memory for %u particles over %u steps%s",
-                            env->episode.sim.n_particles, env->episode.steps, grad ? " with gradient" : "");
+        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles over %u steps%s", e->sim.n_particles,
+                            e->steps, grad ? " with gradient" : "");
     }
     io->loss = outcome.loss;
     io->outcome = DS_EVAL_OK;
@@ -137,6 +125,26 @@ ds_status mpm_env_evaluate(void *self, ds_eval *io)
     }
     return DS_OK;
 }
+
+ds_status mpm_env_evaluate(void *self, ds_eval *io)
+{
+    mpm_env *env = self;
+    bool scene = (io->want & DS_WANT_SCENE) != 0;
+    env->recording.frames = 0;
+    if (scene) {
+        ds_status status = mpm_recording_reserve(env);
+        if (status != DS_OK) {
+            return status;
+        }
+    }
+    ds_status status = mpm_env_episode(&env->episode, env->host, io, scene ? mpm_recording_step : NULL, env);
+    if (status != DS_OK) {
+        env->recording.frames = 0;
+    }
+    return status;
+}
+
+const char *const mpm_env_extensions[] = {DS_EXT_SCENE, NULL};
 
 const void *mpm_env_extension(void *self, const char *id)
 {

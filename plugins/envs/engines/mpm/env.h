@@ -14,9 +14,12 @@ typedef struct mpm_task {
     mpm_scene scene;
     /* Changes the scene for variant 1..5, where more than the target differs; may be NULL. */
     void (*vary)(mpm_scene *scene, uint32_t variant);
-    /* How the built-in targets are made, and the file beside the plugin that holds them. */
-    mpm_script *script;
+    /* The built-in targets: the actions that make them,
+     * [MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][action_dim], and the file beside the plugin that holds
+     * the results; or, where that is NULL, where the particles go. */
+    const double *moves;
     const char *target_file;
+    mpm_place *place;
 } mpm_task;
 
 /* Frames and metrics of the last episode. */
@@ -46,6 +49,15 @@ ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, d
 ds_status mpm_env_evaluate(void *self, ds_eval *io);
 const void *mpm_env_extension(void *self, const char *id);
 
+/* One evaluation as an episode: sets all that io returns. hook and context: see mpm_episode_run(). */
+ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook, void *context);
+/* Whether the host wants the episode to end; context: the ds_host. */
+uint32_t mpm_env_should_stop(const void *context);
+
+/* env_params.c: how to simulate, for environments with other parameters than these. */
+extern const ds_param mpm_engine_param, mpm_precision_param, mpm_memory_param;
+ds_status mpm_env_read_engine(const ds_host *host, mpm_episode_spec *spec);
+
 /* env_params.c: fills env->scene and env->episode from the host's parameters. */
 ds_status mpm_env_configure(mpm_env *env, const mpm_task *task);
 
@@ -61,13 +73,30 @@ ds_status mpm_recording_reserve(mpm_env *env);
 void mpm_recording_free(mpm_recording *recording);
 mpm_step_hook mpm_recording_step; /* context: the mpm_env */
 
-/* The task of the plugin that this is linked into: for the program that makes target files, and for tests. */
+/* The task of the plugin that this is linked into. */
 const mpm_task *mpm_task_of_plugin(void);
 
-/* The parameters of every task, for its descriptor. */
+/* The parameters and extensions of every task. */
 extern const ds_param *const mpm_env_params[];
+extern const char *const mpm_env_extensions[];
 
-/* Everything that a task's plugin needs besides its description. */
+/* What the descriptors of PlasticineLab's tasks have in common. */
+#define MPM_PLASTICINE_DESC(id_)                                                                         \
+    .struct_size = sizeof(ds_desc), .kind = DS_KIND_ENV, .flags = DS_ENV_GRADIENT, .id = id_,            \
+    .version = "0.1.0", .license = "Apache-2.0",                                                         \
+    .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "   \
+                "physics, ICLR 2021",                                                                    \
+    .params = mpm_env_params, .extensions = mpm_env_extensions
+
+/* Everything that a task's plugin needs besides its description. With MPM_TASKS_ONLY the description
+ * alone, under a name of its own, for programs that know all tasks (tasks.h). */
+#ifdef MPM_TASKS_ONLY
+#define MPM_DEFINE_ENV(task_, desc_)                                                                     \
+    extern const mpm_task *const mpm_task_##task_;                                                       \
+    const mpm_task *const mpm_task_##task_ = &(task_);                                                   \
+    extern const ds_desc *const mpm_desc_##task_;                                                        \
+    const ds_desc *const mpm_desc_##task_ = &(desc_);
+#else
 #define MPM_DEFINE_ENV(task_, desc_)                                                                     \
     const mpm_task *mpm_task_of_plugin(void)                                                             \
     {                                                                                                    \
@@ -85,5 +114,6 @@ extern const ds_param *const mpm_env_params[];
                                          .evaluate = mpm_env_evaluate,                                   \
                                          .get_extension = mpm_env_extension};                            \
     DS_DEFINE_ENV(desc_, vtable)
+#endif
 
 #endif

@@ -51,7 +51,7 @@ static const ds_param svd_grad_param = {
     .choices = gradient_choices,
 };
 
-static const ds_param engine_param = {
+const ds_param mpm_engine_param = {
     .struct_size = sizeof(ds_param),
     .type = DS_PARAM_ENUM,
     .flags = DS_PARAM_ADVANCED,
@@ -64,7 +64,7 @@ static const ds_param engine_param = {
     .choices = engine_choices,
 };
 
-static const ds_param precision_param = {
+const ds_param mpm_precision_param = {
     .struct_size = sizeof(ds_param),
     .type = DS_PARAM_ENUM,
     .name = "precision",
@@ -76,7 +76,7 @@ static const ds_param precision_param = {
     .choices = precision_choices,
 };
 
-static const ds_param memory_param = {
+const ds_param mpm_memory_param = {
     .struct_size = sizeof(ds_param),
     .type = DS_PARAM_ENUM,
     .flags = DS_PARAM_ADVANCED,
@@ -116,9 +116,9 @@ const ds_param *const mpm_env_params[] = {
         "the task's own."),
     &contact_grad_param,
     &svd_grad_param,
-    &engine_param,
-    &precision_param,
-    &memory_param,
+    &mpm_engine_param,
+    &mpm_precision_param,
+    &mpm_memory_param,
     NULL,
 };
 
@@ -208,7 +208,7 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
     return result == MPM_OK ? DS_OK : mpm_env_fail(env->host, DS_E_NOMEM, "no memory for the target");
 }
 
-static ds_status use_stored_target(mpm_env *env, const mpm_task *task, uint32_t variant)
+static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t variant, double *density)
 {
     const ds_host *host = env->host;
     char path[4096];
@@ -219,27 +219,39 @@ static ds_status use_stored_target(mpm_env *env, const mpm_task *task, uint32_t 
                             "target=FILE.npy",
                             task->target_file);
     }
-    const mpm_domain *domain = &env->episode.sim.domain;
     int n = mpm_domain_make(MPM_PRESET_FULL).n;
-    size_t cells = (size_t)n * (size_t)n * (size_t)n;
-    double *stored = malloc(cells * sizeof(double)), *fitted = malloc(cells * sizeof(double));
-    if (!stored || !fitted) {
-        status = mpm_env_fail(host, DS_E_NOMEM, "no memory for the target");
-    } else {
-        const char *wrong = mpm_target_read(path, n, variant, stored);
-        if (wrong) {
-            status = mpm_env_fail(host, DS_E_DATA, "%s %s; reinstall, or set target=FILE.npy", path, wrong);
-        }
+    double *stored = malloc((size_t)n * (size_t)n * (size_t)n * sizeof(double));
+    if (!stored) {
+        return mpm_env_fail(host, DS_E_NOMEM, "no memory for the target");
     }
-    if (status == DS_OK) {
-        mpm_target_fit(stored, n, domain, env->episode.sim.n_particles, fitted);
-        if (mpm_objective_init(&env->episode.objective, domain->n, fitted) != MPM_OK) {
-            status = mpm_env_fail(host, DS_E_NOMEM, "no memory for the target");
-        }
+    const char *wrong = mpm_target_read(path, n, variant, stored);
+    if (wrong) {
+        status = mpm_env_fail(host, DS_E_DATA, "%s %s; reinstall, or set target=FILE.npy", path, wrong);
+    } else {
+        mpm_target_fit(stored, n, &env->episode.sim.domain, env->episode.sim.n_particles, density);
     }
     free(stored);
-    free(fitted);
     return status;
+}
+
+static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t variant)
+{
+    const mpm_domain *domain = &env->episode.sim.domain;
+    size_t n = (size_t)domain->n;
+    double *density = malloc(n * n * n * sizeof(double));
+    ds_status status = DS_OK;
+    if (!density) {
+        status = DS_E_NOMEM;
+    } else if (task->target_file) {
+        status = read_stored_target(env, task, variant, density);
+    } else if (mpm_target_arrange(&env->scene, domain, env->particles_asked, task->place, variant, density) != 0) {
+        status = DS_E_NOMEM;
+    }
+    if (status == DS_OK && mpm_objective_init(&env->episode.objective, domain->n, density) != MPM_OK) {
+        status = DS_E_NOMEM;
+    }
+    free(density);
+    return status == DS_E_NOMEM ? mpm_env_fail(env->host, status, "no memory for the target") : status;
 }
 
 static ds_status configure_objective(mpm_env *env, const mpm_task *task, uint32_t variant)
@@ -260,10 +272,10 @@ static ds_status configure_objective(mpm_env *env, const mpm_task *task, uint32_
     }
     o->soft_contact = contact == 0;
     o->contact_all_particles = contact_grad == 1;
-    return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_stored_target(env, task, variant);
+    return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_own_target(env, task, variant);
 }
 
-static ds_status read_engine(const ds_host *host, mpm_episode_spec *spec)
+ds_status mpm_env_read_engine(const ds_host *host, mpm_episode_spec *spec)
 {
     uint32_t scalar = 0, single = 0, store = 0;
     ds_status status = get_u32(host, "engine", &scalar);
@@ -289,7 +301,7 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     status = status == DS_OK ? get_u32(host, "particles", &spec.particles) : status;
     status = status == DS_OK ? get_u32(host, "svd_grad", &svd_grad) : status;
     status = status == DS_OK ? host->get_real(host, "softness", &spec.softness) : status;
-    status = status == DS_OK ? read_engine(host, &spec) : status;
+    status = status == DS_OK ? mpm_env_read_engine(host, &spec) : status;
     if (status != DS_OK) {
         return status;
     }

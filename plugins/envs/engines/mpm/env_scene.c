@@ -35,26 +35,31 @@ static size_t cells_of(const mpm_env *env)
     return n * n * n;
 }
 
-/* How many particle masses the nodes up to this one hold, rounded: consecutive differences are whole numbers
- * of points whose sum has no drift. */
-static uint64_t points_up_to(double mass, double particle_mass)
+/* A target that the user gives may hold any mass. */
+static const double most_target_points = 200000.0;
+
+/* How many points the nodes up to this one hold, rounded: consecutive differences are whole numbers of points
+ * whose sum has no drift. */
+static uint64_t points_up_to(double mass, double point_mass)
 {
-    return mass > 0.0 ? (uint64_t)(mass / particle_mass + 0.5) : 0;
+    return mass > 0.0 ? (uint64_t)(mass / point_mass + 0.5) : 0;
 }
 
-/* Points spread like the target's mass: as many per node as it has particle masses, at the places of a
- * low-discrepancy sequence (Roberts 2018, generalised golden ratio) inside the node's cell. */
+/* Points spread like the target's mass: as many per node as it has particle masses (or multiples of it,
+ * where there would be too many), at the places of a low-discrepancy sequence (Roberts 2018, generalised
+ * golden ratio) inside the node's cell. */
 static bool make_target_points(mpm_env *env)
 {
     const mpm_domain *domain = &env->episode.sim.domain;
     const double *target = env->episode.objective.target;
     mpm_recording *r = &env->recording;
-    double sum = 0.0, largest = 0.0;
+    double sum = 0.0;
     for (size_t i = 0; i < cells_of(env); i++) {
         sum += target[i] > 0.0 ? target[i] : 0.0;
-        largest = sum > largest ? sum : largest;
     }
-    r->target_count = points_up_to(sum, domain->particle_mass);
+    sum = isfinite(sum) ? sum : 0.0;
+    double point_mass = fmax(domain->particle_mass, sum / most_target_points);
+    r->target_count = points_up_to(sum, point_mass);
     r->target_points = malloc((r->target_count + 1) * 3 * sizeof(double));
     if (!r->target_points) {
         return false;
@@ -66,7 +71,7 @@ static bool make_target_points(mpm_env *env)
     for (size_t i = 0; i < cells_of(env); i++) {
         sum += target[i] > 0.0 ? target[i] : 0.0;
         const double node[3] = {(double)(i / (n * n)), (double)(i / n % n), (double)(i % n)};
-        for (; p < points_up_to(sum, domain->particle_mass) && p < r->target_count; p++) {
+        for (; p < r->target_count && p < points_up_to(sum, point_mass); p++) {
             for (int d = 0; d < 3; d++) {
                 double u = 0.5 + (double)(p + 1) * stride[d];
                 double x = (node[d] + (u - floor(u)) - 0.5) * domain->dx;
@@ -126,30 +131,87 @@ static ds_status need_recording(const mpm_env *env)
     return DS_OK;
 }
 
-static void widen(double box[6], const double x[3], double margin)
+static void put_pose(const double position[3], const double rotation[4], double out[7])
 {
-    for (int d = 0; d < 3; d++) {
-        box[d] = x[d] - margin < box[d] ? x[d] - margin : box[d];
-        box[3 + d] = x[d] + margin > box[3 + d] ? x[d] + margin : box[3 + d];
+    double norm = sqrt(rotation[0] * rotation[0] + rotation[1] * rotation[1] + rotation[2] * rotation[2] +
+                       rotation[3] * rotation[3]);
+    memcpy(out, position, 3 * sizeof(double));
+    for (int k = 0; k < 4; k++) {
+        out[3 + k] = rotation[k] / norm;
     }
 }
 
-/* Distance of the farthest point of a tool from its origin. */
-static double tool_reach(const mpm_tool *tool)
+/* The two sticks hang from the pose; each is drawn as a capsule about its own middle. */
+static void put_chopsticks(const mpm_tool *tool, const mpm_pose *pose, double out[14])
 {
-    switch (tool->shape) {
-    case MPM_SPHERE:
-        return tool->size[0];
-    case MPM_CAPSULE:
-    case MPM_ROLLING_PIN:
-        return tool->size[0] + 0.5 * tool->size[1];
-    case MPM_CHOPSTICKS:
-        return 2.0 * tool->size[0] + tool->size[1];
-    case MPM_BOX:
-        return sqrt(tool->size[0] * tool->size[0] + tool->size[1] * tool->size[1] +
-                    tool->size[2] * tool->size[2]);
-    default:
-        return tool->size[0] + tool->size[1];
+    for (int s = 0; s < 2; s++) {
+        const double middle[3] = {s == 0 ? 0.5 * pose->gap : -0.5 * pose->gap, -0.5 * tool->size[1], 0.0};
+        double at[3];
+        quat_rotate(pose->rotation, middle, at);
+        for (int d = 0; d < 3; d++) {
+            at[d] += pose->position[d];
+        }
+        put_pose(at, pose->rotation, out + 7 * s);
+    }
+}
+
+/* Poses of the shapes a tool is drawn as; returns how many. */
+static uint32_t put_tool(const mpm_tool *tool, const mpm_pose *pose, double out[14])
+{
+    if (tool->shape == MPM_CHOPSTICKS) {
+        put_chopsticks(tool, pose, out);
+        return 2;
+    }
+    put_pose(pose->position, pose->rotation, out);
+    return 1;
+}
+
+static void widen(double box[6], const double x[3], const double margin[3])
+{
+    for (int d = 0; d < 3; d++) {
+        box[d] = x[d] - margin[d] < box[d] ? x[d] - margin[d] : box[d];
+        box[3 + d] = x[d] + margin[d] > box[3 + d] ? x[d] + margin[d] : box[3 + d];
+    }
+}
+
+/* Half the edges of the upright box around a shape that is turned by `rotation`. */
+static void half_extent(const mpm_tool *tool, const double rotation[4], double out[3])
+{
+    double edge[3][3];
+    for (int k = 0; k < 3; k++) {
+        const double unit[3] = {k == 0, k == 1, k == 2};
+        quat_rotate(rotation, unit, edge[k]);
+    }
+    for (int d = 0; d < 3; d++) {
+        const double *s = tool->size;
+        double along = fabs(edge[1][d]), across = sqrt(fmax(0.0, 1.0 - along * along));
+        switch (tool->shape) {
+        case MPM_SPHERE:
+            out[d] = s[0];
+            break;
+        case MPM_CYLINDER:
+            out[d] = s[0] * across + s[1] * along;
+            break;
+        case MPM_TORUS:
+            out[d] = s[0] * across + s[1];
+            break;
+        case MPM_BOX:
+            out[d] = s[0] * fabs(edge[0][d]) + s[1] * along + s[2] * fabs(edge[2][d]);
+            break;
+        default:
+            out[d] = s[0] + 0.5 * s[1] * along;
+            break;
+        }
+    }
+}
+
+static void widen_by_tool(double box[6], const mpm_tool *tool, const mpm_pose *pose)
+{
+    double at[14], half[3];
+    uint32_t count = put_tool(tool, pose, at);
+    for (uint32_t i = 0; i < count; i++) {
+        half_extent(tool, at + 7 * i + 3, half);
+        widen(box, at + 7 * i, half);
     }
 }
 
@@ -162,6 +224,7 @@ static ds_status scene_info(void *self, ds_scene_info *out)
         return status;
     }
     const mpm_domain *domain = &env->episode.sim.domain;
+    const double no_margin[3] = {0.0, 0.0, 0.0};
     ds_scene_info info = {0};
     info.struct_size = out->struct_size;
     info.frames = r->frames;
@@ -174,14 +237,15 @@ static ds_status scene_info(void *self, ds_scene_info *out)
         info.box[3 + d] = -INFINITY;
     }
     for (size_t p = 0; p < r->frames * env->episode.sim.n_particles; p++) {
-        widen(info.box, r->positions + 3 * p, 0.0);
+        widen(info.box, r->positions + 3 * p, no_margin);
     }
     for (size_t p = 0; p < r->target_count; p++) {
-        widen(info.box, r->target_points + 3 * p, 0.0);
+        widen(info.box, r->target_points + 3 * p, no_margin);
     }
     for (size_t p = 0; p < r->frames * env->scene.n_tools; p++) {
-        widen(info.box, r->poses[p].position, tool_reach(&env->scene.tools[p % env->scene.n_tools]));
+        widen_by_tool(info.box, &env->scene.tools[p % env->scene.n_tools], &r->poses[p]);
     }
+    info.box[1] = info.ground; /* what is below the floor is not seen, and shadows show what is in the air */
     memcpy(out, &info, out->struct_size < sizeof info ? out->struct_size : sizeof info);
     return DS_OK;
 }
@@ -235,30 +299,6 @@ static ds_status scene_body(void *self, uint64_t b, ds_scene_body *out)
     return DS_OK;
 }
 
-static void put_pose(const double position[3], const double rotation[4], double out[7])
-{
-    double norm = sqrt(rotation[0] * rotation[0] + rotation[1] * rotation[1] + rotation[2] * rotation[2] +
-                       rotation[3] * rotation[3]);
-    memcpy(out, position, 3 * sizeof(double));
-    for (int k = 0; k < 4; k++) {
-        out[3 + k] = rotation[k] / norm;
-    }
-}
-
-/* The two sticks hang from the pose; each is drawn as a capsule about its own middle. */
-static void put_chopsticks(const mpm_tool *tool, const mpm_pose *pose, double out[14])
-{
-    for (int s = 0; s < 2; s++) {
-        const double middle[3] = {s == 0 ? 0.5 * pose->gap : -0.5 * pose->gap, -0.5 * tool->size[1], 0.0};
-        double at[3];
-        quat_rotate(pose->rotation, middle, at);
-        for (int d = 0; d < 3; d++) {
-            at[d] += pose->position[d];
-        }
-        put_pose(at, pose->rotation, out + 7 * s);
-    }
-}
-
 static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
 {
     const mpm_env *env = self;
@@ -289,11 +329,7 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capaci
     }
     uint64_t t = b - env->scene.n_bodies;
     const mpm_pose *pose = &r->poses[k * env->scene.n_tools + t];
-    if (env->scene.tools[t].shape == MPM_CHOPSTICKS) {
-        put_chopsticks(&env->scene.tools[t], pose, out);
-    } else {
-        put_pose(pose->position, pose->rotation, out);
-    }
+    put_tool(&env->scene.tools[t], pose, out);
     return DS_OK;
 }
 

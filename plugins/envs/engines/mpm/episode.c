@@ -16,13 +16,19 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
     if (result != MPM_OK) {
         return result;
     }
-    e->sim.material.clamped_svd = spec->clamped_svd;
+    for (uint32_t k = 0; k < e->sim.n_phases; k++) {
+        e->sim.phases[k].material.clamped_svd = spec->clamped_svd;
+    }
     e->engine = spec->clamped_svd || count == 0 ? MPM_ENGINE_SCALAR : spec->engine;
     e->fast_options = spec->fast;
     e->scene = scene;
     e->steps = spec->steps;
     e->segments = spec->segments;
     e->loss_mode = spec->loss_mode;
+    e->action_limit = spec->action_limit > 0.0 ? spec->action_limit : 1.0;
+    if (spec->goal) {
+        e->goal = *spec->goal;
+    }
     e->action_dim = mpm_action_dim(scene);
     for (uint32_t t = 0; t < scene->n_tools; t++) {
         e->start_pose[t] = spec->tool_start ? spec->tool_start[t] : scene->tools[t].start;
@@ -136,7 +142,7 @@ static void controls_of(const mpm_episode *e, const double *x, uint32_t step, mp
         const mpm_tool *tool = &e->scene->tools[t];
         memset(&controls[t], 0, sizeof controls[t]);
         for (uint32_t c = 0; c < tool->action_dim; c++) {
-            controls[t].value[c] = clamp(action[c], -1.0, 1.0) * tool->scale[c] / e->sim.domain.substeps;
+            controls[t].value[c] = clamp(action[c], -e->action_limit, e->action_limit) * tool->scale[c] / e->sim.domain.substeps;
         }
         action += tool->action_dim;
     }
@@ -150,7 +156,7 @@ static void controls_adjoint(const mpm_episode *e, const double *x, uint32_t ste
     for (uint32_t t = 0; t < e->scene->n_tools; t++) {
         const mpm_tool *tool = &e->scene->tools[t];
         for (uint32_t c = 0; c < tool->action_dim; c++, at++) {
-            if (fabs(x[at]) <= 1.0) {
+            if (fabs(x[at]) <= e->action_limit) {
                 grad[at] += bar[t].value[c] * tool->scale[c] / e->sim.domain.substeps;
             }
         }
@@ -194,6 +200,23 @@ static mpm_result substep(mpm_episode *e, uint32_t step, int j)
     return mpm_substep(&e->sim, e->now, e->now, poses_at(e, step, j), poses_at(e, step, j + 1), NULL);
 }
 
+/* Measures and loss of the present particles, after output step `step`. */
+static mpm_result assess(mpm_episode *e, uint32_t step, mpm_measure *measure, double *loss)
+{
+    const mpm_pose *poses = poses_at(e, step, 0);
+    mpm_result result = e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
+    if (result != MPM_OK) {
+        return result;
+    }
+    if (e->goal.loss) {
+        *loss = e->goal.loss(e->goal.self, e->now, poses);
+        return MPM_OK;
+    }
+    result = mpm_measure_state(&e->objective, &e->sim, e->now, poses, measure);
+    *loss = result == MPM_OK ? mpm_loss(&e->objective, measure) : 0.0;
+    return result;
+}
+
 /* Simulates from the state after output step `from`, given in e->now, to the end; sums the losses after output
  * step `sum_from`. */
 static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t sum_from, bool keep, mpm_step_hook *hook,
@@ -214,13 +237,10 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t sum_from, bool
             out->cost++;
         }
         bool counts = step > sum_from && step_counts(e, step);
+        double loss = 0.0;
         if (result == MPM_OK && (hook || counts)) {
-            result = e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
-            if (result == MPM_OK) {
-                result = mpm_measure_state(&e->objective, &e->sim, e->now, poses_at(e, step, 0), &measure);
-            }
+            result = assess(e, step, &measure, &loss);
         }
-        double loss = counts && result == MPM_OK ? mpm_loss(&e->objective, &measure) : 0.0;
         if (result == MPM_DIVERGED || !isfinite(loss)) {
             out->bad_step = step;
             return MPM_DIVERGED;
@@ -228,9 +248,9 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t sum_from, bool
         if (result != MPM_OK) {
             return result;
         }
-        out->loss += loss;
+        out->loss += counts ? loss : 0.0;
         if (hook) {
-            hook(context, step, e->now, poses_at(e, step, 0), &measure);
+            hook(context, step, e->now, poses_at(e, step, 0), e->goal.loss ? NULL : &measure);
         }
         if (keep && !e->fast) {
             memcpy(e->checkpoint + step * (size_t)e->sim.n_particles, e->now, bytes);
@@ -307,7 +327,11 @@ static mpm_result add_loss_adjoint(mpm_episode *e, uint32_t step, mpm_pose *pose
         }
         memset(e->bar, 0, count * sizeof(mpm_particle));
     }
-    mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0), e->bar, pose_bar);
+    if (e->goal.loss) {
+        e->goal.adjoint(e->goal.self, particles, poses_at(e, step, 0), e->bar, pose_bar);
+    } else {
+        mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0), e->bar, pose_bar);
+    }
     if (e->fast) {
         mpm_fast_add_bar(e->fast, e->bar);
     }

@@ -14,6 +14,15 @@ enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2 };
 /* The plain simulation of sim.c, or the vectorised one. */
 enum { MPM_ENGINE_SCALAR = 0, MPM_ENGINE_FAST = 1 };
 
+/* A loss of a task's own, of the state after an output step, in place of that of loss.h. */
+typedef struct mpm_goal {
+    void *self;
+    double (*loss)(const void *self, const mpm_particle *particles, const mpm_pose *poses);
+    /* Adds the adjoint of the loss to those of particles and poses. */
+    void (*adjoint)(const void *self, const mpm_particle *particles, const mpm_pose *poses, mpm_particle *bar,
+                    mpm_pose *poses_bar);
+} mpm_goal;
+
 /* What the caller fills in before mpm_episode_init(). */
 typedef struct mpm_episode_spec {
     const mpm_scene *scene; /* must outlive the episode */
@@ -23,6 +32,8 @@ typedef struct mpm_episode_spec {
     uint32_t steps, segments; /* output steps; pieces of constant action */
     uint32_t loss_mode;
     double softness;
+    double action_limit;        /* actions are clipped to [-limit, limit]; 0 = 1 */
+    const mpm_goal *goal;       /* NULL: the loss of loss.h */
     bool clamped_svd;           /* see material.h */
     const mpm_pose *tool_start; /* one per tool, or NULL for the scene's own */
     uint32_t engine;            /* with clamped_svd always the scalar one */
@@ -32,8 +43,10 @@ typedef struct mpm_episode_spec {
 typedef struct mpm_episode {
     mpm_sim sim;
     mpm_objective objective; /* weights are set by the owner; mpm_objective_init() too */
+    mpm_goal goal;           /* goal.loss is NULL where the objective above is meant */
     const mpm_scene *scene;
     uint32_t steps, segments, loss_mode, action_dim;
+    double action_limit;
     mpm_particle *start; /* initial particles */
     mpm_particle *now;   /* current ones */
     mpm_pose start_pose[MPM_MAX_TOOLS];
@@ -67,7 +80,7 @@ void mpm_episode_free(mpm_episode *e);
 /* Number of decision variables: segments * action_dim. */
 uint32_t mpm_episode_dim(const mpm_episode *e);
 
-/* x: actions of the segments, each clipped to [-1, 1]. grad: NULL, or where d loss / d x goes. hook: NULL, or
+/* x: actions of the segments, each clipped to the limit. grad: NULL, or where d loss / d x goes. hook: NULL, or
  * what is called with the measures of every output step. */
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);

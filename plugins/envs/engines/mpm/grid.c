@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 static const double mass_floor = 1e-12; /* lighter nodes keep velocity 0 */
-enum { WALL = 3 };                      /* thickness of floor and walls in nodes */
 
 /* Branches of floor and walls taken at a node, and the velocity that the Coulomb branch started from. */
 typedef struct wall_state {
@@ -79,17 +78,17 @@ void mpm_grid_clear(const mpm_grid *grid, double *field)
     }
 }
 
-/* Floor (y = 0) and the five walls, at node i with velocity u. A body touches the floor at node layer 2. */
-static void walls(const mpm_forcing *forcing, int n, const int i[3], double u[3], wall_state *state)
+/* Floor and the five walls, at node i with velocity u. */
+static void walls(const mpm_forcing *forcing, const int i[3], double u[3], wall_state *state)
 {
     memset(state, 0, sizeof *state);
     double friction = forcing->ground_friction;
     for (int d = 0; d < 3; d++) {
-        if (i[d] < WALL && u[d] < 0.0) {
+        if (i[d] <= forcing->wall_low[d] && u[d] < 0.0) {
             if (d != 1 || friction <= 0.0) {
                 u[d] = 0.0;
                 state->stopped[d] = true;
-            } else if (friction >= 10.0) {
+            } else if (friction >= MPM_STICKY_FRICTION) {
                 u[0] = u[1] = u[2] = 0.0;
                 state->stuck = true;
             } else {
@@ -103,7 +102,7 @@ static void walls(const mpm_forcing *forcing, int n, const int i[3], double u[3]
                 state->slid = true;
             }
         }
-        if (i[d] > n - WALL && u[d] > 0.0) {
+        if (i[d] >= forcing->wall_high[d] && u[d] > 0.0) {
             u[d] = 0.0;
             state->stopped[d] = true;
         }
@@ -146,6 +145,13 @@ static mpm_contact contact_of(const mpm_forcing *forcing, uint32_t t, const mpm_
     return contact;
 }
 
+static void node_position(const mpm_forcing *forcing, const int i[3], double x[3])
+{
+    for (int d = 0; d < 3; d++) {
+        x[d] = (i[d] - forcing->offset) * forcing->dx;
+    }
+}
+
 static bool keep(mpm_grid_record *record, const int i[3], const double node[4], const double velocity[3])
 {
     if (record->count == record->capacity) {
@@ -166,11 +172,11 @@ static bool keep(mpm_grid_record *record, const int i[3], const double node[4], 
     return true;
 }
 
-bool mpm_node_push(const mpm_forcing *forcing, int n, const int i[3], uint32_t tools, const mpm_pose *now,
+bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls, const mpm_pose *now,
                    const mpm_pose *next, double u[3])
 {
-    double dx = 1.0 / n;
-    const double x[3] = {i[0] * dx, i[1] * dx, i[2] * dx};
+    double x[3];
+    node_position(forcing, i, x);
     bool acted = false;
     for (uint32_t t = 0; t < forcing->n_tools; t++) {
         if ((tools >> t & 1) != 0) {
@@ -178,8 +184,10 @@ bool mpm_node_push(const mpm_forcing *forcing, int n, const int i[3], uint32_t t
             acted |= mpm_contact_apply(&contact, x, u);
         }
     }
-    wall_state state;
-    walls(forcing, n, i, u, &state);
+    wall_state state = {0};
+    if (with_walls) {
+        walls(forcing, i, u, &state);
+    }
     return acted || state.stopped[0] || state.stopped[1] || state.stopped[2] || state.stuck || state.slid;
 }
 
@@ -205,7 +213,7 @@ bool mpm_grid_update(mpm_grid *grid, const mpm_forcing *forcing, const mpm_pose 
                 for (int d = 0; d < 3; d++) {
                     u[d] = node[d] / node[3] + forcing->dt * forcing->gravity[d];
                 }
-                mpm_node_push(forcing, grid->n, i, MPM_ALL_TOOLS, now, next, u);
+                mpm_node_push(forcing, i, MPM_ALL_TOOLS, true, now, next, u);
                 if (record && !keep(record, i, node, u)) {
                     return false;
                 }
@@ -226,12 +234,12 @@ void mpm_grid_restore(mpm_grid *grid, const mpm_grid_record *record)
     }
 }
 
-void mpm_node_push_adjoint(const mpm_forcing *forcing, int n, const int i[3], uint32_t tools, const double u[3],
-                           const mpm_pose *now, const mpm_pose *next, double u_bar[3], mpm_pose *now_bar,
-                           mpm_pose *next_bar)
+void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
+                           const double u[3], const mpm_pose *now, const mpm_pose *next, double u_bar[3],
+                           mpm_pose *now_bar, mpm_pose *next_bar)
 {
-    double dx = 1.0 / n;
-    const double x[3] = {i[0] * dx, i[1] * dx, i[2] * dx};
+    double x[3];
+    node_position(forcing, i, x);
     double stage[MPM_MAX_TOOLS + 1][3];
     bool acted[MPM_MAX_TOOLS];
     memcpy(stage[0], u, sizeof stage[0]);
@@ -240,9 +248,11 @@ void mpm_node_push_adjoint(const mpm_forcing *forcing, int n, const int i[3], ui
         memcpy(stage[t + 1], stage[t], sizeof stage[t]);
         acted[t] = (tools >> t & 1) != 0 && mpm_contact_apply(&contact, x, stage[t + 1]);
     }
-    wall_state state;
-    walls(forcing, n, i, stage[forcing->n_tools], &state);
-    walls_adjoint(forcing, &state, u_bar);
+    if (with_walls) {
+        wall_state state;
+        walls(forcing, i, stage[forcing->n_tools], &state);
+        walls_adjoint(forcing, &state, u_bar);
+    }
     for (uint32_t t = forcing->n_tools; t-- > 0;) {
         if (acted[t]) {
             mpm_contact contact = contact_of(forcing, t, now, next);
@@ -262,7 +272,7 @@ static void node_adjoint(const mpm_grid *grid, const mpm_forcing *forcing, const
     }
     size_t at = 4 * node_index(grid, i[0], i[1], i[2]);
     memcpy(u_bar, grid->velocity_bar + at, sizeof u_bar);
-    mpm_node_push_adjoint(forcing, grid->n, i, MPM_ALL_TOOLS, u, now, next, u_bar, now_bar, next_bar);
+    mpm_node_push_adjoint(forcing, i, MPM_ALL_TOOLS, true, u, now, next, u_bar, now_bar, next_bar);
     double *node_bar = grid->node_bar + at;
     for (int d = 0; d < 3; d++) {
         node_bar[d] = u_bar[d] / n->node[3];

@@ -4,14 +4,17 @@
 #ifndef MPM_MATERIAL_H
 #define MPM_MATERIAL_H
 
+#include "scene.h"
 #include "svd3.h"
 
 #include <stdint.h>
 
 typedef struct mpm_material {
+    uint32_t law;         /* MPM_PLASTICINE; what follows is for it */
     double mu, lambda;    /* Lame parameters */
     double yield_strain;  /* yield stress / (2 mu): radius of the elastic region in logarithmic strain */
     uint32_t clamped_svd; /* nonzero: adjoint through the clamped SVD derivative of the original */
+    double modulus, viscosity; /* elastic solid and syrup, see deform.h */
 } mpm_material;
 
 mpm_material mpm_material_make(double youngs_modulus, double poisson_ratio, double yield_stress);

@@ -5,6 +5,8 @@
 #include "mat3.h"
 #include "mt19937.h"
 
+#include <stdbool.h>
+
 mpm_domain mpm_domain_make(uint32_t preset)
 {
     mpm_domain d = {0};
@@ -23,10 +25,42 @@ mpm_domain mpm_domain_make(uint32_t preset)
     }
     d.inv_dx = d.n;
     d.dx = 1.0 / d.n;
+    d.gravity_factor = 30.0;
+    for (int k = 0; k < 3; k++) {
+        d.wall_low[k] = 2;
+        d.wall_high[k] = d.n - 2;
+        d.high[k] = 1.0 - 3.0 * d.dx;
+    }
     /* The original squares instead of cubing (a rest of its 2-D code); mass, stress and losses scale with it.
      */
     d.particle_volume = (0.5 * d.dx) * (0.5 * d.dx);
     d.particle_mass = 1.0 * d.particle_volume; /* density 1 */
+    return d;
+}
+
+/* Nodes outside each wall: the stencil of a particle reaches one, or two where rounding adds half a spacing. */
+enum { TANK_MARGIN = 3 };
+
+mpm_domain mpm_domain_tank(double dx, const double size[3], double margin, double dt, int substeps, uint32_t steps)
+{
+    mpm_domain d = {.offset = TANK_MARGIN,
+                    .gravity_factor = 1.0,
+                    .substeps = substeps,
+                    .steps = steps,
+                    .particle_share = 1,
+                    .dx = dx,
+                    .inv_dx = 1.0 / dx,
+                    .dt = dt};
+    for (int k = 0; k < 3; k++) {
+        int cells = (int)(size[k] / dx + 0.5);
+        d.wall_low[k] = d.offset;
+        d.wall_high[k] = d.offset + cells;
+        d.n = cells + 2 * TANK_MARGIN + 1 > d.n ? cells + 2 * TANK_MARGIN + 1 : d.n;
+        d.low[k] = margin;
+        d.high[k] = size[k] - margin;
+    }
+    d.particle_volume = dx * dx * dx / 8.0;
+    d.particle_mass = d.particle_volume;
     return d;
 }
 
@@ -39,8 +73,49 @@ static uint32_t scene_total(const mpm_scene *scene)
     return sum;
 }
 
+/* Is the point inside the box of a body? */
+static bool in_box(const mpm_body *body, const double x[3])
+{
+    bool inside = true;
+    for (int k = 0; k < 3; k++) {
+        inside = inside && fabs(x[k] - body->center[k]) < 0.5 * body->size[k];
+    }
+    return inside;
+}
+
+/* The points of a lattice, z fastest, without jitter; out may be NULL. Returns their number. */
+static uint32_t lattice_points(const mpm_scene *scene, const mpm_body *body, mpm_particle *out)
+{
+    uint32_t count = 0;
+    int side[3], i[3];
+    for (int k = 0; k < 3; k++) {
+        side[k] = (int)(body->size[k] / body->spacing + 0.5);
+    }
+    for (i[0] = 0; i[0] < side[0]; i[0]++) {
+        for (i[1] = 0; i[1] < side[1]; i[1]++) {
+            for (i[2] = 0; i[2] < side[2]; i[2]++) {
+                double x[3];
+                for (int k = 0; k < 3; k++) {
+                    x[k] = body->center[k] - 0.5 * body->size[k] + (i[k] + 0.5) * body->spacing;
+                }
+                if (body->carved && in_box(&scene->bodies[body->carved - 1], x)) {
+                    continue;
+                }
+                if (out) {
+                    memcpy(out[count].x, x, sizeof x);
+                }
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
 uint32_t mpm_body_count(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t b)
 {
+    if (scene->bodies[b].shape == MPM_BODY_LATTICE) {
+        return lattice_points(scene, &scene->bodies[b], NULL);
+    }
     if (total == 0) {
         return scene->bodies[b].count / domain->particle_share;
     }
@@ -101,6 +176,16 @@ static void fill_sphere(const mpm_body *body, uint32_t count, mpm_rng *rng, mpm_
     }
 }
 
+static void fill_lattice(const mpm_scene *scene, const mpm_body *body, uint32_t count, mpm_rng *rng, mpm_particle *out)
+{
+    lattice_points(scene, body, out);
+    for (uint32_t p = 0; body->jitter > 0.0 && p < count; p++) {
+        for (int k = 0; k < 3; k++) {
+            out[p].x[k] += (2.0 * mpm_rng_uniform(rng) - 1.0) * body->jitter;
+        }
+    }
+}
+
 void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t seed,
                         mpm_particle *out)
 {
@@ -115,6 +200,8 @@ void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32
         }
         if (body->shape == MPM_BODY_SPHERE) {
             fill_sphere(body, count, &rng, out);
+        } else if (body->shape == MPM_BODY_LATTICE) {
+            fill_lattice(scene, body, count, &rng, out);
         } else {
             fill_box(body, count, &rng, out);
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plasticine task is made of: soft bodies, rigid tools and physical constants. A task file fills one
- * mpm_scene; everything else of the engine works from it. Lengths in units of the domain (the unit cube), y
- * is up. */
+/* What a task is made of: soft bodies, rigid tools and physical constants. A task file fills one mpm_scene;
+ * everything else of the engine works from it. y is up. */
 #ifndef MPM_SCENE_H
 #define MPM_SCENE_H
 
@@ -9,13 +8,26 @@
 
 enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
 
-/* A soft body filled with uniformly distributed particles. */
-enum { MPM_BODY_BOX = 0, MPM_BODY_SPHERE = 1 };
+/* What a body is made of, see material.h. */
+enum { MPM_PLASTICINE = 0, MPM_ELASTIC = 1, MPM_SYRUP = 2, MPM_LAWS = 3 };
+typedef struct mpm_matter {
+    uint32_t law;     /* plasticine has the constants of the scene and the density of the domain; the others: */
+    double density;   /* kg/m^3 */
+    double modulus;   /* elastic: shear modulus; syrup: bulk modulus; Pa */
+    double viscosity; /* syrup; Pa s */
+} mpm_matter;
+
+/* A soft body filled with uniformly distributed particles, or with particles on a cubic lattice. */
+enum { MPM_BODY_BOX = 0, MPM_BODY_SPHERE = 1, MPM_BODY_LATTICE = 2 };
 typedef struct mpm_body {
     uint32_t shape;
-    uint32_t count; /* particles at full size */
+    uint32_t count; /* particles at full size; a lattice has its own number */
     double center[3];
-    double size[3]; /* box: edge lengths; sphere: radius in size[0] */
+    double size[3];   /* box, lattice: edge lengths; sphere: radius in size[0] */
+    double spacing;   /* lattice: distance of neighbours; each particle has the volume spacing^3 */
+    double jitter;    /* lattice: each coordinate is off by up to this */
+    uint32_t carved;  /* lattice: 1 + the number of a body whose box stays free of this one; 0 = none */
+    mpm_matter matter;
 } mpm_body;
 
 /* Shape and way of moving of a tool; size[] in brackets. The axis is the tool's own y axis. */
@@ -26,7 +38,8 @@ enum {
     MPM_TORUS = 3,       /* [major radius, minor radius] */
     MPM_BOX = 4,         /* [half extents] */
     MPM_ROLLING_PIN = 5, /* a capsule that rolls, yaws and is lifted */
-    MPM_CHOPSTICKS = 6   /* two capsules hanging down from the origin, `gap` apart */
+    MPM_CHOPSTICKS = 6,  /* two capsules hanging down from the origin, `gap` apart */
+    MPM_LADLE = 7        /* [radius, half thickness] of a half spherical shell, open to the top */
 };
 
 typedef struct mpm_pose {
@@ -37,7 +50,8 @@ typedef struct mpm_pose {
 
 typedef struct mpm_tool {
     uint32_t shape;
-    uint32_t action_dim; /* 0: fixed. 3: moves. 6: moves and turns. 7: also opens and closes (chopsticks) */
+    uint32_t action_dim; /* 0: fixed. 2: moves in x and y. 3: moves. 6: moves and turns. 7: also opens and closes
+                            (chopsticks) */
     double size[3];
     double friction;
     double lower[3], upper[3];    /* bounds of the position */
@@ -45,6 +59,14 @@ typedef struct mpm_tool {
     double scale[MPM_MAX_ACTION]; /* displacement or angle per output step at action 1 */
     mpm_pose start;
 } mpm_tool;
+
+/* Shorthand for scene descriptions. */
+#define MPM_ANYWHERE .lower = {0.0, 0.0, 0.0}, .upper = {1.0, 1.0, 1.0}
+#define MPM_UPRIGHT {1.0, 0.0, 0.0, 0.0}
+/* A sphere that the action moves by up to `scale` per step along each axis. */
+#define MPM_MOVED_BALL(radius_, scale_, x_, y_, z_)                                                      \
+    {.shape = MPM_SPHERE, .size = {radius_}, .friction = 0.9, MPM_ANYWHERE, .action_dim = 3,             \
+     .scale = {scale_, scale_, scale_}, .start = {.position = {x_, y_, z_}, .rotation = MPM_UPRIGHT}}
 
 typedef struct mpm_scene {
     uint32_t n_bodies, n_tools;
@@ -58,6 +80,11 @@ typedef struct mpm_scene {
 /* Space and time discretisation. */
 typedef struct mpm_domain {
     int n;                   /* grid nodes per axis */
+    int offset;              /* node i is at (i - offset) dx */
+    int wall_low[3];         /* nodes up to this one belong to the lower wall along an axis (y: the floor), */
+    int wall_high[3];        /* from this one on to the upper one */
+    double low[3], high[3];  /* positions at which particles are stopped */
+    double gravity_factor;   /* on the scene's gravity */
     int substeps;            /* per output step */
     uint32_t steps;          /* output steps of an episode, unless the user says otherwise */
     uint32_t particle_share; /* a scene's particle numbers are divided by it */
@@ -70,7 +97,11 @@ typedef struct mpm_domain {
 enum { MPM_PRESET_FULL = 0, MPM_PRESET_SMALL = 1 };
 mpm_domain mpm_domain_make(uint32_t preset);
 
-/* The state of one particle: position, velocity, affine velocity matrix (APIC) and deformation gradient. */
+/* A tank with walls at 0 and `size`, which is a multiple of dx; particles are stopped `margin` before them. */
+mpm_domain mpm_domain_tank(double dx, const double size[3], double margin, double dt, int substeps, uint32_t steps);
+
+/* The state of one particle: position, velocity, affine velocity matrix (APIC) and deformation gradient. Syrup
+ * knows its relative volume J only and keeps diag(J, 1, 1). */
 typedef struct mpm_particle {
     double x[3];
     double v[3];

@@ -5,24 +5,61 @@
 #include "mat3.h"
 #include "transfer.h"
 
-/* The original multiplies gravity by 30. */
-static const double gravity_factor = 30.0;
+static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, const mpm_body *body)
+{
+    const mpm_matter *matter = &body->matter;
+    mpm_phase phase = {.mass = domain->particle_mass, .volume = domain->particle_volume};
+    if (matter->law == MPM_PLASTICINE) {
+        phase.material = mpm_material_make(scene->youngs_modulus, scene->poisson_ratio, scene->yield_stress);
+        return phase;
+    }
+    phase.volume = body->spacing * body->spacing * body->spacing;
+    phase.mass = matter->density * phase.volume;
+    phase.material.law = matter->law;
+    phase.material.modulus = matter->modulus;
+    phase.material.viscosity = matter->viscosity;
+    return phase;
+}
+
+/* Bodies of plasticine that follow each other are alike; others have constants of their own. */
+static void make_phases(mpm_sim *sim, const mpm_scene *scene)
+{
+    const mpm_domain *domain = &sim->domain;
+    uint32_t total = sim->n_particles == mpm_particle_count(scene, domain, 0) ? 0 : sim->n_particles, first = 0;
+    for (uint32_t b = 0; b < scene->n_bodies; b++) {
+        uint32_t count = mpm_body_count(scene, domain, total, b);
+        mpm_phase phase = phase_of(scene, domain, &scene->bodies[b]);
+        mpm_phase *last = sim->n_phases > 0 ? &sim->phases[sim->n_phases - 1] : NULL;
+        if (last && last->material.law == MPM_PLASTICINE && phase.material.law == MPM_PLASTICINE) {
+            last->count += count;
+        } else {
+            phase.first = first;
+            phase.count = count;
+            sim->phases[sim->n_phases++] = phase;
+        }
+        first += count;
+    }
+}
 
 mpm_result mpm_sim_init(mpm_sim *sim, const mpm_scene *scene, const mpm_domain *domain, uint32_t n_particles,
                         double softness)
 {
     memset(sim, 0, sizeof *sim);
     sim->domain = *domain;
-    sim->material = mpm_material_make(scene->youngs_modulus, scene->poisson_ratio, scene->yield_stress);
     for (int d = 0; d < 3; d++) {
-        sim->forcing.gravity[d] = gravity_factor * scene->gravity[d];
+        sim->forcing.gravity[d] = domain->gravity_factor * scene->gravity[d];
+        sim->forcing.wall_low[d] = domain->wall_low[d];
+        sim->forcing.wall_high[d] = domain->wall_high[d];
     }
+    sim->forcing.dx = domain->dx;
+    sim->forcing.offset = domain->offset;
     sim->forcing.ground_friction = scene->ground_friction;
     sim->forcing.softness = softness;
     sim->forcing.dt = domain->dt;
     sim->forcing.n_tools = scene->n_tools;
     sim->forcing.tools = scene->tools;
     sim->n_particles = n_particles;
+    make_phases(sim, scene);
     return mpm_grid_init(&sim->grid, domain->n) ? MPM_OK : MPM_NO_MEMORY;
 }
 
@@ -38,7 +75,7 @@ static bool find_box(mpm_sim *sim, const mpm_particle *particles)
     double highest = sim->domain.n - 3.0;
     for (uint32_t p = 0; p < sim->n_particles; p++) {
         for (int d = 0; d < 3; d++) {
-            double scaled = particles[p].x[d] * sim->domain.inv_dx;
+            double scaled = particles[p].x[d] * sim->domain.inv_dx + sim->domain.offset;
             if (!(scaled >= 0.0 && scaled <= highest)) {
                 return false;
             }
@@ -51,81 +88,77 @@ static bool find_box(mpm_sim *sim, const mpm_particle *particles)
     return true;
 }
 
-/* I + dt C */
-static void velocity_step(double dt, const mpm_particle *p, double step[9])
+static void stencil_of(const mpm_domain *domain, const double x[3], mpm_stencil *s)
 {
-    for (int i = 0; i < 9; i++) {
-        step[i] = dt * p->c[i];
-    }
-    step[0] += 1.0;
-    step[4] += 1.0;
-    step[8] += 1.0;
+    const double scaled[3] = {x[0] * domain->inv_dx + domain->offset, x[1] * domain->inv_dx + domain->offset,
+                              x[2] * domain->inv_dx + domain->offset};
+    mpm_stencil_scaled(domain->n, scaled, s);
 }
 
 /* The affine momentum field m v + Q d that a particle hands to the grid, d = (o - fx) dx, and its mass. */
-static mpm_affine momentum_field(const mpm_domain *domain, const mpm_stencil *s, const double v[3],
-                                 const double q[9])
+static mpm_affine momentum_field(double mass, double dx, const mpm_stencil *s, const double v[3], const double q[9])
 {
     mpm_affine g;
     for (int c = 0; c < 3; c++) {
-        g.value[c] = domain->particle_mass * v[c];
+        g.value[c] = mass * v[c];
         for (int k = 0; k < 3; k++) {
-            g.slope[k][c] = q[3 * c + k] * domain->dx;
+            g.slope[k][c] = q[3 * c + k] * dx;
             g.value[c] -= g.slope[k][c] * s->fx[k];
         }
     }
-    g.value[3] = domain->particle_mass;
+    g.value[3] = mass;
     g.slope[0][3] = g.slope[1][3] = g.slope[2][3] = 0.0;
     return g;
 }
 
 /* Factor of the stress in Q (MLS-MPM, quadratic weights: 4 / dx^2). */
-static double stress_factor(const mpm_domain *domain)
+static double stress_factor(const mpm_domain *domain, const mpm_phase *phase)
 {
-    return -domain->dt * domain->particle_volume * 4.0 * domain->inv_dx * domain->inv_dx;
+    return -domain->dt * phase->volume * 4.0 * domain->inv_dx * domain->inv_dx;
 }
 
-static void affine_momentum(const mpm_domain *domain, const double stress[9], const double c[9], double q[9])
+static void affine_momentum(const mpm_domain *domain, const mpm_phase *phase, const double stress[9], const double c[9],
+                            double q[9])
 {
-    double factor = stress_factor(domain);
+    double factor = stress_factor(domain, phase);
     for (int i = 0; i < 9; i++) {
-        q[i] = factor * stress[i] + domain->particle_mass * c[i];
+        q[i] = factor * stress[i] + phase->mass * c[i];
     }
 }
 
 /* Writes the new deformation gradients to `out` and mass and momentum to the grid. */
-static void particles_to_grid(mpm_sim *sim, const mpm_particle *in, mpm_particle *out, mpm_svd *keep)
+static void phase_to_grid(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in, mpm_particle *out, mpm_svd *keep)
 {
     const mpm_domain *domain = &sim->domain;
-    mpm_grid_clear(&sim->grid, sim->grid.node);
-    for (uint32_t p = 0; p < sim->n_particles; p++) {
-        double step[9], a[9], stress[9], q[9];
+    for (uint32_t p = phase->first; p < phase->first + phase->count; p++) {
+        double f_new[9], stress[9], q[9];
         mpm_svd local, *svd = keep ? &keep[p] : &local;
         mpm_stencil s;
-        mpm_stencil_at(domain->n, in[p].x, &s);
-        velocity_step(domain->dt, &in[p], step);
-        mat3_mul(step, in[p].f, a);
-        mpm_svd3(a, svd);
-        mpm_material_update(&sim->material, a, svd, out[p].f, stress);
-        affine_momentum(domain, stress, in[p].c, q);
-        mpm_affine g = momentum_field(domain, &s, in[p].v, q);
+        stencil_of(domain, in[p].x, &s);
+        mpm_deform(&phase->material, domain->dt, in[p].c, in[p].f, svd, f_new, stress);
+        affine_momentum(domain, phase, stress, in[p].c, q);
+        mpm_affine g = momentum_field(phase->mass, domain->dx, &s, in[p].v, q);
         mpm_scatter(sim->grid.node, domain->n, &s, &g);
+        memcpy(out[p].f, f_new, sizeof f_new);
     }
 }
 
-static double highest_position(const mpm_domain *domain)
+static void particles_to_grid(mpm_sim *sim, const mpm_particle *in, mpm_particle *out, mpm_svd *keep)
 {
-    return 1.0 - 3.0 * domain->dx;
+    mpm_grid_clear(&sim->grid, sim->grid.node);
+    for (uint32_t k = 0; k < sim->n_phases; k++) {
+        phase_to_grid(sim, &sim->phases[k], in, out, keep);
+    }
 }
 
 static void grid_to_particles(const mpm_sim *sim, const mpm_particle *in, mpm_particle *out)
 {
     const mpm_domain *domain = &sim->domain;
-    double highest = highest_position(domain), scale = 4.0 * domain->inv_dx;
+    double scale = 4.0 * domain->inv_dx;
     for (uint32_t p = 0; p < sim->n_particles; p++) {
         mpm_stencil s;
         mpm_affine g;
-        mpm_stencil_at(domain->n, in[p].x, &s);
+        stencil_of(domain, in[p].x, &s);
         mpm_gather(sim->grid.velocity, domain->n, &s, &g);
         for (int c = 0; c < 3; c++) {
             double v = g.value[c];
@@ -133,7 +166,7 @@ static void grid_to_particles(const mpm_sim *sim, const mpm_particle *in, mpm_pa
                 out[p].c[3 * c + k] = scale * (g.slope[k][c] - v * s.fx[k]);
             }
             out[p].v[c] = v;
-            out[p].x[c] = clamp(in[p].x[c] + domain->dt * v, 0.0, highest);
+            out[p].x[c] = clamp(in[p].x[c] + domain->dt * v, domain->low[c], domain->high[c]);
         }
     }
 }
@@ -157,14 +190,14 @@ mpm_result mpm_substep(mpm_sim *sim, const mpm_particle *in, mpm_particle *out, 
 static void gather_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_particle *bar, double x_bar[3])
 {
     const mpm_domain *domain = &sim->domain;
-    double highest = highest_position(domain), scale = 4.0 * domain->inv_dx;
+    double scale = 4.0 * domain->inv_dx;
     mpm_stencil s;
     mpm_affine own, h;
-    mpm_stencil_at(domain->n, in->x, &s);
+    stencil_of(domain, in->x, &s);
     mpm_gather(sim->grid.velocity, domain->n, &s, &own); /* the new velocity again, before clamping */
     for (int c = 0; c < 3; c++) {
         double y = in->x[c] + domain->dt * own.value[c];
-        x_bar[c] = y > 0.0 && y < highest ? bar->x[c] : 0.0;
+        x_bar[c] = y > domain->low[c] && y < domain->high[c] ? bar->x[c] : 0.0;
         h.value[c] = bar->v[c] + domain->dt * x_bar[c];
         for (int k = 0; k < 3; k++) {
             h.slope[k][c] = scale * bar->c[3 * c + k];
@@ -183,19 +216,18 @@ static void gather_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_parti
 
 /* Adjoint of particles_to_grid for one particle. bar: adjoint of the new F and, in x, what gather_adjoint()
  * found. */
-static void scatter_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_particle *out, const mpm_svd *svd,
-                            mpm_particle *bar)
+static void scatter_adjoint(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in, const mpm_particle *out,
+                            const mpm_svd *svd, mpm_particle *bar)
 {
     const mpm_domain *domain = &sim->domain;
-    double step[9], stress[9], q[9];
+    double stress[9], q[9];
     mpm_stencil s;
-    mpm_stencil_at(domain->n, in->x, &s);
-    velocity_step(domain->dt, in, step);
-    mpm_material_stress(&sim->material, svd, out->f, stress);
-    affine_momentum(domain, stress, in->c, q);
-    mpm_affine g = momentum_field(domain, &s, in->v, q), n;
+    stencil_of(domain, in->x, &s);
+    mpm_deform_stress(&phase->material, in->c, svd, out->f, stress);
+    affine_momentum(domain, phase, stress, in->c, q);
+    mpm_affine g = momentum_field(phase->mass, domain->dx, &s, in->v, q), n;
     mpm_gather(sim->grid.node_bar, domain->n, &s, &n);
-    double fx_bar[3] = {0.0}, q_bar[9], stress_bar[9], a_bar[9];
+    double fx_bar[3] = {0.0}, q_bar[9], stress_bar[9];
     mpm_weight_adjoint(sim->grid.node_bar, domain->n, &s, &g, fx_bar);
     for (int k = 0; k < 3; k++) {
         fx_bar[k] -= vec3_dot(g.slope[k], n.value);
@@ -204,18 +236,16 @@ static void scatter_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_part
             q_bar[3 * c + k] = domain->dx * (n.slope[k][c] - n.value[c] * s.fx[k]);
         }
     }
-    double factor = stress_factor(domain);
+    double factor = stress_factor(domain, phase);
     for (int i = 0; i < 9; i++) {
         stress_bar[i] = factor * q_bar[i];
     }
-    mpm_material_adjoint(&sim->material, svd, out->f, bar->f, stress_bar, a_bar);
-    mat3_mult(a_bar, in->f, bar->c);
+    mpm_deform_adjoint(&phase->material, domain->dt, in->c, in->f, svd, out->f, stress_bar, bar->f, bar->c);
     for (int i = 0; i < 9; i++) {
-        bar->c[i] = domain->dt * bar->c[i] + domain->particle_mass * q_bar[i];
+        bar->c[i] += phase->mass * q_bar[i];
     }
-    mat3_tmul(step, a_bar, bar->f);
     for (int c = 0; c < 3; c++) {
-        bar->v[c] = domain->particle_mass * n.value[c];
+        bar->v[c] = phase->mass * n.value[c];
     }
 }
 
@@ -231,7 +261,10 @@ void mpm_substep_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_particl
         memcpy(bar[p].x, x_bar, sizeof x_bar);
     }
     mpm_grid_update_adjoint(&sim->grid, &sim->forcing, &tape->grid, now, next, now_bar, next_bar);
-    for (uint32_t p = 0; p < sim->n_particles; p++) {
-        scatter_adjoint(sim, &in[p], &out[p], &tape->svd[p], &bar[p]);
+    for (uint32_t k = 0; k < sim->n_phases; k++) {
+        const mpm_phase *phase = &sim->phases[k];
+        for (uint32_t p = phase->first; p < phase->first + phase->count; p++) {
+            scatter_adjoint(sim, phase, &in[p], &out[p], &tape->svd[p], &bar[p]);
+        }
     }
 }

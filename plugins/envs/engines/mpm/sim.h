@@ -5,12 +5,20 @@
 #define MPM_SIM_H
 
 #include "grid.h"
-#include "material.h"
+#include "deform.h"
 #include "scene.h"
+
+/* Particles `first` .. first + count - 1 are of one matter. */
+typedef struct mpm_phase {
+    uint32_t first, count;
+    double mass, volume; /* of a particle */
+    mpm_material material;
+} mpm_phase;
 
 typedef struct mpm_sim {
     mpm_domain domain;
-    mpm_material material;
+    uint32_t n_phases; /* consecutive bodies of the same matter are one phase */
+    mpm_phase phases[MPM_MAX_BODIES];
     mpm_forcing forcing;
     uint32_t n_particles;
     mpm_grid grid;

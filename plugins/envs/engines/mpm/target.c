@@ -17,18 +17,17 @@ static size_t cells_of(int n)
     return (size_t)n * (size_t)n * (size_t)n;
 }
 
-static mpm_result simulate(mpm_sim *sim, const mpm_scene *scene, mpm_script *script, uint32_t variant,
-                           mpm_particle *particles)
+static mpm_result simulate(mpm_sim *sim, const mpm_scene *scene, const double *moves, mpm_particle *particles)
 {
+    uint32_t dim = mpm_action_dim(scene);
     mpm_pose now[MPM_MAX_TOOLS], next[MPM_MAX_TOOLS];
     for (uint32_t t = 0; t < scene->n_tools; t++) {
         now[t] = scene->tools[t].start;
     }
     for (uint32_t step = 0; step < sim->domain.steps; step++) {
-        double action[MPM_MAX_TOOLS * MPM_MAX_ACTION] = {0.0};
-        script(variant, step, action);
+        uint32_t piece = step * MPM_TARGET_PIECES / sim->domain.steps;
         for (int j = 0; j < sim->domain.substeps; j++) {
-            const double *a = action;
+            const double *a = moves + (size_t)piece * dim;
             for (uint32_t t = 0; t < scene->n_tools; t++) {
                 const mpm_tool *tool = &scene->tools[t];
                 mpm_control control = {{0.0}};
@@ -47,7 +46,21 @@ static mpm_result simulate(mpm_sim *sim, const mpm_scene *scene, mpm_script *scr
     return MPM_OK;
 }
 
-int mpm_target_simulate(const mpm_scene *scene, mpm_script *script, uint32_t variant, double *density)
+static mpm_result splat(const mpm_domain *domain, const mpm_particle *particles, uint32_t count,
+                        double *density)
+{
+    memset(density, 0, cells_of(domain->n) * sizeof(double));
+    for (uint32_t p = 0; p < count; p++) {
+        mpm_stencil s;
+        if (!mpm_stencil_at(domain->n, particles[p].x, &s)) {
+            return MPM_DIVERGED;
+        }
+        mpm_splat(density, domain->n, &s, domain->particle_mass);
+    }
+    return MPM_OK;
+}
+
+int mpm_target_simulate(const mpm_scene *scene, const double *moves, double *density)
 {
     mpm_domain domain = mpm_domain_make(MPM_PRESET_FULL);
     uint32_t count = mpm_particle_count(scene, &domain, 0);
@@ -59,20 +72,31 @@ int mpm_target_simulate(const mpm_scene *scene, mpm_script *script, uint32_t var
     }
     if (result == MPM_OK) {
         mpm_particles_make(scene, &domain, 0, 0, particles);
-        result = simulate(&sim, scene, script, variant, particles);
+        result = simulate(&sim, scene, moves, particles);
     }
     if (result == MPM_OK) {
-        memset(density, 0, cells_of(domain.n) * sizeof(double));
-        for (uint32_t p = 0; p < count && result == MPM_OK; p++) {
-            mpm_stencil s;
-            if (mpm_stencil_at(domain.n, particles[p].x, &s)) {
-                mpm_splat(density, domain.n, &s, domain.particle_mass);
-            } else {
-                result = MPM_DIVERGED;
-            }
-        }
+        result = splat(&domain, particles, count, density);
     }
     mpm_sim_free(&sim);
+    free(particles);
+    return result != MPM_OK;
+}
+
+int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, mpm_place *place,
+                       uint32_t variant, double *density)
+{
+    uint32_t count = mpm_particle_count(scene, domain, total);
+    mpm_particle *particles = malloc((count + (size_t)1) * sizeof *particles), *p = particles;
+    if (!particles) {
+        return MPM_NO_MEMORY;
+    }
+    mpm_particles_make(scene, domain, total, 0, particles);
+    for (uint32_t b = 0; b < scene->n_bodies; b++) {
+        for (uint32_t n = mpm_body_count(scene, domain, total, b); n > 0; n--, p++) {
+            place(scene, variant, b, p->x);
+        }
+    }
+    mpm_result result = splat(domain, particles, count, density);
     free(particles);
     return result != MPM_OK;
 }

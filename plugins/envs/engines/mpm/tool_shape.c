@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signed distances and normals of the tools (PlasticineLab: primitive/primitives.py) with adjoints. First in
- * the tool's own frame, shape by shape; then in the world. */
+/* Signed distances and normals of the tools (PlasticineLab: primitive/primitives.py; the ladle is ours) with
+ * adjoints. First in the tool's own frame, shape by shape; then in the world. */
 #include "tool.h"
 
 #include "mat3.h"
@@ -242,6 +242,51 @@ static void torus_normal_adjoint(const double size[3], const double x[3], const 
     x_bar[2] += q_bar[0] * x[2] / r;
 }
 
+/* ---- ladle: half a spherical shell, y <= 0, of middle radius size[0] and half thickness size[1]. Above its rim that is
+ * a torus of the same two numbers. ---- */
+
+static double shell_side(const double size[3], const double x[3])
+{
+    return sign(length(x) - size[0]);
+}
+
+static double ladle_distance(const double size[3], const double x[3])
+{
+    return x[1] > 0.0 ? torus_distance(size, x) : fabs(length(x) - size[0]) - size[1];
+}
+
+static void ladle_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
+{
+    if (x[1] > 0.0) {
+        torus_distance_adjoint(size, x, d_bar, x_bar);
+    } else {
+        vec3_add_scaled(x_bar, shell_side(size, x) * d_bar / length(x), x);
+    }
+}
+
+static void ladle_normal(const double size[3], const double x[3], double n[3])
+{
+    if (x[1] > 0.0) {
+        torus_normal(size, x, n);
+        return;
+    }
+    unit(x, n);
+    for (int k = 0; k < 3; k++) {
+        n[k] *= shell_side(size, x);
+    }
+}
+
+static void ladle_normal_adjoint(const double size[3], const double x[3], const double n_bar[3], double x_bar[3])
+{
+    if (x[1] > 0.0) {
+        torus_normal_adjoint(size, x, n_bar, x_bar);
+        return;
+    }
+    double side = shell_side(size, x);
+    const double m_bar[3] = {side * n_bar[0], side * n_bar[1], side * n_bar[2]};
+    unit_adjoint(x, m_bar, x_bar);
+}
+
 /* ---- box: the normal is a central difference, as in the original ---- */
 
 static const double box_step = 1e-4;
@@ -338,6 +383,8 @@ static double local_distance(const mpm_tool *tool, double gap, const double x[3]
         return cylinder_distance(tool->size, x);
     case MPM_TORUS:
         return torus_distance(tool->size, x);
+    case MPM_LADLE:
+        return ladle_distance(tool->size, x);
     case MPM_BOX:
         return box_distance(tool->size, x);
     case MPM_CHOPSTICKS:
@@ -360,6 +407,9 @@ static void local_distance_adjoint(const mpm_tool *tool, double gap, const doubl
         break;
     case MPM_TORUS:
         torus_distance_adjoint(tool->size, x, d_bar, x_bar);
+        break;
+    case MPM_LADLE:
+        ladle_distance_adjoint(tool->size, x, d_bar, x_bar);
         break;
     case MPM_BOX:
         box_distance_adjoint(tool->size, x, d_bar, x_bar);
@@ -391,6 +441,9 @@ static void local_normal(const mpm_tool *tool, double gap, const double x[3], do
     case MPM_TORUS:
         torus_normal(tool->size, x, n);
         break;
+    case MPM_LADLE:
+        ladle_normal(tool->size, x, n);
+        break;
     case MPM_BOX:
         box_difference(tool->size, x, m);
         unit(m, n);
@@ -420,6 +473,9 @@ static void local_normal_adjoint(const mpm_tool *tool, double gap, const double 
     case MPM_TORUS:
         torus_normal_adjoint(tool->size, x, n_bar, x_bar);
         break;
+    case MPM_LADLE:
+        ladle_normal_adjoint(tool->size, x, n_bar, x_bar);
+        break;
     case MPM_BOX:
         box_normal_adjoint(tool->size, x, n_bar, x_bar);
         break;
@@ -440,7 +496,7 @@ static void local_normal_adjoint(const mpm_tool *tool, double gap, const double 
 /* ---- in the world ---- */
 
 /* A sphere ignores its rotation. */
-static void to_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double out[3])
+void mpm_tool_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double out[3])
 {
     double offset[3], inverse[4];
     for (int k = 0; k < 3; k++) {
@@ -474,10 +530,15 @@ static void to_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const d
     }
 }
 
+double mpm_tool_local_distance(const mpm_tool *tool, const mpm_pose *pose, const double local[3])
+{
+    return local_distance(tool, pose->gap, local);
+}
+
 double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const double x[3])
 {
     double local[3];
-    to_local(tool, pose, x, local);
+    mpm_tool_local(tool, pose, x, local);
     return local_distance(tool, pose->gap, local);
 }
 
@@ -485,15 +546,14 @@ void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const
                                mpm_pose *pose_bar, double x_bar[3])
 {
     double local[3], local_bar[3] = {0.0};
-    to_local(tool, pose, x, local);
+    mpm_tool_local(tool, pose, x, local);
     local_distance_adjoint(tool, pose->gap, local, d_bar, &pose_bar->gap, local_bar);
     to_local_adjoint(tool, pose, x, local_bar, pose_bar, x_bar);
 }
 
-void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double n[3])
+void mpm_tool_local_normal(const mpm_tool *tool, const mpm_pose *pose, const double local[3], double n[3])
 {
-    double local[3], m[3];
-    to_local(tool, pose, x, local);
+    double m[3];
     if (tool->shape == MPM_SPHERE) {
         local_normal(tool, pose->gap, local, n);
         return;
@@ -502,11 +562,18 @@ void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[
     quat_rotate(pose->rotation, m, n);
 }
 
+void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double n[3])
+{
+    double local[3];
+    mpm_tool_local(tool, pose, x, local);
+    mpm_tool_local_normal(tool, pose, local, n);
+}
+
 void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
                              const double n_bar[3], mpm_pose *pose_bar)
 {
     double local[3], local_bar[3] = {0.0}, m[3], m_bar[3] = {0.0};
-    to_local(tool, pose, x, local);
+    mpm_tool_local(tool, pose, x, local);
     if (tool->shape == MPM_SPHERE) {
         memcpy(m_bar, n_bar, sizeof m_bar);
     } else {

@@ -6,10 +6,14 @@
 
 bool mpm_stencil_at(int n, const double x[3], mpm_stencil *out)
 {
-    double inv_dx = n, highest = n - 3.0;
-    double scaled[3];
+    const double scaled[3] = {x[0] * n, x[1] * n, x[2] * n};
+    return mpm_stencil_scaled(n, scaled, out);
+}
+
+bool mpm_stencil_scaled(int n, const double scaled[3], mpm_stencil *out)
+{
+    double highest = n - 3.0;
     for (int d = 0; d < 3; d++) {
-        scaled[d] = x[d] * inv_dx;
         if (!(scaled[d] >= 0.0 && scaled[d] <= highest)) {
             return false;
         }

@@ -17,9 +17,11 @@ typedef struct mpm_stencil {
     double dw[3][3]; /* their derivatives by fx */
 } mpm_stencil;
 
-/* Positions are valid from 0 to (n - 3) dx. False (and nothing written) for others and for non-finite ones.
+/* In the unit cube, dx = 1 / n: positions are valid from 0 to (n - 3) dx. False (and nothing written) for others and for non-finite ones.
  */
 bool mpm_stencil_at(int n, const double x[3], mpm_stencil *out);
+/* The same for a position in node spacings, 0 to n - 3. */
+bool mpm_stencil_scaled(int n, const double scaled[3], mpm_stencil *out);
 
 /* A field has 4 components per node, node (i, j, k) at 4 ((i n + j) n + k). An affine function of the node
  * offset o = (0..2)^3 is value[c] + sum_k slope[k][c] o_k. */

@@ -18,24 +18,25 @@ INLINE real *gradient_at(void *f, size_t i)
     return (real *)f + i / VL * (9 * VL) + i % VL;
 }
 
-INLINE void set_quad(void *field, size_t i, const double value[3], double factor)
+INLINE void set_quad(void *field, size_t i, const double value[3], double factor, double offset)
 {
     real *to = quad_at(field, i);
     for (int d = 0; d < 3; d++) {
-        to[d] = R(value[d] * factor);
+        to[d] = R(value[d] * factor + offset);
     }
     to[3] = R(0);
 }
 
 /* Particles that fill the last chunk: at rest where the last one is. `rest`: diagonal of F. */
-static void pad(const mpm_fields *to, size_t padded, uint32_t n, double rest)
+static void pad(const mpm_fields *to, const mpm_room *room, uint32_t n, double rest)
 {
     static const double none[3] = {0.0};
-    for (size_t i = n; i < padded; i++) {
-        *(quad *)quad_at(to->x, i) = *(const quad *)quad_at(to->x, n - 1);
-        set_quad(to->v, i, none, 0.0);
+    size_t end = room->first + room->slots, last = room->first + n - 1;
+    for (size_t i = last + 1; i < end; i++) {
+        *(quad *)quad_at(to->x, i) = *(const quad *)quad_at(to->x, last);
+        set_quad(to->v, i, none, 0.0, 0.0);
         for (int k = 0; k < 3; k++) {
-            set_quad(to->m, (size_t)k * padded + i, none, 0.0);
+            set_quad(to->m, (size_t)k * room->padded + i, none, 0.0, 0.0);
         }
         for (int k = 0; k < 9; k++) {
             gradient_at(to->f, i)[k * VL] = k % 4 == 0 ? R(rest) : R(0);
@@ -43,35 +44,37 @@ static void pad(const mpm_fields *to, size_t padded, uint32_t n, double rest)
     }
 }
 
-static void import_particles(const mpm_fields *to, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
-                             const mpm_particle *from)
+static void import_particles(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
+                             double offset, const mpm_particle *from)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const mpm_particle *p = &from[order[i]];
-        set_quad(to->x, i, p->x, inv_dx);
-        set_quad(to->v, i, p->v, 1.0);
+    for (uint32_t q = 0; q < n; q++) {
+        const mpm_particle *p = &from[order[q]];
+        size_t i = room->first + q;
+        set_quad(to->x, i, p->x, inv_dx, offset);
+        set_quad(to->v, i, p->v, 1.0, 0.0);
         for (size_t k = 0; k < 3; k++) {
             const double column[3] = {p->c[k], p->c[3 + k], p->c[6 + k]};
-            set_quad(to->m, k * padded + i, column, 0.25 / inv_dx);
+            set_quad(to->m, k * room->padded + i, column, 0.25 / inv_dx, 0.0);
         }
         for (int k = 0; k < 9; k++) {
             gradient_at(to->f, i)[k * VL] = R(p->f[k]);
         }
     }
-    pad(to, padded, n, 1.0);
+    pad(to, room, n, 1.0);
 }
 
-static void export_particles(const mpm_fields *from, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
-                             mpm_particle *to)
+static void export_particles(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
+                             double offset, mpm_particle *to)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        mpm_particle *p = &to[order[i]];
+    for (uint32_t q = 0; q < n; q++) {
+        mpm_particle *p = &to[order[q]];
+        size_t i = room->first + q;
         for (int d = 0; d < 3; d++) {
-            p->x[d] = (double)quad_at(from->x, i)[d] / inv_dx;
+            p->x[d] = ((double)quad_at(from->x, i)[d] - offset) / inv_dx;
             p->v[d] = from->v ? (double)quad_at(from->v, i)[d] : 0.0;
             for (size_t k = 0; k < 3; k++) {
                 p->c[3 * (size_t)d + k] =
-                    from->m ? 4.0 * inv_dx * (double)quad_at(from->m, k * padded + i)[d] : 0.0;
+                    from->m ? 4.0 * inv_dx * (double)quad_at(from->m, k * room->padded + i)[d] : 0.0;
             }
         }
         for (int k = 0; k < 9; k++) {
@@ -81,17 +84,18 @@ static void export_particles(const mpm_fields *from, size_t padded, uint32_t n, 
 }
 
 /* Adjoints: those of positions and APIC matrices scale the other way round. */
-static void add_bar(const mpm_fields *to, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
+static void add_bar(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
                     const mpm_particle *from)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const mpm_particle *p = &from[order[i]];
+    for (uint32_t q = 0; q < n; q++) {
+        const mpm_particle *p = &from[order[q]];
+        size_t i = room->first + q;
         for (int d = 0; d < 3; d++) {
             quad_at(to->x, i)[d] += R(p->x[d] / inv_dx);
             if (to->v) {
                 quad_at(to->v, i)[d] += R(p->v[d]);
                 for (size_t k = 0; k < 3; k++) {
-                    quad_at(to->m, k * padded + i)[d] += R(p->c[3 * (size_t)d + k] * 4.0 * inv_dx);
+                    quad_at(to->m, k * room->padded + i)[d] += R(p->c[3 * (size_t)d + k] * 4.0 * inv_dx);
                 }
             }
         }
@@ -101,15 +105,15 @@ static void add_bar(const mpm_fields *to, size_t padded, uint32_t n, const uint3
     }
 }
 
-static void permute(const mpm_fields *to, const mpm_fields *from, size_t padded, uint32_t n, const uint32_t *order,
+static void permute(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,
                     double rest)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        size_t j = order[i];
+    for (uint32_t q = 0; q < n; q++) {
+        size_t i = room->first + q, j = room->first + order[q];
         *(quad *)quad_at(to->x, i) = *(const quad *)quad_at(from->x, j);
         *(quad *)quad_at(to->v, i) = *(const quad *)quad_at(from->v, j);
         for (size_t k = 0; k < 3; k++) {
-            *(quad *)quad_at(to->m, k * padded + i) = *(const quad *)quad_at(from->m, k * padded + j);
+            *(quad *)quad_at(to->m, k * room->padded + i) = *(const quad *)quad_at(from->m, k * room->padded + j);
         }
         real *f = gradient_at(to->f, i);
         const real *g = gradient_at(from->f, j);
@@ -117,7 +121,7 @@ static void permute(const mpm_fields *to, const mpm_fields *from, size_t padded,
             f[k * VL] = g[k * VL];
         }
     }
-    pad(to, padded, n, rest);
+    pad(to, room, n, rest);
 }
 
 static void bases(const void *x, uint32_t n, int16_t *base)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Order of work of the fast engine. A substep is: particles of each block gather the velocities of the substep before,
  * deform, and spread momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
- * episode is cut into segments between two sorts. Forward, only the state at the start of each segment is kept (and of the
- * last one everything); backward, a segment is simulated again with its history and then differentiated. */
+ * episode is cut into segments between two sorts. Forward, the state at the start of each segment is kept and, within a
+ * budget of memory, the grid of all its substeps (of the last segment everything); backward, the particles of a segment are
+ * simulated again with their history, on the grid as it was if that was kept, and then differentiated. */
 #include "engine.h"
 
 #include "segment.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     SORT_INTERVAL = 38,        /* substeps: longer, and particles of one cell are scattered in the order */
@@ -18,8 +20,17 @@ enum {
     MOST_DRIFT_ROOM = 4        /* cells */
 };
 
+/* Bytes. Beyond what it must have, the engine keeps as much of the grid for the adjoint as fits. */
+static const size_t memory_budget = 210000000;
+
 /* Bound of the sum of |weights| of a stencil: 1, but for positions within half a cell of the origin 1.5 per axis. */
 static const double weight_bound = 3.375;
+
+/* The particles of one matter. They stay together in the order: `room` says where in the fields. */
+typedef struct group {
+    const mpm_phase *phase;
+    mpm_room room;
+} group;
 
 struct mpm_fast {
     const mpm_kernels *kernels;
@@ -27,10 +38,14 @@ struct mpm_fast {
     mpm_team *team;
     uint32_t threads, interval;
     bool store;
+    double *times;
     size_t padded;
-    int n_blocks;
+    int n_groups, n_blocks;
+    group groups[MPM_MAX_BODIES];
+    int lowest[3], highest[3];      /* base nodes that particles may have, as the domain stops them */
     mpm_block blocks[MPM_MAX_BLOCKS];
     mpm_buffer slabs, scratch;
+    mpm_near near[MPM_PLANE_TASKS]; /* for the box that the slabs are laid out for */
     mpm_buffer work, bars, loose;   /* fields: present particles; their adjoints; between two orders */
     mpm_fields now, bar, between;
     mpm_buffer velocity, node_bar;  /* grid, when no history is kept */
@@ -45,6 +60,7 @@ struct mpm_fast {
     uint32_t n_segments, segment_capacity;
     mpm_segment *segments;
     mpm_history shared;             /* of one segment at a time, unless all are stored */
+    mpm_grid_history shared_grid;   /* the same for segments that do not keep their own */
     uint32_t shared_owner;
     double speed;                   /* largest velocity component on the grid */
     uint32_t bar_segment;           /* whose order the adjoints have */
@@ -64,26 +80,64 @@ void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context),
     f->stop_context = context;
 }
 
-static size_t chunks_of(const mpm_fast *f)
+/* Groups without particles are left out. */
+static void make_groups(mpm_fast *f)
 {
-    return f->padded / (size_t)f->kernels->chunk;
+    size_t chunk = (size_t)f->kernels->chunk;
+    for (uint32_t k = 0; k < f->sim->n_phases; k++) {
+        const mpm_phase *phase = &f->sim->phases[k];
+        if (phase->count > 0) {
+            group *g = &f->groups[f->n_groups++];
+            g->phase = phase;
+            g->room.first = f->padded;
+            g->room.slots = (phase->count + chunk - 1) / chunk * chunk;
+            f->padded += g->room.slots;
+        }
+    }
+    for (int k = 0; k < f->n_groups; k++) {
+        f->groups[k].room.padded = f->padded;
+    }
 }
 
-static void make_blocks(mpm_fast *f)
+static void make_group_blocks(mpm_fast *f, int index, uint32_t most)
 {
-    uint32_t n = f->sim->n_particles, chunk = (uint32_t)f->kernels->chunk;
+    const group *g = &f->groups[index];
+    uint32_t n = g->phase->count, chunk = (uint32_t)f->kernels->chunk;
     uint32_t wanted = (n + PARTICLES_PER_BLOCK - 1) / PARTICLES_PER_BLOCK;
-    wanted = wanted < 2 && n >= PARTICLES_PER_BLOCK / 4 ? 2 : wanted > MPM_MAX_BLOCKS ? MPM_MAX_BLOCKS : wanted;
-    size_t chunks = chunks_of(f), done = 0;
+    wanted = wanted < 2 && n >= PARTICLES_PER_BLOCK / 4 ? 2 : wanted;
+    wanted = wanted > most ? most : wanted;
+    size_t chunks = g->room.slots / chunk, done = 0;
     for (uint32_t b = 0; b < wanted; b++) {
         size_t end = chunks * (b + 1) / wanted;
         uint32_t first = (uint32_t)done * chunk, last = (uint32_t)end * chunk;
         if (end > done) {
-            f->blocks[f->n_blocks].first = first;
-            f->blocks[f->n_blocks].count = (last < n ? last : n) - first;
-            f->n_blocks++;
+            mpm_block *block = &f->blocks[f->n_blocks++];
+            block->first = (uint32_t)g->room.first + first;
+            block->count = (last < n ? last : n) - first;
+            block->group = (uint32_t)index;
         }
         done = end;
+    }
+}
+
+static void make_blocks(mpm_fast *f)
+{
+    for (int k = 0; k < f->n_groups; k++) {
+        make_group_blocks(f, k, (uint32_t)(MPM_MAX_BLOCKS - f->n_blocks - (f->n_groups - 1 - k)));
+    }
+}
+
+static double in_spacings(const mpm_domain *domain, double x)
+{
+    return x * domain->inv_dx + domain->offset;
+}
+
+static void set_limits(mpm_fast *f)
+{
+    const mpm_domain *domain = &f->sim->domain;
+    for (int d = 0; d < 3; d++) {
+        f->lowest[d] = (int)(in_spacings(domain, domain->low[d]) - 0.5);
+        f->highest[d] = (int)(in_spacings(domain, domain->high[d]) - 0.5);
     }
 }
 
@@ -94,13 +148,14 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     if (!f) {
         return NULL;
     }
-    size_t chunk = (size_t)kernels->chunk;
     f->kernels = kernels;
     f->sim = sim;
     f->store = options->store;
+    f->times = options->times;
     f->interval = options->interval ? options->interval : SORT_INTERVAL;
     f->threads = options->threads ? options->threads : 1;
-    f->padded = (sim->n_particles + chunk - 1) / chunk * chunk;
+    make_groups(f);
+    set_limits(f);
     f->shared_owner = NONE;
     make_blocks(f);
     f->threads = f->threads > MPM_MAX_BLOCKS ? MPM_MAX_BLOCKS : f->threads;
@@ -132,13 +187,18 @@ void mpm_fast_destroy(mpm_fast *f)
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
         mpm_buffer_free(&f->segments[s].order);
         mpm_buffer_free(&f->segments[s].state);
+        mpm_grid_history_free(&f->segments[s].grid);
         if (f->segments[s].history != &f->shared && f->segments[s].history) {
             mpm_history_free(f->segments[s].history);
             free(f->segments[s].history);
         }
     }
     free(f->segments);
+    for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        mpm_near_free(&f->near[t]);
+    }
     mpm_history_free(&f->shared);
+    mpm_grid_history_free(&f->shared_grid);
     mpm_buffer_free(&f->slabs);
     mpm_buffer_free(&f->scratch);
     mpm_buffer_free(&f->work);
@@ -150,12 +210,18 @@ void mpm_fast_destroy(mpm_fast *f)
     free(f);
 }
 
+static size_t segment_bytes(const mpm_segment *s)
+{
+    return s->order.bytes + s->state.bytes + mpm_grid_history_bytes(&s->grid);
+}
+
 size_t mpm_fast_memory(const mpm_fast *f)
 {
     size_t bytes = f->slabs.bytes + f->scratch.bytes + f->work.bytes + f->bars.bytes + f->loose.bytes +
-                   f->velocity.bytes + f->node_bar.bytes + f->sorting.bytes + mpm_history_bytes(&f->shared);
+                   f->velocity.bytes + f->node_bar.bytes + f->sorting.bytes + mpm_history_bytes(&f->shared) +
+                   mpm_grid_history_bytes(&f->shared_grid);
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
-        bytes += f->segments[s].order.bytes + f->segments[s].state.bytes;
+        bytes += segment_bytes(&f->segments[s]);
         if (f->segments[s].history && f->segments[s].history != &f->shared) {
             bytes += mpm_history_bytes(f->segments[s].history);
         }
@@ -176,14 +242,39 @@ static void add_pose(mpm_pose *to, const mpm_pose *from)
 
 /* ---- tasks ---- */
 
+/* Processor seconds so far; 0 where nobody asks, because it takes a system call. */
+static double begin_time(const mpm_fast *f)
+{
+    struct timespec t = {0};
+    if (f->times) {
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    }
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void end_time(const mpm_fast *f, int phase, double begin)
+{
+    if (f->times) {
+        f->times[phase] += begin_time(f) - begin;
+    }
+}
+
+/* Lets the team do n tasks of a phase (MPM_TIME_...). */
+static void run(mpm_fast *f, int phase, mpm_team_task *task, void *job, int n)
+{
+    double begin = begin_time(f);
+    mpm_team_run(f->team, task, job, n);
+    end_time(f, phase, begin);
+}
+
 typedef struct job {
     mpm_fast *f;
     const mpm_segment *segment;
     mpm_pass pass;
-    void (*kernel)(const mpm_pass *pass, mpm_block *block, void *scratch);
+    int kind; /* MPM_PASS_... */
     mpm_nodes nodes;
     mpm_strike strike;
-    mpm_history *history;
+    mpm_grid_history *grid; /* NULL: not kept */
     uint32_t local; /* substep of the segment */
     double speed[MPM_PLANE_TASKS];
     bool failed[MPM_PLANE_TASKS];
@@ -198,8 +289,16 @@ static char *scratch_of(const mpm_fast *f, int member)
 
 static void block_task(void *context, int task, int member)
 {
-    job *j = context;
-    j->kernel(&j->pass, &j->f->blocks[task], scratch_of(j->f, member));
+    const job *j = context;
+    mpm_fast *f = j->f;
+    const mpm_domain *domain = &f->sim->domain;
+    mpm_block *block = &f->blocks[task];
+    const mpm_phase *phase = f->groups[block->group].phase;
+    mpm_pass pass = j->pass;
+    pass.law = &phase->material;
+    pass.mass = phase->mass;
+    pass.stress = -domain->dt * phase->volume * 4.0 * domain->inv_dx;
+    f->kernels->particles[j->kind](&pass, block, scratch_of(f, member));
 }
 
 static void plane_range(const job *j, int task, int *from, int *to)
@@ -213,18 +312,26 @@ static void plane_task(void *context, int task, int member)
 {
     job *j = context;
     const mpm_kernels *kernels = j->f->kernels;
-    mpm_struck_list *list = j->history ? &j->history->struck[task] : NULL;
+    mpm_struck_list *list = j->grid ? &j->grid->struck[task] : NULL;
     uint32_t *marked = (uint32_t *)(void *)(scratch_of(j->f, member) + kernels->scratch);
     uint8_t *marks = (uint8_t *)(marked + j->f->marks_stride / 5);
     int from, to;
     plane_range(j, task, &from, &to);
+    mpm_near *near = &j->f->near[task];
+    if (!mpm_near_update(near, &j->strike, from, to, marks, marked)) {
+        j->failed[task] = true;
+        return;
+    }
     if (list) {
         list->start[j->local] = list->count;
     }
     for (int plane = from; plane < to; plane++) {
         kernels->nodes_forward(&j->nodes, plane);
-        if (!mpm_strike_plane(&j->strike, kernels, j->nodes.velocity, plane, marks, marked, list)) {
+        if (!mpm_strike_plane(&j->strike, kernels, j->nodes.velocity, plane, near, marks, list)) {
             j->failed[task] = true;
+        }
+        if (!j->strike.with_walls) {
+            kernels->nodes_walls(&j->nodes, plane);
         }
         double speed = kernels->nodes_speed(&j->nodes, plane);
         j->speed[task] = speed > j->speed[task] ? speed : j->speed[task];
@@ -237,7 +344,7 @@ static void plane_task(void *context, int task, int member)
 static void plane_adjoint_task(void *context, int task, int member)
 {
     job *j = context;
-    const mpm_struck_list *list = &j->history->struck[task];
+    const mpm_struck_list *list = &j->grid->struck[task];
     size_t start = list->start[j->local], end = list->start[j->local + 1];
     int from, to;
     (void)member;
@@ -251,9 +358,9 @@ static void plane_adjoint_task(void *context, int task, int member)
 
 /* ---- substeps ---- */
 
-static void *velocity_slot(const mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+static void *velocity_slot(const mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local)
 {
-    return h ? (char *)h->velocity.at + local * s->box.nodes * 4 * f->kernels->real : f->velocity.at;
+    return g ? (char *)g->velocity.at + local * s->box.nodes * 4 * f->kernels->real : f->velocity.at;
 }
 
 static void *history_x(const mpm_fast *f, const mpm_history *h, uint32_t local)
@@ -266,7 +373,7 @@ static void *history_f(const mpm_fast *f, const mpm_history *h, uint32_t local)
     return (char *)h->f.at + local * f->padded * 9 * f->kernels->real;
 }
 
-static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local, job *j)
+static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local, job *j)
 {
     const mpm_domain *domain = &f->sim->domain;
     const mpm_forcing *forcing = &f->sim->forcing;
@@ -274,16 +381,13 @@ static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_
     memset(j, 0, sizeof *j);
     j->f = f;
     j->segment = s;
-    j->history = h;
+    j->grid = g;
     j->local = local;
     j->pass.box = s->box;
     j->pass.padded = f->padded;
-    j->pass.highest = domain->n - 3.0;
     j->pass.drift = domain->dt * domain->inv_dx;
     j->pass.stretch = 4.0 * domain->inv_dx * domain->dt;
-    j->pass.mass = domain->particle_mass;
-    j->pass.stress = -domain->dt * domain->particle_volume * 4.0 * domain->inv_dx;
-    j->pass.law = &f->sim->material;
+    j->pass.rate = 1.0 / domain->dt;
     j->pass.node_bar = f->node_bar.at;
     j->pass.bar = f->bar;
     j->nodes.box = s->box;
@@ -292,37 +396,47 @@ static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_
     j->nodes.node_bar = f->node_bar.at;
     for (int d = 0; d < 3; d++) {
         j->nodes.fall[d] = forcing->dt * forcing->gravity[d];
+        j->nodes.wall_low[d] = forcing->wall_low[d];
+        j->nodes.wall_high[d] = forcing->wall_high[d];
+        j->pass.low[d] = in_spacings(domain, domain->low[d]);
+        j->pass.high[d] = in_spacings(domain, domain->high[d]);
     }
+    j->nodes.sticky_floor = forcing->ground_friction >= MPM_STICKY_FRICTION;
+    j->strike.with_walls = forcing->ground_friction > 0.0 && !j->nodes.sticky_floor;
     j->strike.forcing = forcing;
-    j->strike.n = domain->n;
     j->strike.box = &s->box;
     j->strike.now = poses;
     j->strike.next = poses + forcing->n_tools;
 }
 
-/* Substep `local` of a segment, with history where h is not NULL. */
-static mpm_result step(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+/* Substep `local` of a segment. What the adjoint needs is kept where h (particles) and g (grid) are not NULL; the grid is
+ * taken from g if it is complete. */
+static mpm_result step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g, uint32_t local)
 {
     job j;
-    begin_job(f, s, h, local, &j);
+    bool known = g && g->complete;
+    begin_job(f, s, g, local, &j);
     j.pass.now = f->now;
-    j.kernel = f->kernels->forward;
     if (local == 0) {
         memcpy(f->now.x, s->fields.x, f->padded * 4 * f->kernels->real);
         memcpy(f->now.f, s->fields.f, f->padded * 9 * f->kernels->real);
         j.pass.now.v = s->fields.v;
         j.pass.now.m = s->fields.m;
-        j.kernel = f->kernels->forward_first;
+        j.kind = known ? MPM_PASS_REPEAT_FIRST : MPM_PASS_FORWARD_FIRST;
     } else {
-        j.pass.velocity = velocity_slot(f, s, h, local - 1);
+        j.pass.velocity = velocity_slot(f, s, g, local - 1);
+        j.kind = known ? MPM_PASS_REPEAT : MPM_PASS_FORWARD;
     }
     if (h) {
         j.pass.keep_x = history_x(f, h, local);
         j.pass.keep_f = history_f(f, h, local);
     }
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
-    j.nodes.velocity = velocity_slot(f, s, h, local);
-    mpm_team_run(f->team, plane_task, &j, MPM_PLANE_TASKS);
+    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_FORWARD, block_task, &j, f->n_blocks);
+    if (known) {
+        return MPM_OK;
+    }
+    j.nodes.velocity = velocity_slot(f, s, g, local);
+    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_GRID, plane_task, &j, MPM_PLANE_TASKS);
     f->speed = 0.0;
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         f->speed = j.speed[t] > f->speed ? j.speed[t] : f->speed;
@@ -343,12 +457,13 @@ static int step_room(const mpm_fast *f)
 /* Would all particles stay in the box and in the slabs of their blocks for one more substep? */
 static bool room_left(const mpm_fast *f, const mpm_segment *s)
 {
-    int room = step_room(f), top = f->sim->domain.n - 3;
+    int room = step_room(f);
     for (int b = 0; b < f->n_blocks; b++) {
         const mpm_block *block = &f->blocks[b];
         for (int d = 0; d < 3; d++) {
             int low = d == 0 ? s->block_low[b] : s->low[d], high = d == 0 ? s->block_high[b] : s->high[d];
-            if ((low > 0 && (int)block->lower[d] - room < low) || (high < top && (int)block->upper[d] + room > high)) {
+            if ((low > f->lowest[d] && (int)block->lower[d] - room < low) ||
+                (high < f->highest[d] && (int)block->upper[d] + room > high)) {
                 return false;
             }
         }
@@ -357,15 +472,15 @@ static bool room_left(const mpm_fast *f, const mpm_segment *s)
 }
 
 /* Gathers the velocities that the particles have not got yet: x, v and moments to `between`. */
-static void settle(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+static void settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local)
 {
     job j;
-    begin_job(f, s, h, local, &j);
+    begin_job(f, s, g, local, &j);
     j.pass.now = f->now;
-    j.pass.velocity = velocity_slot(f, s, h, local);
+    j.pass.velocity = velocity_slot(f, s, g, local);
     j.pass.out = f->between;
-    j.kernel = f->kernels->gather;
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+    j.kind = MPM_PASS_GATHER;
+    run(f, MPM_TIME_SORT, block_task, &j, f->n_blocks);
 }
 
 /* ---- segments ---- */
@@ -399,6 +514,16 @@ static void extent(const int16_t *base, const uint32_t *order, uint32_t from, ui
     }
 }
 
+static int low_end(const mpm_fast *f, int d, int base)
+{
+    return base > f->lowest[d] ? base : f->lowest[d];
+}
+
+static int high_end(const mpm_fast *f, int d, int base)
+{
+    return base < f->highest[d] ? base : f->highest[d];
+}
+
 /* Room for three orders behind what lay_out() needs. */
 static uint32_t *local_order(const mpm_fast *f)
 {
@@ -407,31 +532,40 @@ static uint32_t *local_order(const mpm_fast *f)
     return (uint32_t *)(void *)((char *)f->sorting.at + (n * 6 + 63) / 64 * 64) + n + cells + 1;
 }
 
-/* Box, order of the particles (in `order`, by their present index), and slabs for a new segment. */
+/* Box, order of the particles (in `order`, by their present index within their group), and slabs for a new segment. */
 static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *order)
 {
     uint32_t n = f->sim->n_particles;
     int16_t *base = f->sorting.at;
     uint32_t *keys = (uint32_t *)(void *)((char *)f->sorting.at + ((size_t)n * 6 + 63) / 64 * 64);
     uint32_t *counts = keys + n;
-    int low[3], high[3], top = f->sim->domain.n - 3;
+    int low[3], high[3];
     double drift = f->speed * f->sim->domain.dt * f->sim->domain.inv_dx * f->interval;
-    int room = step_room(f) + (drift < MOST_DRIFT_ROOM ? (int)drift : MOST_DRIFT_ROOM);
-    f->kernels->bases(x, n, base);
+    int room = step_room(f) + (drift < MOST_DRIFT_ROOM ? 1 + (int)drift : MOST_DRIFT_ROOM);
+    for (int k = 0; k < f->n_groups; k++) {
+        const group *g = &f->groups[k];
+        f->kernels->bases((const char *)x + g->room.first * 4 * f->kernels->real, g->phase->count,
+                          base + 3 * (size_t)g->phase->first);
+    }
     for (int d = 0; d < 3; d++) {
         extent(base, NULL, 0, n, d, &low[d], &high[d]);
-        s->low[d] = low[d] > room ? low[d] - room : 0;
-        s->high[d] = high[d] + room < top ? high[d] + room : top;
+        s->low[d] = low_end(f, d, low[d] - room);
+        s->high[d] = high_end(f, d, high[d] + room);
     }
-    mpm_sort_by_cell(base, n, low, high, keys, counts, order);
+    for (int k = 0; k < f->n_groups; k++) {
+        const mpm_phase *phase = f->groups[k].phase;
+        mpm_sort_by_cell(base + 3 * (size_t)phase->first, phase->count, low, high, keys, counts, order + phase->first);
+    }
     s->box = mpm_box_make(s->low, s->high, f->kernels->lanes / 4);
     size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real, used = 0;
     for (int b = 0; b < f->n_blocks; b++) {
         mpm_block *block = &f->blocks[b];
         int l, h;
-        extent(base, order, block->first, block->first + block->count, 0, &l, &h);
-        s->block_low[b] = l > room ? l - room : 0;
-        s->block_high[b] = h + room < top ? h + room : top;
+        const group *g = &f->groups[block->group];
+        uint32_t first = block->first - (uint32_t)g->room.first;
+        extent(base + 3 * (size_t)g->phase->first, order + g->phase->first, first, first + block->count, 0, &l, &h);
+        s->block_low[b] = low_end(f, 0, l - room);
+        s->block_high[b] = high_end(f, 0, h + room);
         used += (size_t)(s->block_high[b] - s->block_low[b] + 3) * plane + MPM_ROOM;
     }
     return mpm_buffer_reserve(&f->slabs, used) ? MPM_OK : MPM_NO_MEMORY;
@@ -449,12 +583,24 @@ static void use_slabs(mpm_fast *f, const mpm_segment *s)
         block->slab = at;
         at += (size_t)block->planes * plane + MPM_ROOM;
     }
+    for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        f->near[t].valid = false;
+    }
     memset(f->slabs.at, 0, (size_t)(at - (char *)f->slabs.at));
 }
 
+/* Substeps that a segment has, or may come to have. */
+static uint32_t most_substeps(const mpm_fast *f, const mpm_segment *s)
+{
+    uint32_t left = f->substeps - s->first;
+    return s->count ? s->count : left < f->interval ? left : f->interval;
+}
+
+/* Room for the particles' history of a segment, and for the grid's unless it keeps its own. */
 static mpm_result reserve_history(mpm_fast *f, uint32_t index)
 {
     mpm_segment *s = &f->segments[index];
+    uint32_t count = most_substeps(f, s);
     if (f->store) {
         if (!s->history) {
             s->history = calloc(1, sizeof *s->history);
@@ -463,9 +609,25 @@ static mpm_result reserve_history(mpm_fast *f, uint32_t index)
         s->history = &f->shared;
         f->shared_owner = index;
     }
-    uint32_t left = f->substeps - s->first, count = s->count ? s->count : left < f->interval ? left : f->interval;
-    return s->history && mpm_history_reserve(s->history, f->kernels, f->padded, &s->box, count) ? MPM_OK
+    if (!s->history || !mpm_history_reserve(s->history, f->kernels, f->padded, count)) {
+        return MPM_NO_MEMORY;
+    }
+    return s->keeps_grid || mpm_grid_history_reserve(&f->shared_grid, f->kernels, &s->box, count) ? MPM_OK
                                                                                                 : MPM_NO_MEMORY;
+}
+
+/* Would all stay within the budget if this segment, the latest, kept its grid? */
+static bool affords_grid(const mpm_fast *f, const mpm_segment *s)
+{
+    size_t later = (f->substeps - s->first - 1) / f->interval;
+    size_t history = f->interval * (f->padded * 13 + s->box.nodes * 4) * f->kernels->real;
+    size_t grid = most_substeps(f, s) * s->box.nodes * 4 * f->kernels->real;
+    size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) - mpm_grid_history_bytes(&f->shared_grid) -
+                  mpm_grid_history_bytes(&s->grid);
+    for (uint32_t i = f->n_segments; i < f->segment_capacity; i++) {
+        used -= segment_bytes(&f->segments[i]);
+    }
+    return used + history + grid + later * (s->state.bytes + s->order.bytes) <= memory_budget;
 }
 
 /* Starts a segment at the present frame from `between` (x, v, moments) and `now` (F), in the order of the particles
@@ -487,18 +649,26 @@ static mpm_result begin_segment(mpm_fast *f, const uint32_t *order)
     if (lay_out(f, s, source.x, local) != MPM_OK) {
         return MPM_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        composed[i] = order[local[i]];
+    s->fields = mpm_fields_in(f->kernels, f->padded, s->state.at);
+    for (int k = 0; k < f->n_groups; k++) {
+        const group *g = &f->groups[k];
+        uint32_t first = g->phase->first, count = g->phase->count;
+        for (uint32_t i = first; i < first + count; i++) {
+            composed[i] = order[first + local[i]];
+        }
+        f->kernels->permute(&s->fields, &source, &g->room, count, local + first, 1.0);
     }
     memcpy(s->order.at, composed, n * sizeof(uint32_t));
-    s->fields = mpm_fields_in(f->kernels, f->padded, s->state.at);
-    f->kernels->permute(&s->fields, &source, f->padded, n, local, 1.0);
     node_bytes = s->box.nodes * 4 * f->kernels->real + MPM_ROOM;
     if (!mpm_buffer_reserve(&f->velocity, node_bytes) ||
         (f->with_adjoint && !mpm_buffer_reserve(&f->node_bar, node_bytes))) {
         return MPM_NO_MEMORY;
     }
     use_slabs(f, s);
+    s->keeps_grid = f->with_adjoint && (f->store || affords_grid(f, s));
+    if (s->keeps_grid && !mpm_grid_history_reserve(&s->grid, f->kernels, &s->box, most_substeps(f, s))) {
+        return MPM_NO_MEMORY;
+    }
     bool keep = f->with_adjoint && (f->store || f->substeps - s->first <= f->interval);
     return keep ? reserve_history(f, index) : MPM_OK;
 }
@@ -508,6 +678,13 @@ static mpm_history *forward_history(mpm_fast *f, uint32_t index)
 {
     const mpm_segment *s = &f->segments[index];
     return f->with_adjoint && (f->store || f->shared_owner == index) ? s->history : NULL;
+}
+
+/* The grid's history of a segment, as far as there is one. */
+static mpm_grid_history *grid_history(mpm_fast *f, uint32_t index)
+{
+    mpm_segment *s = &f->segments[index];
+    return s->keeps_grid ? &s->grid : f->with_adjoint && f->shared_owner == index ? &f->shared_grid : NULL;
 }
 
 /* ---- forward ---- */
@@ -540,8 +717,8 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     uint32_t *identity = local_order(f) + 2 * (size_t)n;
     for (uint32_t p = 0; p < n; p++) {
         for (int d = 0; d < 3; d++) {
-            double scaled = particles[p].x[d] * domain->inv_dx, v = fabs(particles[p].v[d]);
-            if (!(scaled >= 0.0 && scaled <= domain->n - 3.0)) {
+            double x = particles[p].x[d], v = fabs(particles[p].v[d]);
+            if (!(x >= domain->low[d] && x <= domain->high[d])) {
                 return MPM_DIVERGED;
             }
             f->speed = v > f->speed ? v : f->speed;
@@ -550,7 +727,11 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     }
     mpm_fields to = f->between;
     to.f = f->now.f;
-    f->kernels->import(&to, f->padded, n, identity, domain->inv_dx, particles);
+    for (int k = 0; k < f->n_groups; k++) {
+        const group *g = &f->groups[k];
+        f->kernels->import(&to, &g->room, g->phase->count, identity + g->phase->first, domain->inv_dx, domain->offset,
+                           particles);
+    }
     return begin_segment(f, identity);
 }
 
@@ -561,8 +742,14 @@ mpm_result mpm_fast_advance(mpm_fast *f)
     uint32_t local = f->frame - s->first;
     if (local > 0 && (local >= f->interval || !room_left(f, s))) {
         s->count = local;
-        settle(f, s, forward_history(f, index), local - 1);
+        mpm_grid_history *grid = grid_history(f, index);
+        settle(f, s, grid, local - 1);
+        if (grid) {
+            grid->complete = true;
+        }
+        double begin = begin_time(f);
         mpm_result result = begin_segment(f, s->order.at);
+        end_time(f, MPM_TIME_SORT, begin);
         if (result != MPM_OK) {
             return result;
         }
@@ -570,13 +757,34 @@ mpm_result mpm_fast_advance(mpm_fast *f)
         s = &f->segments[index];
         local = 0;
     }
-    mpm_result result = step(f, s, forward_history(f, index), local);
+    mpm_grid_history *grid = grid_history(f, index);
+    mpm_result result = step(f, s, forward_history(f, index), grid, local);
     s->count = local + 1;
     f->frame++;
     if (s->history && f->frame == f->substeps) {
-        s->history->complete = true;
+        s->history->complete = grid->complete = true;
     }
     return result;
+}
+
+static void export_all(mpm_fast *f, const mpm_fields *from, const mpm_segment *s, double inv_dx, double offset,
+                       mpm_particle *to)
+{
+    for (int k = 0; k < f->n_groups; k++) {
+        const group *g = &f->groups[k];
+        const uint32_t *order = s->order.at;
+        f->kernels->export(from, &g->room, g->phase->count, order + g->phase->first, inv_dx, offset, to);
+    }
+}
+
+/* What syrup does not use of F: diag(J, rest, rest). */
+static void clear_unused(const mpm_phase *phase, double rest, mpm_particle *particles)
+{
+    for (uint32_t p = phase->first; phase->material.law == MPM_SYRUP && p < phase->first + phase->count; p++) {
+        for (int i = 1; i < 9; i++) {
+            particles[p].f[i] = i % 4 == 0 ? rest : 0.0;
+        }
+    }
 }
 
 mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles)
@@ -589,11 +797,14 @@ mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles)
         from.f = history_f(f, s->history, f->pending);
         from.v = from.m = NULL;
     } else if (f->frame > s->first) {
-        settle(f, s, forward_history(f, index), f->frame - 1 - s->first);
+        settle(f, s, grid_history(f, index), f->frame - 1 - s->first);
         from = f->between;
         from.f = f->now.f;
     }
-    f->kernels->export(&from, f->padded, f->sim->n_particles, s->order.at, f->sim->domain.inv_dx, particles);
+    export_all(f, &from, s, f->sim->domain.inv_dx, f->sim->domain.offset, particles);
+    for (int k = 0; k < f->n_groups; k++) {
+        clear_unused(f->groups[k].phase, 1.0, particles);
+    }
     return MPM_OK;
 }
 
@@ -613,8 +824,11 @@ void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar)
     if (f->pending != NONE) {
         to.v = to.m = to.f = NULL;
     }
-    f->kernels->add_bar(&to, f->padded, f->sim->n_particles, f->segments[f->bar_segment].order.at,
-                        f->sim->domain.inv_dx, bar);
+    const uint32_t *order = f->segments[f->bar_segment].order.at;
+    for (int k = 0; k < f->n_groups; k++) {
+        const group *g = &f->groups[k];
+        f->kernels->add_bar(&to, &g->room, g->phase->count, order + g->phase->first, f->sim->domain.inv_dx, bar);
+    }
 }
 
 static mpm_result ensure_history(mpm_fast *f, uint32_t index)
@@ -624,14 +838,15 @@ static mpm_result ensure_history(mpm_fast *f, uint32_t index)
         return MPM_OK;
     }
     mpm_result result = reserve_history(f, index);
+    mpm_grid_history *grid = grid_history(f, index);
     for (uint32_t local = 0; local < s->count && result == MPM_OK; local++) {
         if (f->should_stop && f->should_stop(f->stop_context) != 0) {
             return MPM_STOPPED;
         }
-        result = step(f, s, s->history, local);
+        result = step(f, s, s->history, grid, local);
     }
     if (result == MPM_OK) {
-        s->history->complete = true;
+        s->history->complete = grid->complete = true;
     }
     return result;
 }
@@ -641,10 +856,10 @@ static void finish_segment_adjoint(mpm_fast *f)
 {
     const mpm_segment *s = &f->segments[f->bar_segment];
     job j;
-    begin_job(f, s, s->history, 0, &j);
+    begin_job(f, s, grid_history(f, f->bar_segment), 0, &j);
     j.pass.now = s->fields;
-    j.kernel = f->kernels->adjoint_first;
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+    j.kind = MPM_PASS_ADJOINT_FIRST;
+    run(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
     f->pending = NONE;
 }
 
@@ -658,10 +873,14 @@ static void leave_segment(mpm_fast *f)
     }
     f->bar_segment--;
     order = f->segments[f->bar_segment].order.at;
-    for (uint32_t i = 0; i < n; i++) {
-        local[i] = inverse[order[i]];
+    for (int k = 0; k < f->n_groups; k++) {
+        const group *g = &f->groups[k];
+        uint32_t first = g->phase->first, count = g->phase->count;
+        for (uint32_t i = first; i < first + count; i++) {
+            local[i] = inverse[order[i]] - first;
+        }
+        f->kernels->permute(&f->between, &f->bar, &g->room, count, local + first, 0.0);
     }
-    f->kernels->permute(&f->between, &f->bar, f->padded, n, local, 0.0);
     mpm_fields swap = f->bar;
     mpm_buffer buffer = f->bars;
     f->bar = f->between;
@@ -675,7 +894,9 @@ mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
 {
     if (f->pending == 0) {
         finish_segment_adjoint(f);
+        double begin = begin_time(f);
         leave_segment(f);
+        end_time(f, MPM_TIME_SORT, begin);
     }
     const mpm_segment *s = &f->segments[f->bar_segment];
     mpm_result result = ensure_history(f, f->bar_segment);
@@ -684,18 +905,19 @@ mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
     }
     uint32_t local = f->frame - 1 - s->first;
     mpm_history *h = s->history;
+    mpm_grid_history *grid = grid_history(f, f->bar_segment);
     job j;
-    begin_job(f, s, h, local, &j);
+    begin_job(f, s, grid, local, &j);
     j.pass.x_before = history_x(f, h, local);
-    j.pass.velocity = j.nodes.velocity = velocity_slot(f, s, h, local);
-    j.kernel = f->kernels->gather_adjoint;
+    j.pass.velocity = j.nodes.velocity = velocity_slot(f, s, grid, local);
+    j.kind = MPM_PASS_GATHER_ADJOINT;
     if (f->pending != NONE) {
         j.pass.now.x = history_x(f, h, f->pending);
         j.pass.now.f = history_f(f, h, f->pending);
-        j.kernel = f->kernels->adjoint;
+        j.kind = MPM_PASS_ADJOINT;
     }
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
-    mpm_team_run(f->team, plane_adjoint_task, &j, MPM_PLANE_TASKS);
+    run(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    run(f, MPM_TIME_GRID_ADJOINT, plane_adjoint_task, &j, MPM_PLANE_TASKS);
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         for (uint32_t k = 0; k < f->sim->forcing.n_tools; k++) {
             add_pose(&now_bar[k], &j.now_bar[t][k]);
@@ -715,7 +937,10 @@ mpm_result mpm_fast_bar(mpm_fast *f, mpm_particle *bar)
     uint32_t n = f->sim->n_particles;
     const mpm_segment *s = &f->segments[f->bar_segment];
     double inv_dx = f->sim->domain.inv_dx;
-    f->kernels->export(&f->bar, f->padded, n, s->order.at, 1.0 / inv_dx, bar);
+    export_all(f, &f->bar, s, 1.0 / inv_dx, 0.0, bar);
+    for (int k = 0; k < f->n_groups; k++) {
+        clear_unused(f->groups[k].phase, 0.0, bar);
+    }
     for (uint32_t p = 0; p < n; p++) {
         for (int k = 0; k < 9; k++) {
             bar[p].c[k] /= 16.0; /* moments are C dx / 4, so their adjoints are those of C times 4 / dx */

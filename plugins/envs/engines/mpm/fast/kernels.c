@@ -6,6 +6,7 @@
 #include "convert.h"
 #include "lanes.h"
 #include "law.h"
+#include "law_fluid.h"
 #include "nodes.h"
 #include "stencil.h"
 
@@ -94,7 +95,7 @@ INLINE void velocity_step(const real *const columns[3], int group, real factor, 
 
 /* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those of the rest;
  * *beyond: whether any lane needs singular values. */
-INLINE int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records, int *terms,
+CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records, int *terms,
                         bool *beyond)
 {
     vec shear = all(R(0)), outside = shear, flow = shear;
@@ -166,7 +167,7 @@ INLINE void save_field(affine *to, const site *s, int i, const vec field[4])
 }
 
 /* Velocity and moments at the particles of a chunk, from the grid; zero for those that only fill the chunk. */
-INLINE void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
+CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
@@ -178,13 +179,123 @@ INLINE void gather_chunk(const mpm_pass *p, const site *s, int count, affine *ou
     }
 }
 
+/* Spreads an affine field to the slab of the block. */
+CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s, int count, const affine *field)
+{
+    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
+    for (int i = 0; i < count;) {
+        int end = run_end(s, i, count);
+        scatter_run(&p->box, block->slab, skip, s, i, end, field);
+        i = end;
+    }
+}
+
+/* F_new of a chunk, from what chunk_strain() left. */
+CHUNK_STEP void deform_chunk(const mpm_pass *p, work *w, int flow_terms, bool beyond, real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        flow_function flow;
+        vec f_new[9];
+        flow_function_of(s, flow_terms, &flow);
+        new_gradient(s, &flow, f_new);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                sym stress;
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_gradient(f_records, g, f_new);
+    }
+}
+
+/* The scaled stress of a chunk. */
+CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
+{
+    int terms = stress_terms(w);
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        stress_function phi;
+        sym stress;
+        stress_function_of(s, terms, &phi);
+        stress_of(s, &phi, p->law, R(p->stress), stress);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                vec f_new[9];
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_stress(w, g, stress);
+    }
+}
+
 INLINE vec move(const mpm_pass *p, vec x, vec v)
 {
     vec to = x + v * quad_constant(R(p->drift), R(p->drift), R(p->drift), R(0));
-    return least(most(to, all(R(0))), all(R(p->highest)));
+    return least(most(to, quad_constant(R(p->low[0]), R(p->low[1]), R(p->low[2]), R(0))),
+                 quad_constant(R(p->high[0]), R(p->high[1]), R(p->high[2]), R(0)));
 }
 
-INLINE void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int count, reach *bounds, work *w, bool first)
+CHUNK_STEP void syrup_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], *j = (vec *)(f_records + 9 * g * VL);
+        sym stress;
+        velocity_step(columns, g, R(p->stretch), step);
+        *j = syrup_volume(*j, syrup_growth(step));
+        syrup_stress(p, step, *j, stress);
+        save_stress(w, g, stress);
+    }
+}
+
+CHUNK_STEP void elastic_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], f[9], a[9];
+        sym stress;
+        load_gradient(f_records, g, f);
+        velocity_step(columns, g, R(p->stretch), step);
+        trial(step, f, a);
+        elastic_stress(p, a, stress);
+        save_gradient(f_records, g, a);
+        save_stress(w, g, stress);
+    }
+}
+
+/* F_new, in place, and the stress of a chunk; where `stress` is false that may be left out. */
+static void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records, bool stress)
+{
+    uint32_t law = p->law->law;
+    if (law == MPM_SYRUP) {
+        syrup_chunk(p, w, columns, f_records);
+    } else if (law == MPM_ELASTIC) {
+        elastic_chunk(p, w, columns, f_records);
+    } else {
+        bool beyond;
+        int terms, flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
+        deform_chunk(p, w, flow_terms, beyond, f_records);
+        if (stress) {
+            stress_chunk(p, w, beyond);
+        }
+    }
+}
+
+/* F before the pass, for the adjoint. */
+INLINE void keep_gradients(real *to, const real *f_records, uint32_t law)
+{
+    if (law == MPM_SYRUP) {
+        for (int g = 0; g < GROUPS; g++) {
+            memcpy(to + 9 * g * VL, f_records + 9 * g * VL, VL * sizeof(real));
+        }
+    } else {
+        memcpy(to, f_records, 9 * CHUNK * sizeof(real));
+    }
+}
+
+/* A chunk in a substep: at the start of a segment (`first`) or in it; not spreading to the grid when its velocities after
+ * this substep are known already (`known`). */
+static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int count, reach *bounds, work *w, bool first,
+                          bool known)
 {
     size_t at = block->first + (size_t)start;
     real *x = (real *)p->now.x + 4 * at, *f_records = (real *)p->now.f + 9 * at;
@@ -204,43 +315,19 @@ INLINE void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     }
     if (keep_x) {
         memcpy(keep_x, x, 4 * CHUNK * sizeof(real));
-        memcpy(keep_f, f_records, 9 * CHUNK * sizeof(real));
+        keep_gradients(keep_f, f_records, p->law->law);
+    }
+    law_chunk(p, w, columns, f_records, !known);
+    if (known) {
+        return;
     }
     locate(&p->box, x, &w->now, bounds);
-
-    int terms;
-    bool beyond;
-    int flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
-    terms = stress_terms(w);
-    for (int g = 0; g < GROUPS; g++) {
-        const strain *s = &w->strains[g];
-        flow_function flow;
-        stress_function phi;
-        vec f_new[9];
-        sym stress;
-        flow_function_of(s, flow_terms, &flow);
-        stress_function_of(s, terms, &phi);
-        new_gradient(s, &flow, f_new);
-        stress_of(s, &phi, p->law, R(p->stress), stress);
-        for (int l = 0; beyond && l < VL; l++) {
-            if (s->beyond[l] > R(0)) {
-                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
-            }
-        }
-        save_gradient(f_records, g, f_new);
-        save_stress(w, g, stress);
-    }
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4];
         momentum_quads(p, w, velocity, columns, i, field);
         save_field(&w->field, &w->now, i, field);
     }
-    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
-    for (int i = 0; i < count;) {
-        int end = run_end(&w->now, i, count);
-        scatter_run(&p->box, block->slab, skip, &w->now, i, end, &w->field);
-        i = end;
-    }
+    scatter_chunk(p, block, &w->now, count, &w->field);
 }
 
 static reach nowhere(void)
@@ -267,22 +354,35 @@ static int chunk_count(const mpm_block *block, int start)
     return left < CHUNK ? left : CHUNK;
 }
 
-static void forward(const mpm_pass *pass, mpm_block *block, void *scratch)
+static void forward_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first, bool known)
 {
     reach bounds = nowhere();
     for (int i = 0; i < (int)block->count; i += CHUNK) {
-        forward_chunk(pass, block, i, chunk_count(block, i), &bounds, scratch, false);
+        forward_chunk(pass, block, i, chunk_count(block, i), &bounds, scratch, first, known);
     }
-    report_reach(block, &bounds);
+    if (!known) {
+        report_reach(block, &bounds);
+    }
+}
+
+static void forward(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    forward_block(pass, block, scratch, false, false);
 }
 
 static void forward_first(const mpm_pass *pass, mpm_block *block, void *scratch)
 {
-    reach bounds = nowhere();
-    for (int i = 0; i < (int)block->count; i += CHUNK) {
-        forward_chunk(pass, block, i, chunk_count(block, i), &bounds, scratch, true);
-    }
-    report_reach(block, &bounds);
+    forward_block(pass, block, scratch, true, false);
+}
+
+static void repeat(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    forward_block(pass, block, scratch, false, true);
+}
+
+static void repeat_first(const mpm_pass *pass, mpm_block *block, void *scratch)
+{
+    forward_block(pass, block, scratch, true, true);
 }
 
 /* The end of a substep alone: positions, velocities and moments to pass->out. */
@@ -307,7 +407,7 @@ static void gather(const mpm_pass *p, mpm_block *block, void *scratch)
 /* ---- adjoint ---- */
 
 /* Value, moments and their derivatives at the particles of a chunk. */
-INLINE void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, gathered *out)
+CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, gathered *out)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
@@ -328,49 +428,74 @@ INLINE void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const 
 INLINE vec gather_adjoint_quads(const mpm_pass *p, work *w, int i, vec x_bar, vec x, vec h[4])
 {
     const vec drift = quad_constant(R(p->drift), R(p->drift), R(p->drift), R(0));
-    mask free = (x > all(R(0))) & (x < all(R(p->highest)));
+    mask free = (x > quad_constant(R(p->low[0]), R(p->low[1]), R(p->low[2]), R(0))) &
+                (x < quad_constant(R(p->high[0]), R(p->high[1]), R(p->high[2]), R(0)));
     x_bar = choose(free, x_bar, all(R(0)));
     h[0] += drift * x_bar;
     save_field(&w->field, &w->before, i, h);
     return x_bar + position_adjoint(&w->own, h[0], h[1], h[2], h[3], i);
 }
 
-INLINE void scatter_chunk(const mpm_pass *p, mpm_block *block, work *w, int count)
+/* Symmetric part of the adjoint of the stress for a group, from the moments of node_bar. */
+INLINE void stress_adjoint(const mpm_pass *p, const work *w, int g, sym t_bar)
 {
-    ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
-    for (int i = 0; i < count;) {
-        int end = run_end(&w->before, i, count);
-        scatter_run(&p->box, block->slab, skip, &w->before, i, end, &w->field);
-        i = end;
+    const real *const bars[3] = {w->other.sums.part[1][0], w->other.sums.part[2][0], w->other.sums.part[3][0]};
+    vec q_bar[9];
+    velocity_step(bars, g, R(p->stress), q_bar);
+    t_bar[0] = q_bar[0];
+    t_bar[3] = q_bar[4];
+    t_bar[5] = q_bar[8];
+    t_bar[1] = R(0.5) * (q_bar[1] + q_bar[3]);
+    t_bar[2] = R(0.5) * (q_bar[2] + q_bar[6]);
+    t_bar[4] = R(0.5) * (q_bar[5] + q_bar[7]);
+}
+
+/* A = (1 + dt C) F backwards for a group. */
+INLINE void trial_adjoint(const mpm_pass *p, const real *const columns[3], const real *f_records, int g,
+                          const vec a_bar[9], real *bar_records, real (*turned)[CHUNK][4])
+{
+    vec f[9], step[9], out[9];
+    load_gradient(f_records, g, f);
+    velocity_step(columns, g, R(p->stretch), step);
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+#pragma GCC unroll 3
+        for (int j = 0; j < 3; j++) {
+            out[3 * i + j] = a_bar[3 * i + j] + step[i] * a_bar[j] + step[3 + i] * a_bar[3 + j] +
+                             step[6 + i] * a_bar[6 + j];
+        }
     }
+    save_gradient(bar_records, g, out);
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+#pragma GCC unroll 3
+        for (int j = 0; j < 3; j++) {
+            out[3 * i + j] = a_bar[3 * i] * f[3 * j] + a_bar[3 * i + 1] * f[3 * j + 1] +
+                             a_bar[3 * i + 2] * f[3 * j + 2];
+        }
+    }
+    save_columns(turned, g, out);
 }
 
 /* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that of F); leaves
- * the scaled stress in `stress` and the columns of A_bar F^T in `turned`. */
-INLINE void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+ * the scaled stress in `stress` and the adjoint of dt C in `turned`, column by column. */
+CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
                               real *bar_records, real (*turned)[CHUNK][4])
 {
     int terms;
     bool beyond;
     int flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
     terms = stress_terms(w);
-    const real *const bars[3] = {w->other.sums.part[1][0], w->other.sums.part[2][0], w->other.sums.part[3][0]};
     for (int g = 0; g < GROUPS; g++) {
         const strain *s = &w->strains[g];
         flow_function flow;
         stress_function phi;
-        vec f[9], f_bar[9], a_bar[9], step[9], q_bar[9], out[9];
+        vec f_bar[9], a_bar[9], out[9];
         sym stress, t_bar;
         flow_function_of(s, flow_terms, &flow);
         stress_function_of(s, terms, &phi);
         stress_of(s, &phi, p->law, R(p->stress), stress);
-        velocity_step(bars, g, R(p->stress), q_bar);
-        t_bar[0] = q_bar[0];
-        t_bar[3] = q_bar[4];
-        t_bar[5] = q_bar[8];
-        t_bar[1] = R(0.5) * (q_bar[1] + q_bar[3]);
-        t_bar[2] = R(0.5) * (q_bar[2] + q_bar[6]);
-        t_bar[4] = R(0.5) * (q_bar[5] + q_bar[7]);
+        stress_adjoint(p, w, g, t_bar);
         load_gradient(bar_records, g, f_bar);
         law_adjoint(s, &flow, &phi, w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar, t_bar, a_bar);
         for (int l = 0; beyond && l < VL; l++) {
@@ -380,31 +505,58 @@ INLINE void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const colu
             }
         }
         save_stress(w, g, stress);
-        /* A = (1 + dt C) F */
-        load_gradient(f_records, g, f);
+        trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
+    }
+}
+
+CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                                real *bar_records, real (*turned)[CHUNK][4])
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], out[9], j = *(const vec *)(f_records + 9 * g * VL), *j_bar = (vec *)(bar_records + 9 * g * VL);
+        sym stress, t_bar;
         velocity_step(columns, g, R(p->stretch), step);
-#pragma GCC unroll 3
-        for (int i = 0; i < 3; i++) {
-#pragma GCC unroll 3
-            for (int j = 0; j < 3; j++) {
-                out[3 * i + j] = a_bar[3 * i + j] + step[i] * a_bar[j] + step[3 + i] * a_bar[3 + j] +
-                                 step[6 + i] * a_bar[6 + j];
-            }
-        }
-        save_gradient(bar_records, g, out);
-#pragma GCC unroll 3
-        for (int i = 0; i < 3; i++) {
-#pragma GCC unroll 3
-            for (int j = 0; j < 3; j++) {
-                out[3 * i + j] = a_bar[3 * i] * f[3 * j] + a_bar[3 * i + 1] * f[3 * j + 1] +
-                                 a_bar[3 * i + 2] * f[3 * j + 2];
-            }
-        }
+        vec growth = syrup_growth(step);
+        syrup_stress(p, step, syrup_volume(j, growth), stress);
+        stress_adjoint(p, w, g, t_bar);
+        syrup_adjoint(p, j, growth, t_bar, j_bar, out);
+        save_stress(w, g, stress);
         save_columns(turned, g, out);
     }
 }
 
-INLINE void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int count, work *w, bool first)
+CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                                  real *bar_records, real (*turned)[CHUNK][4])
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], f[9], a[9], a_bar[9];
+        sym stress, t_bar;
+        load_gradient(f_records, g, f);
+        velocity_step(columns, g, R(p->stretch), step);
+        trial(step, f, a);
+        elastic_stress(p, a, stress);
+        stress_adjoint(p, w, g, t_bar);
+        load_gradient(bar_records, g, a_bar);
+        elastic_adjoint(p, a, t_bar, a_bar);
+        save_stress(w, g, stress);
+        trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
+    }
+}
+
+static void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                              real *bar_records, real (*turned)[CHUNK][4])
+{
+    uint32_t law = p->law->law;
+    if (law == MPM_SYRUP) {
+        syrup_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+    } else if (law == MPM_ELASTIC) {
+        elastic_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+    } else {
+        plasticine_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+    }
+}
+
+static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int count, work *w, bool first)
 {
     size_t at = block->first + (size_t)start;
     const real *x = (const real *)p->now.x + 4 * at, *f_records = (const real *)p->now.f + 9 * at;
@@ -445,22 +597,25 @@ INLINE void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
         store(x_bar + 4 * i, bar);
     }
     if (!first) {
-        scatter_chunk(p, block, w, count);
+        scatter_chunk(p, block, &w->before, count, &w->field);
+    }
+}
+
+static void adjoint_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first)
+{
+    for (int i = 0; i < (int)block->count; i += CHUNK) {
+        adjoint_chunk(pass, block, i, chunk_count(block, i), scratch, first);
     }
 }
 
 static void adjoint(const mpm_pass *pass, mpm_block *block, void *scratch)
 {
-    for (int i = 0; i < (int)block->count; i += CHUNK) {
-        adjoint_chunk(pass, block, i, chunk_count(block, i), scratch, false);
-    }
+    adjoint_block(pass, block, scratch, false);
 }
 
 static void adjoint_first(const mpm_pass *pass, mpm_block *block, void *scratch)
 {
-    for (int i = 0; i < (int)block->count; i += CHUNK) {
-        adjoint_chunk(pass, block, i, chunk_count(block, i), scratch, true);
-    }
+    adjoint_block(pass, block, scratch, true);
 }
 
 /* Adjoint of gather(): from the adjoints of x, v and moments in pass->bar to that of x before and the grid. */
@@ -483,7 +638,7 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
             vec x = move(p, load(before + 4 * i), load(w->own.sums.part[0][i]));
             store(x_bar + 4 * i, gather_adjoint_quads(p, w, i, load(x_bar + 4 * i), x, h));
         }
-        scatter_chunk(p, block, w, count);
+        scatter_chunk(p, block, &w->before, count, &w->field);
     }
 }
 
@@ -500,13 +655,16 @@ const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA) = {
     .chunk = CHUNK,
     .real = sizeof(real),
     .scratch = sizeof(work),
-    .forward = forward,
-    .forward_first = forward_first,
-    .gather = gather,
-    .adjoint = adjoint,
-    .adjoint_first = adjoint_first,
-    .gather_adjoint = gather_adjoint,
+    .particles = {[MPM_PASS_FORWARD] = forward,
+                  [MPM_PASS_FORWARD_FIRST] = forward_first,
+                  [MPM_PASS_REPEAT] = repeat,
+                  [MPM_PASS_REPEAT_FIRST] = repeat_first,
+                  [MPM_PASS_GATHER] = gather,
+                  [MPM_PASS_ADJOINT] = adjoint,
+                  [MPM_PASS_ADJOINT_FIRST] = adjoint_first,
+                  [MPM_PASS_GATHER_ADJOINT] = gather_adjoint},
     .nodes_forward = nodes_forward,
+    .nodes_walls = nodes_walls,
     .nodes_speed = nodes_speed,
     .nodes_adjoint = nodes_adjoint,
     .import = import_particles,

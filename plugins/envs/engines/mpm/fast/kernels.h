@@ -13,6 +13,19 @@
 
 enum { MPM_MAX_BLOCKS = 16 };
 
+/* The passes over the particles of a block. `first`: v and m come from (go to) pass->now / pass->bar instead of the grid. */
+enum {
+    MPM_PASS_FORWARD = 0,
+    MPM_PASS_FORWARD_FIRST = 1,
+    MPM_PASS_GATHER = 2,
+    MPM_PASS_ADJOINT = 3,
+    MPM_PASS_ADJOINT_FIRST = 4,
+    MPM_PASS_GATHER_ADJOINT = 5,
+    MPM_PASS_REPEAT = 6, /* forward, where the velocities of the grid are known already: spreads nothing to it */
+    MPM_PASS_REPEAT_FIRST = 7,
+    MPM_PASSES = 8
+};
+
 /* The nodes that particles may reach before they are sorted again: node (i, j, k) of the domain is at
  * (i - lower[0]) stride_x + (j - lower[1]) stride_y + (k - lower[2]), in units of 4 floats. */
 typedef struct mpm_box {
@@ -21,7 +34,8 @@ typedef struct mpm_box {
     size_t nodes;
 } mpm_box;
 
-/* Particles in the order of their cells. Padded to whole chunks with particles that rest and touch nothing. */
+/* Particles of one matter after the other, each in the order of their cells and padded to whole chunks with particles that
+ * rest and touch nothing. Syrup uses the first of the nine numbers of f alone. */
 typedef struct mpm_fields {
     void *x; /* [padded][4]: position in node spacings */
     void *v; /* [padded][4]: velocity */
@@ -29,10 +43,16 @@ typedef struct mpm_fields {
     void *f; /* [padded / lanes][9][lanes]: deformation gradient */
 } mpm_fields;
 
+/* Where the particles of one matter are in the fields: `slots` from `first` on (with those that pad), of `padded`. */
+typedef struct mpm_room {
+    size_t first, slots, padded;
+} mpm_room;
+
 /* A range of particles that spreads to a private slab of grid planes. The ranges do not depend on the number of
  * threads, nor does the order in which the slabs are summed: so neither do the results. */
 typedef struct mpm_block {
     uint32_t first, count;    /* particles; first is a multiple of the chunk */
+    uint32_t group;           /* of one matter, see engine.c */
     int plane, planes;        /* of the box */
     void *slab;               /* [planes][stride_x][4], all 0 between uses */
     double lower[3], upper[3]; /* out: lowest nodes of the particles after the pass */
@@ -43,9 +63,11 @@ typedef struct mpm_block {
 typedef struct mpm_pass {
     mpm_box box;
     size_t padded;
-    double highest;         /* position where particles are stopped, in node spacings */
+    double low[3], high[3]; /* positions where particles are stopped, in node spacings */
     double drift;           /* displacement in node spacings per velocity: dt / dx */
     double stretch;         /* dt 4 / dx: displacement gradient per moment */
+    double rate;            /* 1 / dt */
+    /* these belong to the matter of the block */
     double mass;            /* of a particle */
     double stress;          /* momentum slope per Kirchhoff stress */
     const mpm_material *law;
@@ -62,6 +84,8 @@ typedef struct mpm_pass {
 typedef struct mpm_nodes {
     mpm_box box;
     double fall[3];         /* velocity gained from gravity in dt */
+    int wall_low[3], wall_high[3]; /* see mpm_forcing */
+    bool sticky_floor;
     int n_blocks;
     const mpm_block *blocks;
     void *velocity;         /* [nodes][4] */
@@ -73,25 +97,21 @@ typedef struct mpm_kernels {
     int lanes, chunk;
     size_t real;            /* bytes of a float */
     size_t scratch;         /* bytes of work space per thread */
-    /* Particles of one block. `first`: v and m come from (go to) pass->now / pass->bar instead of the grid. */
-    void (*forward)(const mpm_pass *pass, mpm_block *block, void *scratch);
-    void (*forward_first)(const mpm_pass *pass, mpm_block *block, void *scratch);
-    void (*gather)(const mpm_pass *pass, mpm_block *block, void *scratch);
-    void (*adjoint)(const mpm_pass *pass, mpm_block *block, void *scratch);
-    void (*adjoint_first)(const mpm_pass *pass, mpm_block *block, void *scratch);
-    void (*gather_adjoint)(const mpm_pass *pass, mpm_block *block, void *scratch);
+    /* Particles of one block. */
+    void (*particles[MPM_PASSES])(const mpm_pass *pass, mpm_block *block, void *scratch);
     /* Nodes of one plane of the box. */
     void (*nodes_forward)(const mpm_nodes *nodes, int plane);
+    void (*nodes_walls)(const mpm_nodes *nodes, int plane);
     double (*nodes_speed)(const mpm_nodes *nodes, int plane); /* largest component; infinite if any is not finite */
     void (*nodes_adjoint)(const mpm_nodes *nodes, int plane);
-    /* Conversions; order[i] is the index in the source of the i-th particle. Positions in node spacings per inv_dx. */
-    void (*import)(const mpm_fields *to, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
-                   const mpm_particle *from);
-    void (*export)(const mpm_fields *from, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
-                   mpm_particle *to);
-    void (*add_bar)(const mpm_fields *to, size_t padded, uint32_t n, const uint32_t *order, double inv_dx,
+    /* Conversions of the n particles of one matter; order[i] is the index in the source of the i-th particle. */
+    void (*import)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
+                   double offset, const mpm_particle *from);
+    void (*export)(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
+                   double offset, mpm_particle *to);
+    void (*add_bar)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
                     const mpm_particle *from);
-    void (*permute)(const mpm_fields *to, const mpm_fields *from, size_t padded, uint32_t n, const uint32_t *order,
+    void (*permute)(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,
                     double rest);
     void (*bases)(const void *x, uint32_t n, int16_t *base); /* 3 per particle */
     void (*node)(const void *field, size_t index, double out[4]);

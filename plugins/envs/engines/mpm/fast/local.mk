@@ -13,10 +13,11 @@ plugins_envs_engines_mpm_libmpm_la_LIBADD = $(mpm_variants)
 mpm_kernel_sources = \
 	plugins/envs/engines/mpm/fast/kernels.c plugins/envs/engines/mpm/fast/kernels.h \
 	plugins/envs/engines/mpm/fast/convert.h plugins/envs/engines/mpm/fast/lanes.h \
-	plugins/envs/engines/mpm/fast/law.h plugins/envs/engines/mpm/fast/nodes.h \
+	plugins/envs/engines/mpm/fast/law.h plugins/envs/engines/mpm/fast/law_fluid.h \
+	plugins/envs/engines/mpm/fast/nodes.h \
 	plugins/envs/engines/mpm/fast/stencil.h
 # Vectors that the instruction set does not have are fine: everything is inlined, no vector is passed between files.
-mpm_kernel_cflags = $(AM_CFLAGS) -Wno-psabi
+mpm_kernel_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 
 mpm_variants = \
 	plugins/envs/engines/mpm/fast/lib64_baseline.la \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grid step for whole planes of nodes: sum of the private slabs, velocity from momentum, gravity; and its adjoint. What
- * tools, floor and walls do to single nodes is in strike.c. */
+/* Grid step for whole planes of nodes: sum of the private slabs, velocity from momentum, gravity, floor and walls that
+ * only stop; and its adjoint. What tools, and a floor with friction, do to single nodes is in strike.c. */
 #ifndef MPM_FAST_NODES_H
 #define MPM_FAST_NODES_H
 
@@ -57,6 +57,54 @@ static void nodes_forward(const mpm_nodes *nodes, int plane)
     }
 }
 
+/* A velocity component that a wall stopped becomes -0.0: nothing else gives that (a sum that starts from 0 never does), so
+ * that the adjoint knows. */
+static const whole minus_zero = MPM_REAL_BITS == 64 ? (whole)INT64_MIN : (whole)INT32_MIN;
+
+typedef whole quad_mask __attribute__((vector_size(4 * MPM_REAL_BITS / 8), may_alias));
+
+/* Limits of the velocity at node `at` along axis d: in a wall it may only point inwards. */
+INLINE void wall_limits(const mpm_nodes *nodes, int d, int at, quad *low, quad *high)
+{
+    if (at <= nodes->wall_low[d]) {
+        (*low)[d] = R(0);
+    }
+    if (at >= nodes->wall_high[d]) {
+        (*high)[d] = R(0);
+    }
+}
+
+/* Floor and walls of a plane, after the tools: those without friction, and the floor that everything sticks to. */
+static void nodes_walls(const mpm_nodes *nodes, int plane)
+{
+    const mpm_box *box = &nodes->box;
+    const real far = R(__builtin_inf());
+    quad plane_low = (quad){0} - far, plane_high = (quad){0} + far;
+    wall_limits(nodes, 0, box->lower[0] + plane, &plane_low, &plane_high);
+    bool beside = plane_low[0] == R(0) || plane_high[0] == R(0);
+    bool ends = box->lower[2] <= nodes->wall_low[2] || box->lower[2] + box->size[2] - 1 >= nodes->wall_high[2];
+    for (int j = 0; j < box->size[1]; j++) {
+        int height = box->lower[1] + j;
+        quad row_low = plane_low, row_high = plane_high;
+        wall_limits(nodes, 1, height, &row_low, &row_high);
+        bool sticky = nodes->sticky_floor && height <= nodes->wall_low[1];
+        if (!beside && !ends && row_low[1] != R(0) && row_high[1] != R(0)) {
+            continue;
+        }
+        real *row = (real *)nodes->velocity +
+                    4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
+        for (int k = 0; k < box->size[2]; k++) {
+            quad low = row_low, high = row_high, u = *(quad *)(row + 4 * k);
+            wall_limits(nodes, 2, box->lower[2] + k, &low, &high);
+            quad_mask stopped = (u < low) | (u > high);
+            if (sticky && u[1] < R(0)) {
+                stopped = (quad_mask){-1, -1, -1, 0};
+            }
+            *(quad *)(row + 4 * k) = (quad)((stopped & minus_zero) | (~stopped & (quad_mask)u));
+        }
+    }
+}
+
 static double nodes_speed(const mpm_nodes *nodes, int plane)
 {
     int reals = nodes->box.stride_x * 4;
@@ -88,7 +136,7 @@ static void nodes_adjoint(const mpm_nodes *nodes, int plane)
         vec g = load(velocity + at), m = SPREAD(g, 3);
         mask heavy = m > all(mass_floor);
         vec u_bar = mark * take(&s, at) / choose(heavy, m, all(R(1)));
-        u_bar = choose(heavy, u_bar, all(R(0)));
+        u_bar = choose(heavy & ((mask)g != minus_zero), u_bar, all(R(0)));
         vec own = g - fall;
         store(out + at, choose(is_mass, -quad_sum(u_bar * own), u_bar));
     }

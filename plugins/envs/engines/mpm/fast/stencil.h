@@ -41,7 +41,7 @@ INLINE vec cell_of(vec t)
 }
 
 /* bounds: NULL, or where the lowest and highest base nodes are collected. */
-INLINE void locate(const mpm_box *box, const real *x, site *s, reach *bounds)
+CHUNK_STEP void locate(const mpm_box *box, const real *x, site *s, reach *bounds)
 {
     const vec stride_x = all(R(box->stride_x)), stride_y = all(R(box->stride_y));
     const vec origin = all(R(box->lower[0] * box->stride_x + box->lower[1] * box->stride_y + box->lower[2]));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spawn.c - worker processes by posix_spawn: exec, default signals, seven descriptors. */
+/* child.c - worker processes by posix_spawn: exec, default signals, seven descriptors. */
 #include "config.h"
 
-#include "spawn.h"
+#include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>

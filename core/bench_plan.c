@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_plan.c - from an experiment file to cells and runs. */
+#include "config.h"
+
+#include "bench_plan.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crew.h"
+#include "folder.h"
+#include "log.h"
+
+static int no_memory(ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+/* ---- plugins ---- */
+
+/* The names that could not be loaded, for one line. */
+typedef struct missing {
+    char names[2][300];
+    size_t count[2];
+    char reason[400]; /* of the first */
+} missing;
+
+static void note_missing(missing *m, int which, const ds_bench_part *p, const ds_error *why)
+{
+    size_t used = strlen(m->names[which]);
+    const char *name = strrchr(p->plugin, '/') != NULL ? strrchr(p->plugin, '/') + 1 : p->plugin;
+    if (m->count[0] + m->count[1] == 0) {
+        snprintf(m->reason, sizeof(m->reason), "%.390s", why->text);
+    }
+    m->count[which]++;
+    if (used + strlen(name) + 8 < sizeof(m->names[which])) {
+        snprintf(m->names[which] + used, sizeof(m->names[which]) - used, " %s", name);
+    } else if (used + 5 < sizeof(m->names[which]) && strcmp(m->names[which] + used - 4, " ...") != 0) {
+        strcat(m->names[which], " ...");
+    }
+}
+
+static int report_missing(const ds_bench_plan *p, const missing *m, int skip, ds_error *e)
+{
+    char what[700];
+    if (m->count[0] + m->count[1] == 0) {
+        return 0;
+    }
+    snprintf(what, sizeof(what), "%s%s%s%s%s%s", m->count[0] > 1 ? "environments" : m->count[0] > 0 ? "environment" : "",
+             m->names[0], m->count[0] > 0 && m->count[1] > 0 ? ", " : "",
+             m->count[1] > 1 ? "optimizers" : m->count[1] > 0 ? "optimizer" : "", m->names[1],
+             "");
+    if (!skip) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s; install them, or leave them out with "
+                                          "--skip-missing (%s)",
+                       p->path, what, m->reason);
+    }
+    ds_log(DS_LOG_WARNING, NULL, "%s: left out, because they cannot be loaded: %s", p->path, what);
+    return 0;
+}
+
+static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
+{
+    const ds_bench_parts *parts = &p->file.part[which];
+    uint32_t kind = which == DS_BENCH_ENV ? DS_KIND_ENV : DS_KIND_OPTIMIZER;
+    int section = which == DS_BENCH_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
+    int rc = 0;
+    p->variant[which] = calloc(parts->count + 1, sizeof(*p->variant[which]));
+    if (p->variant[which] == NULL) {
+        return no_memory(e);
+    }
+    for (size_t i = 0; i < parts->count && rc == 0; i++) {
+        const ds_bench_part *part = &parts->item[i];
+        ds_bench_variant v = {part, NULL, NULL};
+        ds_error why = {0, ""};
+        rc = ds_loader_open(part->plugin, kind, &v.module, &why);
+        if (rc != 0) {
+            note_missing(m, which, part, &why);
+            rc = rc == DS_EXIT_PLUGIN ? 0 : ds_fail(e, rc, "%s", why.text);
+            continue;
+        }
+        rc = ds_params_make(v.module->plugin->desc->params, v.module->id, &part->settings, section, &v.params, e);
+        p->variant[which][p->variants[which]++] = v;
+    }
+    return rc;
+}
+
+/* ---- cells ---- */
+
+/* Does any of the patterns, between blanks or commas, match? */
+static int matches(const char *patterns, const char *name)
+{
+    char *copy = strdup(patterns);
+    char *rest = NULL;
+    int found = 0;
+    for (char *w = copy != NULL ? strtok_r(copy, " \t,", &rest) : NULL; w != NULL; w = strtok_r(NULL, " \t,", &rest)) {
+        found |= fnmatch(w, name, 0) == 0;
+    }
+    free(copy);
+    return found;
+}
+
+static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
+{
+    p->cell = calloc(p->variants[0] * p->variants[1] + 1, sizeof(*p->cell));
+    if (p->cell == NULL) {
+        return no_memory(e);
+    }
+    for (size_t i = 0; i < p->variants[0]; i++) {
+        for (size_t k = 0; k < p->variants[1]; k++) {
+            const ds_bench_variant *env = &p->variant[0][i];
+            const ds_bench_variant *opt = &p->variant[1][k];
+            char name[2 * DS_BENCH_NAME + 2];
+            snprintf(name, sizeof(name), "%s/%s", env->part->name, opt->part->name);
+            if (matches(ds_bench_text(&p->file, "skip"), name) || (only != NULL && !matches(only, name))) {
+                continue;
+            }
+            if ((opt->module->plugin->desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 &&
+                (env->module->plugin->desc->flags & DS_ENV_GRADIENT) == 0) {
+                ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs gradients, which %s does not have",
+                       p->path, name, opt->module->id, env->module->id);
+                continue;
+            }
+            p->cell[p->cells] = (ds_bench_cell){i, k, strdup(name)};
+            if (p->cell[p->cells++].name == NULL) {
+                return no_memory(e);
+            }
+        }
+    }
+    return p->cells > 0 ? 0
+                        : ds_fail(e, DS_EXIT_CONFIG, "%s: no cell is left%s%s%s", p->path, only != NULL ? ": --only " : "",
+                                  only != NULL ? only : "", only != NULL ? " matches none (cells are called ENV/OPT)" : "");
+}
+
+/* results/NAME of dir/NAME.ini; to be freed. */
+static char *default_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t n = strlen(name);
+    char *out = malloc(n + 16);
+    if (out != NULL) {
+        n -= n > 4 && strcmp(name + n - 4, ".ini") == 0 ? 4 : 0;
+        snprintf(out, n + 16, "results/%.*s", (int)n, name);
+    }
+    return out;
+}
+
+/* A shard has a folder of its own, so that shards can be on machines that share nothing: OUT-2of4. */
+static int choose_folder(ds_bench_plan *p, const ds_bench_choice *choice, ds_error *e)
+{
+    const char *out = choice->out != NULL ? choice->out : ds_bench_text(&p->file, "out");
+    char *base = out[0] != '\0' ? strdup(out) : default_folder(p->path);
+    if (base == NULL) {
+        return no_memory(e);
+    }
+    size_t n = strlen(base);
+    while (n > 1 && base[n - 1] == '/') {
+        base[--n] = '\0';
+    }
+    if (choice->shards > 1 && choice->out == NULL) {
+        p->out = malloc(n + 64);
+        if (p->out != NULL) {
+            snprintf(p->out, n + 64, "%s-%zuof%zu", base, choice->shard + 1, choice->shards);
+        }
+        free(base);
+    } else {
+        p->out = base;
+    }
+    return p->out != NULL ? 0 : no_memory(e);
+}
+
+/* Budget and jobs: as many runs at a time as their workers and threads leave room for. */
+static int read_options(ds_bench_plan *p, ds_error *e)
+{
+    ds_run_options o;
+    int rc = ds_run_options_make(&p->file.run, &o, e);
+    if (rc == 0) {
+        int64_t each = o.jobs * o.threads;
+        int64_t fit = ds_processors() / (each > 0 ? each : 1);
+        p->budget = (uint64_t)o.budget;
+        p->jobs = ds_bench_int(&p->file, "jobs");
+        p->jobs = p->jobs > 0 ? p->jobs : fit > 1 ? fit : 1;
+        ds_run_options_clear(&o);
+    }
+    return rc;
+}
+
+int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_settings *sets,
+                       const ds_bench_choice *choice, ds_bench_plan *out, ds_error *e)
+{
+    missing m;
+    memset(out, 0, sizeof(*out));
+    memset(&m, 0, sizeof(m));
+    out->path = strdup(path);
+    out->shard = choice->shard;
+    out->shards = choice->shards;
+    int rc = out->path == NULL ? no_memory(e) : ds_bench_file_read(path, flags, sets, &out->file, e);
+    rc = rc != 0 ? rc : load_variants(out, DS_BENCH_ENV, &m, e);
+    rc = rc != 0 ? rc : load_variants(out, DS_BENCH_OPT, &m, e);
+    rc = rc != 0 ? rc : report_missing(out, &m, choice->skip_missing, e);
+    rc = rc != 0 ? rc : make_cells(out, choice->only, e);
+    rc = rc != 0 ? rc : choose_folder(out, choice, e);
+    rc = rc != 0 ? rc : read_options(out, e);
+    if (rc == 0) {
+        out->runs = out->cells * (size_t)ds_bench_int(&out->file, "runs");
+    }
+    return rc;
+}
+
+void ds_bench_plan_clear(ds_bench_plan *p)
+{
+    for (int which = 0; which < 2; which++) {
+        for (size_t i = 0; i < p->variants[which]; i++) {
+            ds_params_free(p->variant[which][i].params);
+        }
+        free(p->variant[which]);
+    }
+    for (size_t i = 0; i < p->cells; i++) {
+        free(p->cell[i].name);
+    }
+    free(p->cell);
+    free(p->path);
+    free(p->out);
+    ds_bench_file_clear(&p->file);
+    memset(p, 0, sizeof(*p));
+}
+
+/* ---- runs ---- */
+
+const ds_bench_cell *ds_bench_cell_of(const ds_bench_plan *p, size_t run)
+{
+    return &p->cell[run % p->cells];
+}
+
+uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run)
+{
+    return p->file.seed + run / p->cells;
+}
+
+/* Diagonal, so that the seeds of every cell are spread over the shards. */
+int ds_bench_is_mine(const ds_bench_plan *p, size_t run)
+{
+    return p->shards <= 1 || (run % p->cells + run / p->cells) % p->shards == p->shard;
+}
+
+char *ds_bench_run_name(const ds_bench_plan *p, size_t run)
+{
+    const char *cell = ds_bench_cell_of(p, run)->name;
+    size_t size = strlen(cell) + 32;
+    char *name = malloc(size);
+    if (name != NULL) {
+        snprintf(name, size, "%s/seed-%llu", cell, (unsigned long long)ds_bench_seed_of(p, run));
+    }
+    return name;
+}
+
+char *ds_bench_run_folder(const ds_bench_plan *p, size_t run)
+{
+    char *name = ds_bench_run_name(p, run);
+    char *folder = name != NULL ? ds_folder_path(p->out, name) : NULL;
+    free(name);
+    return folder;
+}
+
+int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_settings *out, ds_error *e)
+{
+    const ds_bench_part *env = p->variant[0][c->env].part;
+    const ds_bench_part *opt = p->variant[1][c->opt].part;
+    const struct {
+        const char *key, *value;
+    } more[] = {{"env", env->plugin},
+                {"opt", opt->plugin},
+                {"seed", ds_bench_text(&p->file, "seed")},
+                {"runs", NULL}};
+    int rc = ds_settings_copy(out, &p->file.run, e);
+    rc = rc != 0 ? rc : ds_settings_copy(out, &env->settings, e);
+    rc = rc != 0 ? rc : ds_settings_copy(out, &opt->settings, e);
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]) && rc == 0; i++) {
+        char runs[32];
+        snprintf(runs, sizeof(runs), "%lld", (long long)ds_bench_int(&p->file, "runs"));
+        rc = ds_settings_add(out, DS_SECTION_RUN, more[i].key, more[i].value != NULL ? more[i].value : runs, p->path,
+                             NULL, DS_EXIT_CONFIG, DS_LAYER_FLAG, e);
+    }
+    return rc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_plan.h - what an experiment consists of: variants of environments and optimizers, cells (one of each), and
+ * runs (one seed of a cell), with the folders they have in the results.
+ *
+ *   OUT/bench.ini                 the effective experiment: all variants, all parameters
+ *   OUT/bench.json                its state, see bench_state.h
+ *   OUT/ENV/OPT/run.ini           the cell, as `dshost run --runs N` leaves it
+ *   OUT/ENV/OPT/seed-K/           an ordinary run
+ */
+#ifndef DS_CORE_BENCH_PLAN_H
+#define DS_CORE_BENCH_PLAN_H
+
+#include "bench_file.h"
+#include "loader.h"
+#include "run_options.h"
+
+typedef struct ds_bench_variant {
+    const ds_bench_part *part;
+    const ds_module *module; /* NULL where it cannot be loaded */
+    ds_params *params;
+} ds_bench_variant;
+
+typedef struct ds_bench_cell {
+    size_t env, opt; /* variants */
+    char *name;      /* "ENV/OPT", also its folder in OUT */
+} ds_bench_cell;
+
+/* Runs are ordered by seed, then by cell: early results cover all cells. Run r is of cell r % cells, and has seed
+ * number r / cells. */
+typedef struct ds_bench_plan {
+    char *path; /* of the file, as the user named it */
+    char *out;  /* result folder */
+    ds_bench_file file;
+    ds_bench_variant *variant[2]; /* DS_BENCH_ENV, DS_BENCH_OPT */
+    size_t variants[2];
+    ds_bench_cell *cell;
+    size_t cells;
+    size_t runs;  /* of all cells */
+    uint64_t budget;
+    int64_t jobs; /* runs at the same time on this machine */
+    size_t shard, shards; /* runs that this process is for: shard of 0..shards-1 */
+} ds_bench_plan;
+
+typedef struct ds_bench_choice {
+    const char *out;     /* NULL = as the file says */
+    const char *only;    /* pattern of cells, NULL = all */
+    int skip_missing;    /* leave out what cannot be loaded */
+    size_t shard, shards; /* 0, 1 = everything */
+} ds_bench_choice;
+
+/* Reads the file, loads the plugins and checks all parameters. Cells whose optimizer needs gradients that the
+ * environment does not have are left out with a warning. Plugins that are missing are one error with all their names
+ * (DS_EXIT_PLUGIN), or with skip_missing one warning. */
+int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_settings *sets,
+                       const ds_bench_choice *choice, ds_bench_plan *out, ds_error *e);
+void ds_bench_plan_clear(ds_bench_plan *p);
+
+/* Of a run: its cell, its seed, whether it is in this process's shard. */
+const ds_bench_cell *ds_bench_cell_of(const ds_bench_plan *p, size_t run);
+uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run);
+int ds_bench_is_mine(const ds_bench_plan *p, size_t run);
+
+/* "ENV/OPT/seed-K" of a run, and that below OUT; to be freed. */
+char *ds_bench_run_name(const ds_bench_plan *p, size_t run);
+char *ds_bench_run_folder(const ds_bench_plan *p, size_t run);
+
+/* Settings [run], [env] and [opt] of a cell, into an empty *out. */
+int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_settings *out, ds_error *e);
+
+/* The effective experiment as text, to be freed; equal for equal experiments. */
+char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e);
+
+/* Makes OUT with bench.ini and the run.ini of all cells. Where it holds an experiment already, a variant of the same
+ * name must have the same parameters (DS_EXIT_CONFIG): else the runs in it
+ * would not be what the file says. */
+int ds_bench_plan_write(const ds_bench_plan *p, ds_error *e);
+
+#endif

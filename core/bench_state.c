@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_state.c - the queue of an experiment and its file bench.json. */
+#include "config.h"
+
+#include "bench_state.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "folder.h"
+#include "json_text.h"
+#include "results.h"
+#include "share.h"
+#include "signals.h"
+
+enum { WAITS_MAX = 50 /* times that a locked run is tried again */ };
+static const double WRITE_EVERY = 2.0;
+
+/* ---- looking at folders ---- */
+
+/* Takes over what summary.json says. */
+static int look(ds_bench_state *s, size_t k, int retry, ds_error *e)
+{
+    ds_bench_run *r = &s->run[k];
+    ds_result found;
+    char *folder = ds_bench_run_folder(s->plan, k);
+    int has = folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory"), -1 : ds_result_read(folder, &found, e);
+    if (has < 0) {
+        free(folder);
+        return e->status;
+    }
+    r->state = DS_BENCH_OPEN;
+    if (has == 1 && ds_folder_has_run(folder)) {
+        int used_up = found.ended != NULL && strcmp(found.ended, "budget") == 0;
+        r->evaluations = found.evaluations;
+        r->cost_steps = found.cost_steps;
+        r->best = found.best_loss;
+        r->wall_s = found.wall_s;
+        if (ds_result_is_done(&found) && (!used_up || found.evaluations >= s->plan->budget)) {
+            r->state = DS_BENCH_DONE;
+        } else if (!retry && strcmp(found.ended, "too_many_failures") == 0) {
+            r->state = DS_BENCH_FAILED;
+            r->status = DS_EXIT_ENV;
+            free(r->error);
+            r->error = strdup("too many evaluations failed");
+        }
+    }
+    ds_result_clear(&found);
+    free(folder);
+    return 0;
+}
+
+int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *out, ds_error *e)
+{
+    memset(out, 0, sizeof(*out));
+    out->plan = plan;
+    out->run = calloc(plan->runs, sizeof(*out->run));
+    int rc = out->run == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    for (size_t k = 0; k < plan->runs && rc == 0; k++) {
+        out->run[k].best = (double)INFINITY;
+        if (ds_bench_is_mine(plan, k)) {
+            rc = look(out, k, retry, e);
+            out->mine++;
+            out->done += out->run[k].state == DS_BENCH_DONE;
+            out->failed += out->run[k].state == DS_BENCH_FAILED;
+        }
+    }
+    return rc;
+}
+
+void ds_bench_state_close(ds_bench_state *s)
+{
+    for (size_t k = 0; s->run != NULL && k < s->plan->runs; k++) {
+        free(s->run[k].error);
+    }
+    free(s->run);
+    memset(s, 0, sizeof(*s));
+}
+
+/* ---- queue ---- */
+
+long ds_bench_take(ds_bench_state *s)
+{
+    for (size_t k = s->next; k < s->plan->runs; k++) {
+        ds_bench_run *r = &s->run[k];
+        if (r->state == DS_BENCH_OPEN && r->status == 0 && ds_bench_is_mine(s->plan, k)) {
+            s->next = k + 1;
+            r->state = DS_BENCH_RUNNING;
+            r->begun = r->evaluations;
+            r->since = ds_clock_ns();
+            s->running++;
+            return (long)k;
+        }
+    }
+    s->next = s->plan->runs;
+    return -1;
+}
+
+static void fail_run(ds_bench_run *r, int status, const char *error)
+{
+    r->state = DS_BENCH_FAILED;
+    r->status = status;
+    free(r->error);
+    r->error = error[0] != '\0' ? strdup(error) : NULL;
+}
+
+void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error)
+{
+    ds_bench_run *r = &s->run[run];
+    ds_error e = {0, ""};
+    s->running--;
+    r->status = 0;
+    if (look(s, run, 0, &e) != 0) {
+        fail_run(r, e.status, e.text);
+    } else if (status == DS_EXIT_SIGINT || status == DS_EXIT_SIGTERM) {
+        r->status = status;
+    } else if (status == DS_EXIT_LOCKED && r->waits < WAITS_MAX) {
+        /* By a process that was killed just now, with its parent, or that works on the run by itself. */
+        r->state = DS_BENCH_OPEN;
+        r->waits++;
+        s->next = run < s->next ? run : s->next;
+        return;
+    } else if (status > DS_EXIT_UNMET || r->state == DS_BENCH_FAILED) {
+        fail_run(r, status > DS_EXIT_UNMET ? status : DS_EXIT_ENV, error);
+    } else if (r->state == DS_BENCH_OPEN) {
+        fail_run(r, DS_EXIT_IO, "it ended without a summary");
+    }
+    s->done += r->state == DS_BENCH_DONE;
+    s->failed += r->state == DS_BENCH_FAILED;
+    s->stopped += r->state == DS_BENCH_OPEN;
+}
+
+int ds_bench_status(const ds_bench_state *s)
+{
+    int stopped = 0;
+    for (size_t k = 0; k < s->plan->runs; k++) {
+        const ds_bench_run *r = &s->run[k];
+        if (r->state == DS_BENCH_FAILED) {
+            return r->status < 126 ? r->status : DS_EXIT_PLUGIN;
+        }
+        stopped = stopped == 0 && r->state == DS_BENCH_OPEN ? r->status : stopped;
+    }
+    return stopped;
+}
+
+/* ---- bench.json ---- */
+
+static json_t *variants_json(const ds_bench_plan *p, int which)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < p->variants[which]; i++) {
+        const ds_bench_variant *v = &p->variant[which][i];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", v->part->name, "plugin", v->module->id,
+                                              "version", v->module->plugin->desc->version));
+    }
+    return list;
+}
+
+static json_t *run_json(const ds_bench_state *s, size_t k)
+{
+    static const char *const names[] = {"open", "open", "done", "failed"};
+    const ds_bench_run *r = &s->run[k];
+    const ds_bench_cell *c = ds_bench_cell_of(s->plan, k);
+    char *name = ds_bench_run_name(s->plan, k);
+    uint64_t seed = ds_bench_seed_of(s->plan, k);
+    char text[32];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
+    json_t *o = json_object();
+    json_object_set_new(o, "folder", ds_json_text(name != NULL ? name : ""));
+    json_object_set_new(o, "env", json_string(s->plan->variant[0][c->env].part->name));
+    json_object_set_new(o, "opt", json_string(s->plan->variant[1][c->opt].part->name));
+    json_object_set_new(o, "seed", seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text));
+    json_object_set_new(o, "state", json_string(names[r->state]));
+    json_object_set_new(o, "status", json_integer(r->state == DS_BENCH_FAILED ? r->status : 0));
+    json_object_set_new(o, "error", r->error != NULL ? ds_json_text(r->error) : json_null());
+    json_object_set_new(o, "evaluations", json_integer((json_int_t)r->evaluations));
+    json_object_set_new(o, "best_loss", ds_json_real(r->best));
+    json_object_set_new(o, "cost_steps", json_integer((json_int_t)r->cost_steps));
+    json_object_set_new(o, "wall_s", ds_json_real(r->wall_s));
+    free(name);
+    return o;
+}
+
+static json_t *state_json(const ds_bench_state *s)
+{
+    const ds_bench_plan *p = s->plan;
+    const char *slash = strrchr(p->out, '/');
+    const char *name = slash != NULL ? slash + 1 : p->out;
+    char shard[64];
+    snprintf(shard, sizeof(shard), "%zu/%zu", p->shard + 1, p->shards);
+    json_t *o = json_object();
+    json_t *list = json_array();
+    json_object_set_new(o, "format", json_integer(1));
+    json_object_set_new(o, "dshost", json_string(PACKAGE_VERSION));
+    json_object_set_new(o, "name", ds_json_text(name));
+    json_object_set_new(o, "budget", json_integer((json_int_t)p->budget));
+    json_object_set_new(o, "shard", p->shards > 1 ? json_string(shard) : json_null());
+    json_object_set_new(o, "counts",
+                        json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)s->mine, "done", (json_int_t)s->done,
+                                  "failed", (json_int_t)s->failed, "open",
+                                  (json_int_t)(s->mine - s->done - s->failed)));
+    json_object_set_new(o, "envs", variants_json(p, DS_BENCH_ENV));
+    json_object_set_new(o, "opts", variants_json(p, DS_BENCH_OPT));
+    for (size_t k = 0; k < p->runs; k++) {
+        if (ds_bench_is_mine(p, k)) {
+            json_array_append_new(list, run_json(s, k));
+        }
+    }
+    json_object_set_new(o, "runs", list);
+    return o;
+}
+
+int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e)
+{
+    uint64_t t = ds_clock_ns();
+    if (!now && 1e-9 * (double)(t - s->written) < WRITE_EVERY) {
+        return 0;
+    }
+    json_t *o = state_json(s);
+    char *text = json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    char *path = ds_folder_path(s->plan->out, "bench.json");
+    int rc = text == NULL || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    if (rc == 0) {
+        size_t len = strlen(text);
+        text[len] = '\n'; /* in place of the NUL: the length is given */
+        rc = ds_file_write_atomic(path, text, len + 1, e);
+    }
+    s->written = t;
+    free(text);
+    free(path);
+    json_decref(o);
+    return rc;
+}

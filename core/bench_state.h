@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_state.h - how far an experiment is: found out from the run folders at every start, so that no other file needs
+ * to survive a crash; written to OUT/bench.json for readers.
+ *
+ *   {"format": 1, "dshost": "0.1.0", "name": "fluid", "budget": 1000, "shard": "1/4" or null,
+ *    "counts": {"runs": 600, "done": 12, "failed": 1, "open": 587},
+ *    "envs": [{"name": "pinball16", "plugin": "pinball", "version": "1.0"}, ...], "opts": [...],
+ *    "runs": [{"folder": "pinball16/cmaes/seed-1000", "env": "pinball16", "opt": "cmaes", "seed": 1000,
+ *              "state": "done", "status": 0, "error": null, "evaluations": 1000, "best_loss": 0.31,
+ *              "cost_steps": 2000000, "wall_s": 2.5}, ...]}
+ *
+ * state is open (not begun, or interrupted), done or failed; status is the exit status of a failed run.
+ */
+#ifndef DS_CORE_BENCH_STATE_H
+#define DS_CORE_BENCH_STATE_H
+
+#include "bench_plan.h"
+
+enum { DS_BENCH_OPEN = 0, DS_BENCH_RUNNING = 1, DS_BENCH_DONE = 2, DS_BENCH_FAILED = 3 };
+
+typedef struct ds_bench_run {
+    int state;     /* DS_BENCH_* */
+    int status;    /* of a failed run; or 130, 143: it was stopped, and is not begun again by this process */
+    int waits;     /* times that it was found locked */
+    char *error;   /* NULL = none */
+    uint64_t evaluations, cost_steps;
+    uint64_t begun;  /* evaluations when this process began it */
+    uint64_t since;  /* ds_clock_ns() then */
+    double best, wall_s;
+} ds_bench_run;
+
+typedef struct ds_bench_state {
+    const ds_bench_plan *plan;
+    ds_bench_run *run; /* plan->runs */
+    size_t mine, done, failed, running, stopped; /* of this shard */
+    size_t next;        /* no run before this one is open */
+    uint64_t written;   /* ds_clock_ns() of the last bench.json */
+} ds_bench_state;
+
+/* Looks at all run folders. Failed runs are open again: what failed may have been mended; but those with too many failed
+ * evaluations only with `retry`, since they would end the same way. */
+int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *out, ds_error *e);
+void ds_bench_state_close(ds_bench_state *s);
+
+/* The next open run, which becomes running, or -1. */
+long ds_bench_take(ds_bench_state *s);
+
+/* A run ended with an exit status, and the error line that it printed ("" = none). */
+void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error);
+
+/* Exit status of the experiment: that of its first failed run, else of a run that was stopped, else 0. */
+int ds_bench_status(const ds_bench_state *s);
+
+/* bench.json, atomically; without `now` at most every two seconds. */
+int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e);
+
+/* Seconds that are left by what is known: of a cell, and of all on `slots` runs at a time; INFINITY = not known. */
+double ds_bench_cell_left(const ds_bench_state *s, size_t cell);
+double ds_bench_all_left(const ds_bench_state *s, size_t slots);
+
+/* One line: how far, what is left, and the cells at work. */
+void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t size);
+
+#endif

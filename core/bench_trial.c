@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_trial.c - `dshost bench --dry-run`. */
+#include "config.h"
+
+#include "bench_trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <diffsim/random.h>
+
+#include "json_text.h"
+#include "pool.h"
+#include "progress.h"
+#include "share.h"
+#include "signals.h"
+
+enum { POINTS = 4 /* the first one warms up */ };
+static const double ENOUGH_S = 2.0; /* no further point of an environment when this time is spent */
+
+typedef struct timing {
+    double wall;
+    uint32_t outcome;
+    char message[200];
+} timing;
+
+static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad)
+{
+    timing *t = ctx;
+    (void)i;
+    (void)grad;
+    t->wall = answer->wall;
+    t->outcome = answer->outcome;
+    snprintf(t->message, sizeof(t->message), "%.199s", answer->message);
+    return 0;
+}
+
+/* Mean time of random points; INFINITY where the first one fails. */
+static double measure(ds_pool *pool, uint32_t want, double *x, char *why, size_t room)
+{
+    const ds_pool_env *env = ds_pool_env_of(pool);
+    ds_random random = ds_random_open(1, "trial", want);
+    uint64_t begin = ds_clock_ns();
+    double sum = 0.0, first = 0.0;
+    int count = 0;
+    for (int k = 0; k < POINTS && (k == 0 || 1e-9 * (double)(ds_clock_ns() - begin) < ENOUGH_S); k++) {
+        timing t = {0.0, DS_EVAL_OK, ""};
+        ds_error e = {0, ""};
+        for (uint64_t i = 0; i < env->info.n; i++) {
+            double u = ds_random_uniform(&random);
+            x[i] = env->lower[i] + u * (env->upper[i] - env->lower[i]);
+        }
+        int rc = ds_pool_evaluate(pool, 1, x, want, (uint64_t)k + 1, keep, &t, &e);
+        if (rc != 0 || (t.outcome != DS_EVAL_OK && t.message[0] != '\0' && k == 0)) {
+            snprintf(why, room, "%.390s", rc != 0 ? e.text : t.message);
+            return count > 0 ? first : (double)INFINITY;
+        }
+        first = k == 0 ? t.wall : first;
+        sum += k > 0 ? t.wall : 0.0;
+        count += k > 0;
+    }
+    return count > 0 ? sum / count : first;
+}
+
+void ds_bench_trial(const ds_bench_plan *plan, size_t env, ds_bench_cost *out)
+{
+    const ds_bench_variant *v = &plan->variant[DS_BENCH_ENV][env];
+    ds_run_options o;
+    ds_settings s;
+    ds_error e = {0, ""};
+    ds_pool *pool = NULL;
+    double *x = NULL;
+    memset(&s, 0, sizeof(s));
+    memset(&o, 0, sizeof(o));
+    *out = (ds_bench_cost){.loss = (double)INFINITY, .gradient = (double)INFINITY};
+    int rc = ds_settings_copy(&s, &v->part->settings, &e);
+    rc = rc != 0 ? rc : ds_run_options_make(&plan->file.run, &o, &e);
+    if (rc == 0) {
+        ds_pool_config c = {.module = v->module, .settings = &s, .seed = plan->file.seed, .threads = o.threads,
+                            .jobs = 1, .isolation = o.isolation, .timeout = o.timeout, .memory = o.memory,
+                            .stop = &ds_stop_flag};
+        rc = ds_pool_open(&c, &pool, &e);
+    }
+    if (rc == 0) {
+        out->n = ds_pool_env_of(pool)->info.n;
+        x = calloc(out->n, sizeof(*x));
+        rc = x == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory") : 0;
+    }
+    if (rc == 0) {
+        out->loss = measure(pool, 0, x, out->error, sizeof(out->error));
+        if (ds_pool_env_of(pool)->has_gradient && isfinite(out->loss)) {
+            out->gradient = measure(pool, DS_WANT_GRAD, x, out->error, sizeof(out->error));
+        }
+    } else {
+        snprintf(out->error, sizeof(out->error), "%.399s", e.text);
+    }
+    free(x);
+    ds_pool_close(pool);
+    ds_run_options_clear(&o);
+    ds_settings_clear(&s);
+}
+
+/* ---- table ---- */
+
+/* One row of the table. */
+typedef struct row {
+    size_t runs, done, failed;
+    double evaluations; /* left */
+    double each;        /* seconds of one evaluation, INFINITY = not known */
+    int measured;       /* by runs that are there, not by a trial */
+} row;
+
+static row make_row(const ds_bench_state *s, size_t cell, const ds_bench_cost *cost)
+{
+    const ds_bench_plan *p = s->plan;
+    const ds_desc *opt = p->variant[DS_BENCH_OPT][p->cell[cell].opt].module->plugin->desc;
+    row r = {0, 0, 0, 0.0, 0.0, 0};
+    double seconds = 0.0, evaluations = 0.0;
+    for (size_t k = cell; k < p->runs; k += p->cells) {
+        const ds_bench_run *run = &s->run[k];
+        if (!ds_bench_is_mine(p, k)) {
+            continue;
+        }
+        r.runs++;
+        r.done += run->state == DS_BENCH_DONE;
+        r.failed += run->state == DS_BENCH_FAILED;
+        if (run->state == DS_BENCH_DONE && isfinite(run->wall_s)) {
+            seconds += run->wall_s;
+            evaluations += (double)run->evaluations;
+        }
+        if (run->state < DS_BENCH_DONE && run->evaluations < p->budget) {
+            r.evaluations += (double)(p->budget - run->evaluations);
+        }
+    }
+    int gradient = (opt->flags & (DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT)) != 0;
+    r.measured = evaluations > 0;
+    r.each = r.measured ? seconds / evaluations : gradient && isfinite(cost->gradient) ? cost->gradient : cost->loss;
+    return r;
+}
+
+static void print_row(const ds_bench_state *s, size_t cell, const row *r, const ds_bench_cost *cost)
+{
+    char run[32], all[32], each[32];
+    ds_duration_text(r->each * (double)s->plan->budget, run, sizeof(run));
+    ds_duration_text(r->evaluations > 0 ? r->each * r->evaluations : 0.0, all, sizeof(all));
+    snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?", r->each, r->measured ? "" : "*");
+    printf("%-32s %6llu %5zu %5zu %5zu %10s %11s %11s%s%.120s\n", s->plan->cell[cell].name, (unsigned long long)cost->n,
+           r->runs, r->done, r->failed, each, run, all, cost->error[0] != '\0' ? "  " : "", cost->error);
+}
+
+static json_t *row_json(const ds_bench_state *s, size_t cell, const row *r, const ds_bench_cost *cost)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "cell", json_string(s->plan->cell[cell].name));
+    json_object_set_new(o, "n", json_integer((json_int_t)cost->n));
+    json_object_set_new(o, "runs", json_integer((json_int_t)r->runs));
+    json_object_set_new(o, "done", json_integer((json_int_t)r->done));
+    json_object_set_new(o, "failed", json_integer((json_int_t)r->failed));
+    json_object_set_new(o, "evaluations_left", ds_json_real(r->evaluations));
+    json_object_set_new(o, "evaluation_s", ds_json_real(r->each));
+    json_object_set_new(o, "measured", json_string(r->measured ? "runs" : "trial"));
+    json_object_set_new(o, "left_s", ds_json_real(r->evaluations > 0 ? r->evaluations * r->each : 0.0));
+    json_object_set_new(o, "error", cost->error[0] != '\0' ? ds_json_text(cost->error) : json_null());
+    return o;
+}
+
+static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, int unknown)
+{
+    char one[32], many[32];
+    ds_duration_text(seconds, one, sizeof(one));
+    ds_duration_text(seconds / (double)p->jobs, many, sizeof(many));
+    printf("\n%zu runs in %zu cells, %zu done, %zu failed; %.0f evaluations are left: %s%s of computing, %s%s with "
+           "%lld at a time\n",
+           sum->runs, p->cells, sum->done, sum->failed, sum->evaluations, unknown ? "at least " : "", one,
+           unknown ? "at least " : "", many, (long long)p->jobs);
+    printf("* from trial evaluations: simulation only, without the time of the optimizer itself\nresults: %s\n", p->out);
+}
+
+int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
+{
+    const ds_bench_plan *p = s->plan;
+    ds_bench_cost *cost = calloc(p->variants[DS_BENCH_ENV], sizeof(*cost));
+    json_t *list = json_array();
+    row sum = {0, 0, 0, 0.0, 0.0, 0};
+    double seconds = 0.0;
+    int unknown = 0;
+    if (cost == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    if (!json) {
+        printf("%-32s %6s %5s %5s %5s %10s %11s %11s\n", "cell", "n", "runs", "done", "fail", "s/eval", "one run",
+               "left");
+    }
+    for (size_t c = 0; c < p->cells; c++) {
+        ds_bench_cost *mine = &cost[p->cell[c].env];
+        if (mine->loss == 0.0 && mine->n == 0) {
+            ds_bench_trial(p, p->cell[c].env, mine);
+        }
+        row r = make_row(s, c, mine);
+        sum.runs += r.runs;
+        sum.done += r.done;
+        sum.failed += r.failed;
+        sum.evaluations += r.evaluations;
+        unknown |= r.evaluations > 0 && !isfinite(r.each);
+        seconds += r.evaluations > 0 && isfinite(r.each) ? r.evaluations * r.each : 0.0;
+        if (json) {
+            json_array_append_new(list, row_json(s, c, &r, mine));
+        } else {
+            print_row(s, c, &r, mine);
+            fflush(stdout);
+        }
+    }
+    free(cost);
+    if (!json) {
+        json_decref(list);
+        print_sum(p, &sum, seconds, unknown);
+        return ds_stdout_done(e);
+    }
+    json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "out", p->out, "runs", (json_int_t)sum.runs, "done",
+                          (json_int_t)sum.done, "failed", (json_int_t)sum.failed, "left_s", ds_json_real(seconds),
+                          "left_parallel_s", ds_json_real(seconds / (double)p->jobs), "cells", list);
+    int rc = ds_json_write(o, stdout, "standard output", e);
+    json_decref(o);
+    return rc != 0 ? rc : ds_stdout_done(e);
+}

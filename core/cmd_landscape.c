@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_landscape.c - `dshost landscape`: the loss and its gradient on a slice. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "folder.h"
+#include "json_text.h"
+#include "landscape.h"
+#include "landscape_options.h"
+#include "run.h"
+#include "run_flags.h"
+#include "signals.h"
+
+enum { FLAGS_MAX = 48, NAME_BYTES = 48, PATHS_MAX = 7, CODE_RUN = 1000, CODE_LANDSCAPE = 2000 };
+
+/* Settings of [run] that are flags here, too. */
+static const char *const run_keys[] = {"env",     "seed", "jobs",      "threads",   "isolation",
+                                       "out",     "timeout_s", "memory_mb", "max_failed", "pictures"};
+
+typedef struct flags {
+    ds_settings settings;
+    const char *path[PATHS_MAX];
+    size_t paths;
+    const char *folder; /* of a landscape to go on with, or NULL */
+    int json, help, from_flags;
+} flags;
+
+static void flag_name(const char *key, char *out)
+{
+    snprintf(out, NAME_BYTES, "%s", key);
+    for (char *c = out; *c != '\0'; c++) {
+        *c = (char)(*c == '_' ? '-' : *c);
+    }
+}
+
+static int is_run_key(const char *key)
+{
+    for (size_t k = 0; k < sizeof run_keys / sizeof run_keys[0]; k++) {
+        if (strcmp(key, run_keys[k]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* "gradient" is two flags without a value. */
+static int is_own_flag(const ds_param *p)
+{
+    return strcmp(p->name, "gradient") != 0;
+}
+
+static void make_options(struct option *option, char (*name)[NAME_BYTES])
+{
+    int k = 0;
+    for (int i = 0; ds_landscape_schema[i] != NULL; i++) {
+        if (is_own_flag(ds_landscape_schema[i])) {
+            flag_name(ds_landscape_schema[i]->name, name[k]);
+            option[k] = (struct option){name[k], required_argument, NULL, CODE_LANDSCAPE + i};
+            k++;
+        }
+    }
+    for (int i = 0; ds_run_schema[i] != NULL; i++) {
+        if (is_run_key(ds_run_schema[i]->name)) {
+            flag_name(ds_run_schema[i]->name, name[k]);
+            option[k] = (struct option){name[k], required_argument, NULL, CODE_RUN + i};
+            k++;
+        }
+    }
+    static const struct option fixed[] = {{"gradient", no_argument, NULL, 'g'},
+                                          {"no-gradient", no_argument, NULL, 'n'},
+                                          {"path", required_argument, NULL, 'p'},
+                                          {"set", required_argument, NULL, 's'},
+                                          {"config", required_argument, NULL, 'c'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    memcpy(option + k, fixed, sizeof fixed);
+}
+
+static int add_flag(flags *f, int section, const char *key, const char *value, ds_error *e)
+{
+    char origin[NAME_BYTES + 4] = "--";
+    flag_name(key, origin + 2);
+    return ds_settings_add(&f->settings, section, key, value, origin, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG, e);
+}
+
+static int take_flag(flags *f, int code, ds_error *e)
+{
+    switch (code) {
+    case 'g':
+    case 'n':
+        return add_flag(f, DS_SECTION_LANDSCAPE, "gradient", code == 'g' ? "yes" : "no", e);
+    case 'p':
+        if (f->paths == PATHS_MAX) {
+            return ds_fail(e, DS_EXIT_USAGE, "landscape: at most %d runs can be drawn (--path)", PATHS_MAX);
+        }
+        f->path[f->paths++] = optarg;
+        return 0;
+    case 's':
+        f->from_flags = 1;
+        return ds_settings_set(&f->settings, optarg, e);
+    case 'c':
+        f->from_flags = 1;
+        return ds_settings_read(&f->settings, optarg, e);
+    case 'j':
+        f->json = 1;
+        return 0;
+    case 'h':
+        f->help = 1;
+        return 0;
+    default:
+        return code >= CODE_LANDSCAPE
+                   ? add_flag(f, DS_SECTION_LANDSCAPE, ds_landscape_schema[code - CODE_LANDSCAPE]->name, optarg, e)
+                   : add_flag(f, DS_SECTION_RUN, ds_run_schema[code - CODE_RUN]->name, optarg, e);
+    }
+}
+
+/* What a landscape that exists takes: nothing that would change it. */
+static int check_resume(const flags *f, ds_error *e)
+{
+    const ds_section *run = &f->settings.section[DS_SECTION_RUN];
+    const ds_section *own = &f->settings.section[DS_SECTION_LANDSCAPE];
+    const char *refused = own->count > 0 ? own->item[0].key : NULL;
+    for (size_t k = 0; k < run->count && refused == NULL; k++) {
+        refused = ds_run_may_override(run->item[k].key) ? NULL : run->item[k].key;
+    }
+    if (refused != NULL || f->from_flags) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "landscape %.200s: goes on with that landscape, whose settings are fixed (%s%s cannot be "
+                       "given)",
+                       f->folder, refused != NULL ? "--" : "", refused != NULL ? refused : "--set and --config");
+    }
+    return 0;
+}
+
+static int read_flags(int argc, char **argv, flags *f, ds_error *e)
+{
+    struct option option[FLAGS_MAX];
+    char name[FLAGS_MAX][NAME_BYTES];
+    int c;
+    make_options(option, name);
+    int rc = ds_arguments_check(argc, argv, "landscape", option, 1, e);
+    while (rc == 0 && !f->help && (c = ds_arguments_next(argc, argv, "landscape", option, e)) != -1) {
+        rc = take_flag(f, c, e);
+    }
+    if (rc != 0 || f->help) {
+        return rc;
+    }
+    f->folder = optind < argc ? argv[optind++] : NULL;
+    rc = f->folder != NULL ? check_resume(f, e) : 0;
+    return rc != 0 ? rc : ds_arguments_end(argc, argv, "landscape", e);
+}
+
+static void print_param(const ds_param *p)
+{
+    char name[NAME_BYTES];
+    flag_name(p->name, name);
+    printf("  --%-12s %s", name, p->doc);
+    printf(p->default_text[0] != '\0' ? " [%s]\n" : "\n", p->default_text);
+}
+
+static void print_help(void)
+{
+    printf("usage: dshost landscape --env E [OPTIONS]\n"
+           "       dshost landscape DIR [OPTIONS]      go on with that one, or draw it again\n\n"
+           "Measures the loss and its gradient on a line or plane through the box of environment E, and leaves a\n"
+           "folder with record, data, summary.json and pictures.\n\n");
+    for (int i = 0; ds_landscape_schema[i] != NULL; i++) {
+        if (is_own_flag(ds_landscape_schema[i])) {
+            print_param(ds_landscape_schema[i]);
+        }
+    }
+    printf("  --gradient     Fail where the environment has no gradient.\n"
+           "  --no-gradient  Measure the loss alone.\n"
+           "  --path         DIR of a run that is drawn on the slice; may be repeated.\n");
+    for (int i = 0; ds_run_schema[i] != NULL; i++) {
+        if (strcmp(ds_run_schema[i]->name, "out") == 0) {
+            printf("  --out          Result folder; empty = results/ENV-landscape-sSEED.\n");
+        } else if (strcmp(ds_run_schema[i]->name, "pictures") == 0) {
+            printf("  --pictures     Draw landscape.png and gradient.png, also as SVG. [true]\n");
+        } else if (is_run_key(ds_run_schema[i]->name)) {
+            print_param(ds_run_schema[i]);
+        }
+    }
+    printf("  --set          SECTION.KEY=VALUE of the sections run, env and landscape; may be repeated.\n"
+           "  --config       Read settings from an .ini file; flags and --set win over it.\n"
+           "  --json         Print the summary as JSON instead of text.\n");
+}
+
+/* The folder that the user named, or a new one; to be freed. */
+static char *choose_folder(const flags *f, ds_error *e)
+{
+    ds_run_options o;
+    const ds_module *m = NULL;
+    char *folder = NULL;
+    if (ds_run_options_make(&f->settings, &o, e) != 0) {
+        return NULL;
+    }
+    if (o.out[0] != '\0') {
+        folder = strdup(o.out);
+    } else if (o.env[0] == '\0') {
+        ds_fail(e, DS_EXIT_USAGE, "landscape: name an environment with --env (`dshost list` shows them)");
+    } else if (ds_loader_open(o.env, DS_KIND_ENV, &m, e) == 0) {
+        folder = ds_folder_default(m->id, "landscape", o.seed);
+    }
+    if (folder == NULL && e->status == 0) {
+        ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    ds_run_options_clear(&o);
+    return folder;
+}
+
+static int run(const flags *f, ds_error *e)
+{
+    json_t *summary = NULL;
+    ds_error out = {0, ""};
+    char *folder = f->folder != NULL ? strdup(f->folder) : choose_folder(f, e);
+    if (folder == NULL) {
+        return e->status != 0 ? e->status : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    ds_landscape_request q = {folder, f->path, f->paths, !f->json};
+    int rc = f->folder != NULL ? ds_landscape_resume(&f->settings, &q, &summary, e)
+                               : ds_landscape_start(&f->settings, &q, &summary, e);
+    if (summary != NULL && f->json) {
+        ds_json_write(summary, stdout, "standard output", &out);
+    }
+    if ((out.status != 0 || ds_stdout_done(&out) != 0) && rc == 0) {
+        *e = out;
+        rc = out.status;
+    }
+    json_decref(summary);
+    free(folder);
+    return rc;
+}
+
+int ds_cmd_landscape(int argc, char **argv)
+{
+    flags f;
+    ds_error e = {0, ""};
+    memset(&f, 0, sizeof f);
+    int rc = read_flags(argc, argv, &f, &e);
+    if (rc == 0 && f.help) {
+        print_help();
+        rc = ds_stdout_done(&e);
+    } else if (rc == 0) {
+        ds_signals_install();
+        rc = run(&f, &e);
+    }
+    ds_settings_clear(&f.settings);
+    return ds_run_exit(rc, &e);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inifile.c - tests the shape of every line before inih sees it, and joins continued values. */
+#include "config.h"
+
+#include "inifile.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "file.h"
+#include "text.h"
+
+enum {
+    LINE_LIMIT = 197, /* inih keeps 199 bytes of a line and hands a cut one on as if it were whole */
+    FILE_LIMIT = 1 << 20,
+    ORIGIN_SIZE = 300
+};
+
+/* State of one parse: the text that is left, what the line reader saw, and the value in hand, which the next
+ * lines may continue. */
+typedef struct reader {
+    const char *at, *end;
+    int line;
+    int indented; /* the line last handed out began with a blank */
+    const char *name;
+    const ds_ini_handler *handler;
+    ds_error *e;
+    int status;
+    int in_section;
+    char section[DS_INI_NAME_LIMIT + 1];
+    int have_key;
+    char key[DS_INI_NAME_LIMIT + 1];
+    char origin[ORIGIN_SIZE];
+    char *value;
+    size_t length, capacity;
+    int more;
+} reader;
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+void ds_ini_trim(const char **s, size_t *n)
+{
+    while (*n > 0 && is_blank((*s)[*n - 1])) {
+        --*n;
+    }
+    while (*n > 0 && is_blank(**s)) {
+        ++*s;
+        --*n;
+    }
+}
+
+/* "runs.ini:12"; the beginning of a very long file name is left out. */
+static void origin_text(const reader *r, char out[ORIGIN_SIZE])
+{
+    size_t n = strlen(r->name), most = ORIGIN_SIZE - 20;
+    snprintf(out, ORIGIN_SIZE, "%s%s:%d", n > most ? "..." : "", n > most ? r->name + n - most : r->name,
+             r->line);
+}
+
+static int bad_line(reader *r, const char *what)
+{
+    char origin[ORIGIN_SIZE];
+    if (r->status == 0) {
+        origin_text(r, origin);
+        r->status = ds_fail(r->e, DS_EXIT_CONFIG, "%s: %s", origin, what);
+    }
+    return 0;
+}
+
+/* Appends to the value in hand, in time proportional to the text. */
+static int append(reader *r, const char *text, size_t n)
+{
+    if (r->length + n + 2 > r->capacity) {
+        size_t capacity = 2 * (r->length + n + 2);
+        char *grown = realloc(r->value, capacity);
+        if (grown == NULL) {
+            r->status = ds_fail(r->e, DS_EXIT_MEMORY, "out of memory");
+            return 0;
+        }
+        r->value = grown;
+        r->capacity = capacity;
+    }
+    memcpy(r->value + r->length, text, n);
+    r->length += n;
+    r->value[r->length] = '\0';
+    return 1;
+}
+
+/* No line can continue the value in hand any more: hands it on. */
+static int deliver(reader *r)
+{
+    if (r->have_key && r->status == 0) {
+        r->status = r->handler->value(r->handler->user, r->key, r->value, r->origin, r->more, r->e);
+    }
+    r->have_key = 0;
+    return r->status == 0;
+}
+
+static int begin_section(reader *r, const char *s, size_t n)
+{
+    const char *close = memchr(s, ']', n);
+    char origin[ORIGIN_SIZE];
+    char text[200];
+
+    if (close == NULL) {
+        return bad_line(r, "section without ']'");
+    }
+    const char *rest = close + 1, *name = s + 1;
+    size_t length = (size_t)(close - s) - 1, rest_length = n - length - 2;
+    ds_ini_trim(&rest, &rest_length);
+    if (rest_length > 0 && *rest != ';' && *rest != '#') {
+        return bad_line(r, "text after ']'");
+    }
+    if (length > DS_INI_NAME_LIMIT) {
+        snprintf(text, sizeof text, "unknown section [%.*s]: use %.90s", length < 60 ? (int)length : 60, name,
+                 r->handler->sections);
+        return bad_line(r, text);
+    }
+    memcpy(r->section, name, length);
+    r->section[length] = '\0';
+    r->in_section = 1;
+    origin_text(r, origin);
+    r->status = r->handler->section(r->handler->user, r->section, origin, r->e);
+    return r->status == 0;
+}
+
+/* Tests the shape of a line before inih sees it, because inih would accept too much. */
+static int check_line(reader *r, const char *s, size_t n)
+{
+    char text[160];
+    if (memchr(s, '\0', n) != NULL) {
+        return bad_line(r, "NUL byte: this is not a text file");
+    }
+    if (!ds_text_is_line(s, n)) {
+        return bad_line(r, "not UTF-8 text, or a control character in it");
+    }
+    r->indented = n > 0 && is_blank(s[0]);
+    ds_ini_trim(&s, &n);
+    if (n == 0 || s[0] == '#' || s[0] == ';') {
+        return 1;
+    }
+    if (s[0] == '[' && r->indented) {
+        /* inih takes an indented section for a part of the value above. */
+        return bad_line(r, "indented section: '[' must be the first character of the line");
+    }
+    if (r->indented && r->have_key) {
+        return 1;
+    }
+    if (!deliver(r)) {
+        return 0;
+    }
+    if (s[0] == '[') {
+        return begin_section(r, s, n);
+    }
+    if (!r->in_section) {
+        snprintf(text, sizeof text, "a key before the first section: begin with %.90s", r->handler->sections);
+        return bad_line(r, text);
+    }
+    size_t key = 0;
+    while (key < n && s[key] != '=' && s[key] != ':') {
+        key++;
+    }
+    if (key == n) {
+        return bad_line(r, "expected KEY = VALUE");
+    }
+    ds_ini_trim(&s, &key);
+    if (key == 0 || key > DS_INI_NAME_LIMIT) {
+        return bad_line(r, key == 0 ? "a value without a key" : "the key is longer than 47 bytes");
+    }
+    return 1;
+}
+
+/* inih asks for lines in the manner of fgets. */
+static char *next_line(char *buffer, int size, void *stream)
+{
+    reader *r = stream;
+    if (r->status != 0 || r->at == r->end) {
+        return NULL;
+    }
+    const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    const char *stop = newline != NULL ? newline : r->end;
+    size_t n = (size_t)(stop - r->at);
+    const char *line = r->at;
+    r->at = newline != NULL ? newline + 1 : r->end;
+    r->line++;
+    if (r->line == 1 && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
+        line += 3;
+        n -= 3;
+    }
+    if (n > 0 && line[n - 1] == '\r') {
+        n--;
+    }
+    if (n > LINE_LIMIT || n + 2 > (size_t)size) {
+        bad_line(r, "line longer than 197 bytes: shorten it; a list may go on in an indented line");
+        return NULL;
+    }
+    if (!check_line(r, line, n)) {
+        return NULL;
+    }
+    memcpy(buffer, line, n);
+    buffer[n] = '\n';
+    buffer[n + 1] = '\0';
+    return buffer;
+}
+
+static int continue_value(reader *r, const char *value)
+{
+    size_t n = 0;
+    /* Not every version of inih takes comments out of such lines. */
+    while (value[n] != '\0' && !(value[n] == ';' && n > 0 && is_blank(value[n - 1]))) {
+        n++;
+    }
+    ds_ini_trim(&value, &n);
+    r->more = r->more == 0 ? r->line : r->more;
+    return append(r, " ", 1) && append(r, value, n);
+}
+
+static int on_value(void *user, const char *section, const char *key, const char *value)
+{
+    reader *r = user;
+    if (r->status != 0) {
+        return 0;
+    }
+    /* Our reading of the line and inih's must agree. */
+    if (!r->in_section || strcmp(section, r->section) != 0 || value == NULL ||
+        strlen(key) > DS_INI_NAME_LIMIT) {
+        return bad_line(r, "expected KEY = VALUE inside a section");
+    }
+    if (r->indented && r->have_key) {
+        return continue_value(r, value);
+    }
+    origin_text(r, r->origin);
+    strcpy(r->key, key);
+    r->have_key = 1;
+    r->length = 0;
+    r->more = 0;
+    return append(r, value, strlen(value));
+}
+
+int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler, ds_error *e)
+{
+    reader r = {.at = text, .end = text + length, .name = name, .handler = handler, .e = e};
+
+    if (length > FILE_LIMIT) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: %zu bytes, an .ini file may have at most %d", name, length,
+                       FILE_LIMIT);
+    }
+    int bad = ini_parse_stream(next_line, &r, on_value, &r);
+    if (r.status == 0 && bad != 0) {
+        r.line = bad;
+        r.status = bad == -2 ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                             : (bad_line(&r, "expected KEY = VALUE"), r.status);
+    }
+    deliver(&r);
+    free(r.value);
+    return r.status;
+}
+
+int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e)
+{
+    struct stat st;
+    void *text = NULL;
+    size_t length = 0;
+
+    *folder = NULL;
+    if (stat(path, &st) != 0) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: %s, expected an .ini file", path,
+                       S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+    }
+    int status = ds_file_read(path, FILE_LIMIT, &text, &length, DS_EXIT_CONFIG, e);
+    if (status != 0) {
+        return status;
+    }
+    *folder = realpath(path, NULL);
+    if (*folder == NULL) {
+        status = ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %s", path, strerror(errno));
+    } else {
+        char *slash = strrchr(*folder, '/');
+        slash[slash == *folder ? 1 : 0] = '\0';
+        status = ds_ini_parse(text, length, path, handler, e);
+    }
+    free(text);
+    return status;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* instance_more.c - the other ways to evaluate: many points in one call (extension batch), and residuals and
+ * products with their Jacobian (extension residuals). Answers are vetted like those of evaluate(). */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "instance_internal.h"
+
+enum { RESIDUALS_MAX = 1 << 26 };
+
+static const void *extension(const ds_env *env, const char *id)
+{
+    return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, id) : NULL;
+}
+
+int ds_env_ask_extensions(ds_env *env, ds_error *e)
+{
+    const ds_env_batch *b = extension(env, DS_EXT_BATCH);
+    const ds_residuals *r = extension(env, DS_EXT_RESIDUALS);
+    env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
+    if (r == NULL || !DS_HAS(ds_residuals, r, evaluate)) {
+        return 0;
+    }
+    ds_status st = r->size(env->self, &env->residual_count);
+    if (st != DS_OK) {
+        return ds_services_fail(&env->services, e, "size() of " DS_EXT_RESIDUALS, st);
+    }
+    if (env->residual_count < 1 || env->residual_count > RESIDUALS_MAX) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: %llu residuals, 1 to %d are possible", env->module->id,
+                       (unsigned long long)env->residual_count, RESIDUALS_MAX);
+    }
+    env->residuals = r;
+    return 0;
+}
+
+uint64_t ds_residual_input(uint32_t kind, uint64_t n, uint64_t m)
+{
+    return kind == DS_RESIDUALS_JV ? n : kind == DS_RESIDUALS_JTV ? m : 0;
+}
+
+uint64_t ds_residual_output(uint32_t kind, uint64_t n, uint64_t m)
+{
+    return kind == DS_RESIDUALS_JTV ? n : m;
+}
+
+/* ---- many points ---- */
+
+void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
+                          const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer)
+{
+    ds_eval io[DS_MANY_MAX], *list[DS_MANY_MAX];
+    uint64_t n = env->info.n;
+    double start = ds_env_now();
+    for (uint64_t k = 0; k < count; k++) {
+        io[k] = (ds_eval){.struct_size = sizeof io[k],
+                          .want = want,
+                          .n = n,
+                          .x = x + k * stride,
+                          .noise_key = noise_key[k],
+                          .grad = (want & DS_WANT_GRAD) != 0 ? grad + k * stride : NULL,
+                          .loss = NAN,
+                          .bad_step = -1};
+        list[k] = &io[k];
+    }
+    ds_status st = env->batch->evaluate(env->self, count, list);
+    double each = (ds_env_now() - start) / (double)count;
+    for (uint64_t k = 0; k < count; k++) {
+        if (st != DS_OK || io[k].outcome != DS_EVAL_OK) {
+            /* Alone once more: then the message that the plugin gives belongs to this point. */
+            ds_env_evaluate(env, x + k * stride, noise_key[k], want, io[k].grad, answer[k]);
+            continue;
+        }
+        answer[k]->message[0] = '\0';
+        ds_env_vet(env, &io[k], answer[k]);
+        answer[k]->wall = each;
+    }
+}
+
+/* ---- residuals ---- */
+
+static void vet_residuals(ds_env *env, const ds_residual_eval *io, uint64_t count, ds_answer *a)
+{
+    static const char *const what[] = {"", "residual", "component of the product J v",
+                                       "component of the product J^T v"};
+    a->loss = io->loss;
+    a->outcome = io->outcome;
+    a->bad_step = io->bad_step;
+    a->cost_steps = io->cost_steps;
+    a->grad_kind = io->kind != DS_RESIDUALS_VALUE ? io->grad_kind : DS_GRAD_NONE;
+    if (io->outcome > DS_EVAL_INFEASIBLE) {
+        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() of residuals set an outcome that only the host sets");
+    } else if (io->outcome >= DS_EVAL_DIVERGED) {
+        ds_env_no_loss(a, io->outcome, env->services.last_error);
+    } else if (!isfinite(io->loss)) {
+        ds_env_no_loss(a, DS_EVAL_INVALID,
+                       "evaluate() of residuals returned a loss that is not finite as a success");
+    } else if (io->outcome == DS_EVAL_BAD_GRAD && io->kind == DS_RESIDUALS_VALUE) {
+        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() of residuals set bad_gradient, which is for products");
+    }
+    if (a->outcome == DS_EVAL_OK && io->kind != DS_RESIDUALS_VALUE &&
+        (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED)) {
+        a->outcome = DS_EVAL_BAD_GRAD;
+        snprintf(a->message, sizeof a->message,
+                 "evaluate() of residuals did not say how it made the product");
+    }
+    for (uint64_t i = 0; a->outcome == DS_EVAL_OK && i < count; i++) {
+        if (!isfinite(io->out[i])) {
+            char text[100];
+            snprintf(text, sizeof text, "%s %llu is not finite", what[io->kind], (unsigned long long)i);
+            if (io->kind == DS_RESIDUALS_VALUE) {
+                ds_env_no_loss(a, DS_EVAL_INVALID, text);
+            } else {
+                a->outcome = DS_EVAL_BAD_GRAD;
+                snprintf(a->message, sizeof a->message, "%s", text);
+            }
+        }
+    }
+}
+
+ds_status ds_env_evaluate_residuals(ds_env *env, uint32_t kind, const double *x, const double *v,
+                                    uint64_t noise_key, double *out, ds_answer *a)
+{
+    uint64_t n = env->info.n, m = env->residual_count, count = ds_residual_output(kind, n, m);
+    ds_residual_eval io = {.struct_size = sizeof io,
+                           .kind = kind,
+                           .n = n,
+                           .m = m,
+                           .x = x,
+                           .v = kind == DS_RESIDUALS_VALUE ? NULL : v,
+                           .noise_key = noise_key,
+                           .out = out,
+                           .loss = NAN,
+                           .bad_step = -1};
+    double start = ds_env_now();
+    memset(out, 0xff, count * sizeof(double)); /* NaN: an answer that is not filled is noticed */
+    a->message[0] = '\0';
+    a->grad_kind = DS_GRAD_NONE;
+    env->services.last_error[0] = '\0';
+    ds_status st = env->residuals->evaluate(env->self, &io);
+    if (st == DS_OK) {
+        vet_residuals(env, &io, count, a);
+    } else {
+        a->bad_step = -1;
+        a->cost_steps = io.cost_steps;
+        ds_env_no_loss(a, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
+                       env->services.last_error[0] != '\0' ? env->services.last_error : ds_status_text(st));
+    }
+    if (a->outcome != DS_EVAL_OK) {
+        memset(out, 0, count * sizeof(double));
+        a->grad_kind = DS_GRAD_NONE;
+    }
+    a->wall = ds_env_now() - start;
+    return st == DS_STOPPED ? DS_STOPPED : DS_OK;
+}

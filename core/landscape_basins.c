@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* landscape_basins.c - counts the basins of a grid of losses by flooding it from below: where two floods meet,
+ * the shallower basin ends, and how deep it was tells whether it counts. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "landscape_measure.h"
+
+enum { NEIGHBOURS = 8 };
+
+typedef struct flood {
+    const ds_field *f;
+    uint64_t *order;  /* points with a loss, lowest first */
+    uint64_t *parent; /* of the set of points that flooded together; NONE = dry */
+    uint64_t *bottom; /* point where a descent from here ends; at a bottom: itself */
+    uint64_t *into;   /* of a bottom: the bottom that took it over because it was shallow, else itself */
+    uint64_t count;
+} flood;
+
+#define NONE UINT64_MAX
+
+typedef struct entry {
+    double loss;
+    uint64_t point;
+} entry;
+
+static int lower(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    return x->loss < y->loss ? -1 : x->loss > y->loss ? 1 : (x->point > y->point) - (x->point < y->point);
+}
+
+static int sort_points(flood *w, uint64_t points)
+{
+    entry *e = malloc((points + 1) * sizeof *e);
+    if (e == NULL) {
+        return -1;
+    }
+    for (uint64_t k = 0; k < points; k++) {
+        if (isfinite(w->f->loss[k])) {
+            e[w->count++] = (entry){w->f->loss[k], k};
+        }
+    }
+    qsort(e, w->count, sizeof *e, lower);
+    for (uint64_t k = 0; k < w->count; k++) {
+        w->order[k] = e[k].point;
+    }
+    free(e);
+    return 0;
+}
+
+/* The bottom of the set that a point belongs to. */
+static uint64_t find(flood *w, uint64_t k)
+{
+    while (w->parent[k] != k) {
+        w->parent[k] = w->parent[w->parent[k]];
+        k = w->parent[k];
+    }
+    return k;
+}
+
+static int neighbours(const ds_field *f, uint64_t k, uint64_t out[NEIGHBOURS])
+{
+    int64_t x = (int64_t)(k % f->count[0]), y = (int64_t)(k / f->count[0]);
+    int n = 0;
+    for (int64_t dy = -1; dy <= 1; dy++) {
+        for (int64_t dx = -1; dx <= 1; dx++) {
+            int64_t i = x + dx, j = y + dy;
+            if ((dx != 0 || dy != 0) && i >= 0 && j >= 0 && i < (int64_t)f->count[0] &&
+                j < (int64_t)f->count[1]) {
+                out[n++] = (uint64_t)j * f->count[0] + (uint64_t)i;
+            }
+        }
+    }
+    return n;
+}
+
+/* Water reaches point k: joins the sets around it. Bottoms are ordered as in `order`, so that the lower one of
+ * two is the one with the lower loss, or the smaller number. */
+static void wet(flood *w, uint64_t k, double depth, ds_basin_measure *out)
+{
+    uint64_t near[NEIGHBOURS];
+    const double *loss = w->f->loss;
+    uint64_t next = NONE;
+    int n = neighbours(w->f, k, near);
+    w->parent[k] = k;
+    w->bottom[k] = k;
+    w->into[k] = k;
+    for (int i = 0; i < n; i++) {
+        if (w->parent[near[i]] == NONE) {
+            continue;
+        }
+        if (next == NONE || loss[near[i]] < loss[next]) {
+            next = near[i];
+        }
+        uint64_t a = find(w, near[i]), b = find(w, k);
+        if (a == b) {
+            continue;
+        }
+        int a_is_lower = loss[a] < loss[b] || (!(loss[b] < loss[a]) && a < b);
+        uint64_t deep = a_is_lower ? a : b, flat = a_is_lower ? b : a;
+        double gone = loss[k] - loss[flat];
+        w->parent[flat] = deep;
+        out->minima += flat != k && gone > 0;
+        if (flat != k && gone > depth) {
+            out->basins++;
+            out->second = fmin(out->second, loss[flat]);
+        } else {
+            w->into[flat] = deep;
+        }
+    }
+    if (next != NONE) {
+        w->bottom[k] = w->bottom[next];
+    }
+}
+
+int ds_measure_basins(const ds_field *f, double range, ds_basin_measure *out)
+{
+    uint64_t points = f->count[0] * f->count[1];
+    flood w = {.f = f};
+    *out = (ds_basin_measure){0, 0, 0, INFINITY};
+    uint64_t *memory = malloc(points * 4 * sizeof *memory);
+    w.order = memory;
+    w.parent = memory != NULL ? memory + points : NULL;
+    w.bottom = memory != NULL ? memory + 2 * points : NULL;
+    w.into = memory != NULL ? memory + 3 * points : NULL;
+    if (memory == NULL || sort_points(&w, points) != 0) {
+        free(memory);
+        return -1;
+    }
+    for (uint64_t k = 0; k < points; k++) {
+        w.parent[k] = NONE;
+    }
+    for (uint64_t k = 0; k < w.count; k++) {
+        wet(&w, w.order[k], DS_DEPTH * range, out);
+    }
+    /* Sets that never met (the box cuts the slice, or evaluations failed) are basins of their own. */
+    uint64_t drained = 0;
+    for (uint64_t k = 0; k < w.count; k++) {
+        uint64_t p = w.order[k], b = w.bottom[p];
+        if (w.parent[p] == p) {
+            out->minima++;
+            out->basins++;
+            out->second = k > 0 ? fmin(out->second, f->loss[p]) : out->second;
+        }
+        while (w.into[b] != b) {
+            b = w.into[b];
+        }
+        drained += b == w.order[0];
+    }
+    out->drain = w.count > 0 ? (double)drained / (double)w.count : 0;
+    out->second = isfinite(out->second) && range > 0 ? (out->second - f->loss[w.order[0]]) / range : (double)NAN;
+    free(memory);
+    return 0;
+}

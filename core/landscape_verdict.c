@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* landscape_verdict.c - from measures to words. All thresholds are in one table, which the report shows. */
+#include "config.h"
+
+#include "landscape_verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { T_RUGGED, T_RUGGED_N, T_EXTREME, T_EXTREME_N, T_PLATEAUS, T_JUMPS, T_ZERO, T_EXPLODING, T_SOMETIMES,
+       T_OFTEN, T_NOISY, T_WRONG, THRESHOLDS };
+
+const ds_threshold ds_thresholds[] = {
+    [T_RUGGED] = {"rugged", "turns_per_line", 6},
+    [T_RUGGED_N] = {"rugged", "basins", 10},
+    [T_EXTREME] = {"extremely rugged", "turn_share", 0.25},
+    [T_EXTREME_N] = {"extremely rugged", "basins", 200},
+    [T_PLATEAUS] = {"plateaus", "plateau_share", 0.1},
+    [T_JUMPS] = {"jumps", "jump_share", 0.002},
+    [T_ZERO] = {"zero in large areas", "zero_share", 0.1},
+    [T_EXPLODING] = {"exploding", "exploding_share", 0.02},
+    [T_SOMETIMES] = {"sometimes the wrong way", "wrong_way_share", 0.05},
+    [T_OFTEN] = {"often the wrong way", "wrong_way_share", 0.2},
+    [T_NOISY] = {"finite differences do not converge", "1 - converged_share", 0.5},
+    [T_WRONG] = {"not the derivative of the loss", "1 - exact_share", 0.1},
+};
+const int ds_threshold_count = THRESHOLDS;
+
+enum { ENOUGH = 10 /* samples that a share is taken from */ };
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+static int reached(double value, int threshold)
+{
+    return value >= ds_thresholds[threshold].value;
+}
+
+static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
+{
+    const ds_loss_measure *l = &m->loss;
+    uint64_t turns = 0, lines = 0, triples = 0, equal = 0, pairs = 0;
+    double largest = fmax(fabs(l->loss.min), fabs(l->loss.max));
+    for (int a = 0; a < DS_FIELD_DIMS; a++) {
+        turns += l->axis[a].turns;
+        lines += l->axis[a].lines;
+        triples += l->axis[a].triples;
+        equal += l->axis[a].equal;
+        pairs += l->axis[a].pairs;
+    }
+    v->turns_per_line = share(turns, lines);
+    v->turn_share = share(turns, triples);
+    v->plateau_share = share(equal, pairs);
+    v->jump_share = share(m->jump.steep, m->jump.pairs) * share(m->jump.jumps, m->jump.tested);
+    v->constant = l->with_loss > 0 && l->range <= DS_EQUAL * largest;
+    v->plateaus = reached(v->plateau_share, T_PLATEAUS);
+    v->jumps = reached(v->jump_share, T_JUMPS);
+    double basins = (double)m->basins.basins;
+    v->rugged = reached(v->turn_share, T_EXTREME) || reached(basins, T_EXTREME_N)   ? 2
+                : reached(v->turns_per_line, T_RUGGED) || reached(basins, T_RUGGED_N) ? 1
+                                                                                  : 0;
+    if (l->with_loss == 0) {
+        snprintf(v->shape, sizeof v->shape, "no loss anywhere");
+    } else if (v->constant) {
+        snprintf(v->shape, sizeof v->shape, "constant");
+    } else {
+        const char *how = v->rugged == 2 ? "extremely rugged, " : v->rugged == 1 ? "rugged, "
+                          : v->jumps     ? ""
+                                         : "smooth, ";
+        snprintf(v->shape, sizeof v->shape, "%s%" PRIu64 " basin%s%s%s%s%s", how, m->basins.basins,
+                 m->basins.basins == 1 ? "" : "s", v->plateaus || v->jumps ? ", with " : "",
+                 v->plateaus ? "plateaus" : "", v->plateaus && v->jumps ? " and " : "", v->jumps ? "jumps" : "");
+    }
+}
+
+/* Appends to a list that begins behind a blank. */
+static void say(char *out, size_t room, const char *text)
+{
+    size_t n = strlen(out);
+    snprintf(out + n, room - n, "%s%s", n > 0 && out[n - 1] != ' ' ? ", " : "", text);
+}
+
+static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
+{
+    const ds_gradient_measure *g = &m->gradient;
+    const ds_quality_measure *q = &m->quality;
+    char *out = v->gradients;
+    size_t room = sizeof v->gradients;
+    v->no_gradient = !m->has_gradient || g->points == 0;
+    v->converged_share = q->judged > 0 ? share(q->converged, q->judged) : (double)NAN;
+    v->exact_share = q->converged > 0 ? share(q->exact, q->converged) : (double)NAN;
+    if (v->no_gradient) {
+        snprintf(out, room, "no gradients");
+        return;
+    }
+    v->zero_share = share(g->zero, g->points);
+    v->exploding_share = share(g->exploding, g->points);
+    v->wrong_way_share = share(g->trend.wrong_way, g->trend.compared);
+    v->zero = !v->constant && reached(v->zero_share, T_ZERO);
+    v->exploding = reached(v->exploding_share, T_EXPLODING);
+    v->wrong_way = reached(v->wrong_way_share, T_OFTEN) ? 2 : reached(v->wrong_way_share, T_SOMETIMES) ? 1 : 0;
+    v->noisy = q->judged >= ENOUGH && reached(1 - v->converged_share, T_NOISY);
+    v->not_derivative = q->converged >= ENOUGH && reached(1 - v->exact_share, T_WRONG);
+    if (!v->zero && v->wrong_way == 0 && !v->exploding && !v->noisy && !v->not_derivative) {
+        snprintf(out, room, "%s", v->constant ? "zero gradients" : "good gradients");
+        return;
+    }
+    /* Exact and useless go together: the derivative of a saw-tooth, say. */
+    int exact = q->converged >= ENOUGH && !v->not_derivative && !v->noisy;
+    snprintf(out, room, exact ? "gradients exact but " : "gradients ");
+    if (v->zero) {
+        say(out, room, "zero in large areas");
+    }
+    if (v->wrong_way > 0) {
+        say(out, room, v->wrong_way == 2 ? "often the wrong way" : "sometimes the wrong way");
+    }
+    if (v->exploding) {
+        say(out, room, "exploding");
+    }
+    if (v->noisy) {
+        say(out, room, "finite differences do not converge");
+    }
+    if (v->not_derivative) {
+        say(out, room, "not the derivative of the loss");
+    }
+}
+
+void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out)
+{
+    memset(out, 0, sizeof *out);
+    describe_shape(m, out);
+    describe_gradients(m, out);
+    snprintf(out->words, sizeof out->words, "%s; %s", out->shape, out->gradients);
+}

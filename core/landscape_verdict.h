@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* landscape_verdict.h - a landscape in words, and the thresholds behind the words. */
+#ifndef DS_CORE_LANDSCAPE_VERDICT_H
+#define DS_CORE_LANDSCAPE_VERDICT_H
+
+#include "landscape_measure.h"
+
+/* Steep neighbours that were halved DS_JUMP_LEVELS times. */
+typedef struct ds_jump_measure {
+    uint64_t steep, pairs; /* of the grid */
+    uint64_t tested, jumps;
+} ds_jump_measure;
+
+typedef struct ds_landscape_measures {
+    ds_loss_measure loss;
+    ds_basin_measure basins;
+    ds_jump_measure jump;
+    int has_gradient;
+    ds_gradient_measure gradient;
+    ds_quality_measure quality;
+} ds_landscape_measures;
+
+/* Facts that the words are made of. */
+typedef struct ds_verdict {
+    int constant, plateaus, jumps;
+    int rugged;          /* 0 smooth, 1 rugged, 2 extremely rugged */
+    int no_gradient, zero, exploding, noisy, not_derivative;
+    int wrong_way;       /* 0 rarely, 1 sometimes, 2 often */
+    double turns_per_line, turn_share, plateau_share, jump_share, zero_share, exploding_share, wrong_way_share;
+    double converged_share, exact_share; /* NAN where nothing was tested */
+    char shape[160], gradients[200];
+    char words[400];     /* "rugged (121 basins); good gradients" */
+} ds_verdict;
+
+void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out);
+
+/* One threshold: the word, the measure, and the value from which on the word is said. */
+typedef struct ds_threshold {
+    const char *word, *measure;
+    double value;
+} ds_threshold;
+extern const ds_threshold ds_thresholds[];
+extern const int ds_threshold_count;
+
+#endif

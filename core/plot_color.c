@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plot_color.c - colour scales for fields. */
+#include "config.h"
+
+#include "plot_color.h"
+
+#include <math.h>
+
+/* Between `count` colours at equal distances. */
+static ds_color between(const uint32_t *colors, int count, double t)
+{
+    double at = (isnan(t) ? 0 : fmax(0, fmin(1, t))) * (count - 1);
+    int k = at >= count - 1 ? count - 2 : (int)at;
+    double s = at - k;
+    ds_color a = ds_color_hex(colors[k], 1), b = ds_color_hex(colors[k + 1], 1);
+    return (ds_color){(1 - s) * a.r + s * b.r, (1 - s) * a.g + s * b.g, (1 - s) * a.b + s * b.b, 1};
+}
+
+ds_color ds_color_viridis(double t)
+{
+    static const uint32_t colors[] = {0x440154, 0x481a6c, 0x472f7d, 0x414487, 0x39568c, 0x31688e,
+                                      0x2a788e, 0x23888e, 0x1f988b, 0x22a884, 0x35b779, 0x54c568,
+                                      0x7ad151, 0xa5db36, 0xd2e21b, 0xfde725};
+    return between(colors, 16, t);
+}
+
+ds_color ds_color_diverging(double t)
+{
+    static const uint32_t colors[] = {0x2166ac, 0x67a9cf, 0xd1e5f0, 0xf7f7f7, 0xfddbc7, 0xef8a62, 0xb2182b};
+    return between(colors, 7, t);
+}
+
+uint32_t ds_color_pixel(ds_color c)
+{
+    return (uint32_t)lround(c.r * 255) << 16 | (uint32_t)lround(c.g * 255) << 8 | (uint32_t)lround(c.b * 255);
+}

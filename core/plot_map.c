@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plot_map.c - draws a heat map and what lies on it. */
+#include "config.h"
+
+#include "plot_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_color.h"
+#include "plot_contour.h"
+
+enum {
+    LEFT = 110,
+    TOP = 110,
+    SIDE = 640, /* of the square frame */
+    BAR_LEFT = LEFT + SIDE + 24,
+    BAR_WIDTH = 22,
+    TEXT_LEFT = BAR_LEFT + BAR_WIDTH + 100,
+    ARROWS = 20,         /* along one side, about */
+    COLORS = 256,        /* of the bar */
+    SIDE_MAX = 2000,     /* grid points along a side that are drawn one by one */
+    HATCHES_MAX = 20000, /* failed cells that get a line each */
+    CONTOUR_POINTS = 1000000
+};
+#define OUTSIDE_COLOR ds_color_hex(0xeeeeee, 1)
+#define FAILED_COLOR ds_color_hex(0xcfc4bc, 1)
+#define FLAT_COLOR ds_color_hex(0xffffff, 1)
+#define MARK_COLOR ds_color_hex(0xff5a36, 1)
+
+typedef struct drawing {
+    ds_canvas *c;
+    const ds_map *m;
+    ds_scale x, y;
+    ds_scale color; /* values to 0..1 */
+} drawing;
+
+/* ---- scales ---- */
+
+static void value_range(const ds_map *m, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (uint64_t k = 0; k < m->columns * m->rows; k++) {
+        double v = m->value[k];
+        if (isfinite(v) && (m->kind != DS_SCALE_LOG || v > 0)) {
+            *low = fmin(*low, v);
+            *high = fmax(*high, v);
+        }
+    }
+    *low = isfinite(m->low) ? m->low : *low;
+    *high = isfinite(m->high) ? m->high : *high;
+}
+
+static drawing begin(ds_canvas *c, const ds_map *m)
+{
+    drawing d = {.c = c, .m = m};
+    double low, high;
+    value_range(m, &low, &high);
+    int logarithmic = m->kind == DS_SCALE_LOG && low > 0 && high > 2 * low;
+    d.x = (ds_scale){DS_SCALE_LINEAR, m->x_low, m->x_high, 1, LEFT, LEFT + SIDE};
+    d.y = (ds_scale){DS_SCALE_LINEAR, m->y_low, m->y_high, 1, TOP + SIDE, TOP};
+    if (!isfinite(low) || !isfinite(high)) {
+        low = 0;
+        high = 1;
+    }
+    if (!(high > low)) { /* a constant field has one colour, in the middle */
+        double half = low < 0 || low > 0 ? 0.1 * fabs(low) : 0.5;
+        low -= half;
+        high += half;
+    }
+    d.color = (ds_scale){logarithmic ? DS_SCALE_LOG : DS_SCALE_LINEAR, low, high, 1, 0, 1};
+    return d;
+}
+
+/* Grid point number of column or row k, when at most SIDE_MAX of `count` are drawn. */
+static uint64_t thin(uint64_t k, uint64_t drawn, uint64_t count)
+{
+    return drawn == count ? k : k * (count - 1) / (drawn - 1);
+}
+
+/* ---- field ---- */
+
+static uint32_t pixel_of(const drawing *d, uint64_t k)
+{
+    const ds_map *m = d->m;
+    uint8_t cell = m->cell != NULL ? m->cell[k] : DS_CELL_VALUE;
+    if (cell == DS_CELL_OUTSIDE) {
+        return ds_color_pixel(OUTSIDE_COLOR);
+    }
+    if (cell == DS_CELL_FLAT) {
+        return ds_color_pixel(FLAT_COLOR);
+    }
+    if (cell == DS_CELL_FAILED || !isfinite(m->value[k])) {
+        return ds_color_pixel(FAILED_COLOR);
+    }
+    return ds_color_pixel(ds_color_viridis(ds_scale_map(&d->color, m->value[k])));
+}
+
+static int draw_field(const drawing *d)
+{
+    const ds_map *m = d->m;
+    uint64_t w = m->columns < SIDE_MAX ? m->columns : SIDE_MAX, h = m->rows < SIDE_MAX ? m->rows : SIDE_MAX;
+    uint32_t *pixels = malloc(w * h * sizeof *pixels);
+    if (pixels == NULL) {
+        return DS_EXIT_MEMORY;
+    }
+    for (uint64_t j = 0; j < h; j++) {
+        for (uint64_t i = 0; i < w; i++) {
+            uint64_t k = thin(h - 1 - j, h, m->rows) * m->columns + thin(i, w, m->columns);
+            pixels[j * w + i] = pixel_of(d, k);
+        }
+    }
+    /* Cells reach half a spacing beyond their points. */
+    double dx = (double)SIDE / (double)(w - 1), dy = (double)SIDE / (double)(h - 1);
+    ds_canvas_cells(d->c, LEFT - dx / 2, TOP - dy / 2, SIDE + dx, SIDE + dy, (int)w, (int)h, pixels);
+    free(pixels);
+    return 0;
+}
+
+static void draw_hatches(const drawing *d)
+{
+    const ds_map *m = d->m;
+    uint64_t failed = 0;
+    double dx = (double)SIDE / (double)(m->columns - 1) / 2, dy = (double)SIDE / (double)(m->rows - 1) / 2;
+    for (uint64_t k = 0; k < m->columns * m->rows && m->cell != NULL; k++) {
+        failed += m->cell[k] == DS_CELL_FAILED;
+    }
+    for (uint64_t k = 0; k < m->columns * m->rows && failed > 0 && failed <= HATCHES_MAX; k++) {
+        if (m->cell[k] == DS_CELL_FAILED) {
+            double px = LEFT + 2 * dx * (double)(k % m->columns);
+            double py = TOP + SIDE - 2 * dy * (double)(k / m->columns);
+            ds_canvas_line(d->c, px - dx, py + dy, px + dx, py - dy, ds_color_hex(0x8c7b70, 1), 1, 0);
+        }
+    }
+}
+
+/* ---- contours ---- */
+
+static void draw_contour(void *ctx, const double *xy, size_t n)
+{
+    const drawing *d = ctx;
+    double *p = malloc(2 * n * sizeof *p);
+    for (size_t k = 0; k < n && p != NULL; k++) {
+        p[2 * k] = LEFT + SIDE * xy[2 * k] / (double)(d->m->columns - 1);
+        p[2 * k + 1] = TOP + SIDE - SIDE * xy[2 * k + 1] / (double)(d->m->rows - 1);
+    }
+    if (p != NULL) {
+        ds_canvas_polyline(d->c, p, n, ds_color_hex(0x000000, 0.38), 0.9, 0);
+    }
+    free(p);
+}
+
+static int draw_contours(drawing *d)
+{
+    ds_tick ticks[DS_SCALE_MAX_TICKS];
+    const ds_map *m = d->m;
+    int rc = 0;
+    if (m->contours <= 0 || m->columns * m->rows > CONTOUR_POINTS) {
+        return 0;
+    }
+    size_t n = ds_scale_ticks(&d->color, m->contours, ticks);
+    for (size_t k = 0; k < n && rc == 0; k++) {
+        if (ticks[k].value > d->color.low && ticks[k].value < d->color.high) {
+            rc = ds_contour(m->value, m->columns, m->rows, ticks[k].value, draw_contour, d);
+        }
+    }
+    return rc != 0 ? DS_EXIT_MEMORY : 0;
+}
+
+/* ---- arrows and marks ---- */
+
+/* From its middle at (x, y) along the unit vector (u, v), in pixels. */
+static void draw_arrow(ds_canvas *c, double x, double y, double u, double v, double length, ds_color color)
+{
+    double h = length / 2, head = fmin(6.5, length * 0.4);
+    double x0 = x - u * h, y0 = y - v * h, x1 = x + u * h, y1 = y + v * h;
+    double tip[6] = {x1,
+                     y1,
+                     x1 - u * head - v * head * 0.55,
+                     y1 - v * head + u * head * 0.55,
+                     x1 - u * head + v * head * 0.55,
+                     y1 - v * head - u * head * 0.55};
+    ds_color dark = ds_color_hex(0x000000, 0.45);
+    ds_canvas_line(c, x0, y0, x1 - u * head * 0.7, y1 - v * head * 0.7, dark, 3, 0);
+    ds_canvas_polygon(c, tip, 3, dark, dark, 1.6);
+    ds_canvas_line(c, x0, y0, x1 - u * head * 0.7, y1 - v * head * 0.7, color, 1.5, 0);
+    ds_canvas_polygon(c, tip, 3, color, color, 0);
+}
+
+static void draw_one_arrow(const drawing *d, uint64_t i, uint64_t j, double length)
+{
+    const ds_map *m = d->m;
+    uint64_t k = j * m->columns + i;
+    double u = m->dx[k] * (m->x_high - m->x_low), v = -m->dy[k] * (m->y_high - m->y_low);
+    double x = LEFT + SIDE * (double)i / (double)(m->columns - 1);
+    double y = TOP + SIDE - SIDE * (double)j / (double)(m->rows - 1);
+    double size = hypot(u, v);
+    if (!isfinite(size)) {
+        return;
+    }
+    if (size > 0) {
+        draw_arrow(d->c, x, y, u / size, v / size, length,
+                   m->marked != NULL && m->marked[k] ? MARK_COLOR : ds_color_hex(0xffffff, 1));
+    } else {
+        ds_canvas_circle(d->c, x, y, 2.4, ds_color_hex(0xffffff, 1), ds_color_hex(0x000000, 0.6), 1);
+    }
+}
+
+/* Every how many grid points there is an arrow along a side. */
+static uint64_t arrow_stride(uint64_t count)
+{
+    uint64_t stride = (count - 1 + ARROWS / 2) / ARROWS;
+    return stride > 0 ? stride : 1;
+}
+
+static void draw_arrows(const drawing *d)
+{
+    const ds_map *m = d->m;
+    uint64_t across = arrow_stride(m->columns), up = arrow_stride(m->rows);
+    double dx = SIDE * (double)across / (double)(m->columns - 1);
+    double dy = SIDE * (double)up / (double)(m->rows - 1);
+    /* As many points are left out at one edge as at the other; those on the edge would be cut. */
+    uint64_t i0 = (m->columns - 1) % across / 2, j0 = (m->rows - 1) % up / 2;
+    i0 = i0 == 0 ? across : i0;
+    j0 = j0 == 0 ? up : j0;
+    for (uint64_t j = j0; j + 1 < m->rows; j += up) {
+        for (uint64_t i = i0; i + 1 < m->columns; i += across) {
+            draw_one_arrow(d, i, j, fmin(28, 0.66 * fmin(dx, dy)));
+        }
+    }
+}
+
+static int draw_marks(const drawing *d)
+{
+    const ds_map *m = d->m;
+    double *xy = malloc((2 * m->columns * m->rows + 1) * sizeof *xy);
+    size_t n = 0;
+    for (uint64_t k = 0; k < m->columns * m->rows && xy != NULL; k++) {
+        if (m->marked[k]) {
+            xy[2 * n] = LEFT + SIDE * (double)(k % m->columns) / (double)(m->columns - 1);
+            xy[2 * n + 1] = TOP + SIDE - SIDE * (double)(k / m->columns) / (double)(m->rows - 1);
+            n++;
+        }
+    }
+    double spacing = (double)SIDE / (double)((m->columns > m->rows ? m->columns : m->rows) - 1);
+    ds_canvas_dots(d->c, xy, n, fmax(0.8, fmin(3, 0.3 * spacing)), MARK_COLOR);
+    free(xy);
+    return xy == NULL ? DS_EXIT_MEMORY : 0;
+}
+
+/* ---- paths ---- */
+
+static void draw_path(const drawing *d, const ds_map_path *p)
+{
+    double *line = malloc((2 * p->count + 2) * sizeof *line);
+    size_t n = 0;
+    for (uint64_t k = 0; k < p->count && line != NULL; k++) {
+        double x = ds_scale_map(&d->x, p->xy[2 * k]), y = ds_scale_map(&d->y, p->xy[2 * k + 1]);
+        ds_color fill = p->color;
+        fill.a = 0.25 + 0.75 * (p->weight != NULL ? p->weight[k] : 1);
+        ds_canvas_circle(d->c, x, y, 3.2, fill, ds_color_hex(0xffffff, fill.a), 0.8);
+        if (p->on_line == NULL || p->on_line[k]) {
+            line[2 * n] = x;
+            line[2 * n + 1] = y;
+            n++;
+        }
+    }
+    if (n > 0) {
+        ds_canvas_polyline(d->c, line, n, ds_color_hex(0xffffff, 0.9), 4.4, 0);
+        ds_canvas_polyline(d->c, line, n, p->color, 2.4, 0);
+        ds_canvas_circle(d->c, line[0], line[1], 5, ds_color_hex(0xffffff, 1), p->color, 2);
+        ds_canvas_circle(d->c, line[2 * n - 2], line[2 * n - 1], 6, p->color, ds_color_hex(0xffffff, 1), 2);
+    }
+    free(line);
+}
+
+/* ---- around ---- */
+
+static void draw_bar(const drawing *d)
+{
+    uint32_t pixels[COLORS];
+    ds_scale y = d->color;
+    y.from = TOP + SIDE;
+    y.to = TOP;
+    for (int k = 0; k < COLORS; k++) {
+        pixels[k] = ds_color_pixel(ds_color_viridis(1 - (double)k / (COLORS - 1)));
+    }
+    ds_canvas_cells(d->c, BAR_LEFT, TOP, BAR_WIDTH, SIDE, 1, COLORS, pixels);
+    ds_tick ticks[DS_SCALE_MAX_TICKS];
+    size_t n = ds_scale_ticks(&y, 8, ticks);
+    for (size_t k = 0; k < n; k++) {
+        double p = ds_scale_map(&y, ticks[k].value);
+        if (ticks[k].major && p > TOP - 1 && p < TOP + SIDE + 1) {
+            ds_canvas_line(d->c, BAR_LEFT + BAR_WIDTH, p, BAR_LEFT + BAR_WIDTH + 5, p, DS_PLOT_SOFT, 1, 0);
+            ds_canvas_text(d->c, BAR_LEFT + BAR_WIDTH + 9, p + 5, 14, 0, DS_PLOT_TEXT, 0, ticks[k].label);
+        }
+    }
+    ds_canvas_rect(d->c, BAR_LEFT, TOP, BAR_WIDTH, SIDE, ds_color_hex(0, 0), DS_PLOT_SOFT, 1);
+    if (d->m->value_label != NULL) {
+        ds_canvas_text(d->c, BAR_LEFT, TOP + SIDE + 22, 14, 0, DS_PLOT_TEXT, 0, d->m->value_label);
+    }
+}
+
+static void draw_names(const drawing *d, double y)
+{
+    for (int k = 0; k < d->m->paths; k++) {
+        const ds_map_path *p = &d->m->path[k];
+        ds_canvas_line(d->c, TEXT_LEFT, y - 5, TEXT_LEFT + 24, y - 5, p->color, 2.8, 0);
+        ds_canvas_circle(d->c, TEXT_LEFT + 24, y - 5, 5, p->color, ds_color_hex(0xffffff, 1), 1.5);
+        ds_canvas_text_fit(d->c, TEXT_LEFT + 38, y, 14, 0, DS_PLOT_TEXT, DS_MAP_WIDTH - TEXT_LEFT - 60, p->name);
+        y += 22;
+    }
+}
+
+static int draw(ds_canvas *c, const ds_map *m)
+{
+    drawing d = begin(c, m);
+    ds_axes axes = {LEFT, TOP, LEFT + SIDE, TOP + SIDE, &d.x, &d.y, m->x_label, m->y_label, 0, 0, 76};
+    ds_plot_title(c, m->title, m->subtitle, DS_MAP_WIDTH);
+    ds_canvas_clip(c, LEFT, TOP, SIDE, SIDE);
+    int rc = draw_field(&d);
+    draw_hatches(&d);
+    rc = rc != 0 ? rc : draw_contours(&d);
+    if (m->dx != NULL) {
+        draw_arrows(&d);
+    } else if (m->marked != NULL && rc == 0) {
+        rc = draw_marks(&d);
+    }
+    for (int k = 0; k < m->paths; k++) {
+        draw_path(&d, &m->path[k]);
+    }
+    ds_canvas_unclip(c);
+    if (isfinite(m->best[0]) && isfinite(m->best[1])) {
+        double x = ds_scale_map(&d.x, m->best[0]), y = ds_scale_map(&d.y, m->best[1]);
+        ds_canvas_circle(c, x, y, 8, ds_color_hex(0, 0), ds_color_hex(0x000000, 0.7), 4.5);
+        ds_canvas_circle(c, x, y, 8, ds_color_hex(0, 0), ds_color_hex(0xffffff, 1), 2.4);
+    }
+    ds_axes_draw(c, &axes);
+    draw_bar(&d);
+    double y = ds_plot_text(c, TEXT_LEFT, TOP + 14, DS_MAP_WIDTH - TEXT_LEFT - 30, m->line, m->lines);
+    draw_names(&d, y + 14);
+    return rc;
+}
+
+static int write_one(int kind, const char *path, const ds_map *m, ds_error *e)
+{
+    if (path == NULL) {
+        return 0;
+    }
+    ds_canvas *c = ds_canvas_new(kind, DS_MAP_WIDTH, DS_MAP_HEIGHT);
+    int rc = c == NULL || draw(c, m) != 0 ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path)
+                                          : ds_canvas_write(c, path, e);
+    ds_canvas_free(c);
+    return rc;
+}
+
+int ds_plot_map(const char *png_path, const char *svg_path, const ds_map *map, ds_error *e)
+{
+    int rc = write_one(DS_CANVAS_PNG, png_path, map, e);
+    return rc != 0 ? rc : write_one(DS_CANVAS_SVG, svg_path, map, e);
+}

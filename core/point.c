@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point.c - points that users name: files, words, random ones, evaluations of runs. */
+#include "config.h"
+
+#include "point.h"
+
+#include <diffsim/random.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "folder.h"
+#include "npy.h"
+#include "store.h"
+
+int ds_point_wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_CONFIG, "%s: %" PRIu64 " numbers, but %s has %" PRIu64 " variables", origin,
+                   count, id, n);
+}
+
+int ds_point_check(const ds_point_request *q, const double *x, ds_error *e)
+{
+    const ds_pool_env *env = q->env;
+    for (uint64_t i = 0; i < env->info.n; i++) {
+        if (!(x[i] >= env->lower[i] && x[i] <= env->upper[i])) {
+            return ds_fail(e, DS_EXIT_CONFIG,
+                           "%s: variable %" PRIu64 " is %.17g, outside of its bounds %.17g..%.17g", q->origin,
+                           i, x[i], env->lower[i], env->upper[i]);
+        }
+    }
+    return 0;
+}
+
+static int from_file(const ds_point_request *q, const char *spec, double *x, ds_error *e)
+{
+    ds_array a = {0};
+    char origin[300];
+    int status = ds_array_read(spec, 0, DS_EXIT_CONFIG, &a, e);
+    if (status != 0) {
+        return status;
+    }
+    if (a.size != q->env->info.n) {
+        snprintf(origin, sizeof origin, "%s %s", q->origin, spec);
+        status = ds_point_wrong_count(origin, q->id, a.size, q->env->info.n, e);
+    } else {
+        memcpy(x, a.data, a.size * sizeof *x);
+    }
+    ds_array_free(&a);
+    return status;
+}
+
+static int from_seed(const ds_point_request *q, const char *seed_text, double *x, ds_error *e)
+{
+    uint64_t seed;
+    if (!ds_parse_seed(seed_text, &seed)) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "%s random%s%.60s: expected random:SEED, SEED from 0 to 18446744073709551615",
+                       q->origin, *seed_text != '\0' ? ":" : "", seed_text);
+    }
+    ds_random r = ds_random_open(seed, "eval.x", 0);
+    for (uint64_t i = 0; i < q->env->info.n; i++) {
+        double lower = q->env->lower[i], upper = q->env->upper[i];
+        x[i] = fmin(lower + (upper - lower) * ds_random_uniform(&r), upper);
+    }
+    return 0;
+}
+
+/* The row `id`, or the first one with the lowest loss where id is 0. */
+static int from_store(const ds_point_request *q, const char *folder, uint64_t id, double *x, ds_error *e)
+{
+    ds_store *store = NULL;
+    ds_cursor *cursor = NULL;
+    ds_row row;
+    double best = (double)INFINITY;
+    uint64_t n = q->env->info.n;
+    int found = 0, step = 0;
+    char *path = ds_folder_path(folder, "run.sqlite");
+    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                          : ds_store_open(path, DS_STORE_READ, &store, e);
+    if (rc == 0 && ds_store_n(store) != n) {
+        rc = ds_point_wrong_count(folder, q->id, ds_store_n(store), n, e);
+    }
+    rc = rc != 0 ? rc : ds_cursor_open(store, id > 0 ? id : 1, &cursor, e);
+    while (rc == 0 && !(id > 0 && found) && (step = ds_cursor_next(cursor, &row, e)) == 1) {
+        if (id > 0 || row.loss < best) {
+            best = row.loss;
+            found = 1;
+            memcpy(x, row.x, n * sizeof *x);
+        }
+    }
+    rc = rc == 0 && step < 0 ? e->status : rc;
+    if (rc == 0 && !found && id > 0) {
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s %.200s: the run has no evaluation %" PRIu64, q->origin, folder, id);
+    } else if (rc == 0 && !found) {
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s %.200s: the run has no point with a loss", q->origin, folder);
+    }
+    ds_cursor_close(cursor);
+    ds_store_close(store, NULL);
+    free(path);
+    return rc;
+}
+
+/* DIR or DIR:ID of a folder that holds a run; 0 = it is something else, and *status is left alone. */
+static int from_run(const ds_point_request *q, const char *spec, double *x, int *status, ds_error *e)
+{
+    const char *colon = strrchr(spec, ':');
+    uint64_t id = 0;
+    if (ds_folder_has_run(spec)) {
+        *status = from_store(q, spec, 0, x, e);
+        return 1;
+    }
+    if (colon == NULL || !ds_parse_seed(colon + 1, &id) || id == 0) {
+        return 0;
+    }
+    char *folder = strndup(spec, (size_t)(colon - spec));
+    int is_run = folder != NULL && ds_folder_has_run(folder);
+    if (is_run) {
+        *status = from_store(q, folder, id, x, e);
+    }
+    free(folder);
+    return is_run;
+}
+
+int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_error *e)
+{
+    const ds_pool_env *env = q->env;
+    int status = 0;
+
+    if (strcmp(spec, "start") == 0) {
+        memcpy(x, env->x0, env->info.n * sizeof *x);
+    } else if (strcmp(spec, "center") == 0) {
+        for (uint64_t i = 0; i < env->info.n; i++) {
+            x[i] = 0.5 * env->lower[i] + 0.5 * env->upper[i];
+        }
+    } else if (strncmp(spec, "random", 6) == 0 && (spec[6] == ':' || spec[6] == '\0')) {
+        status = from_seed(q, spec[6] == ':' ? spec + 7 : "", x, e);
+    } else if (!from_run(q, spec, x, &status, e)) {
+        status = from_file(q, spec, x, e);
+    }
+    return status != 0 ? status : ds_point_check(q, x, e);
+}

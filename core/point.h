@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point.h - a point of an environment as users name it: a file, a word, a random one, or an evaluation of a
+ * run. */
+#ifndef DS_CORE_POINT_H
+#define DS_CORE_POINT_H
+
+#include "pool.h"
+
+/* What a point is asked for, and how messages name it. */
+typedef struct ds_point_request {
+    const char *origin; /* "--x" */
+    const char *id;     /* of the environment */
+    const ds_pool_env *env;
+} ds_point_request;
+
+/* Fills x (n values) from
+ *   start            the start point of the environment
+ *   center           the middle of its box
+ *   random:SEED      a uniform point of its box
+ *   DIR, DIR:ID      the best point, or evaluation ID, of the run in folder DIR
+ *   FILE, -          n numbers of a .npy or text file, or of the standard input
+ * All points are inside the box. 0, or an exit status with one line that begins with the origin. */
+int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_error *e);
+
+/* Fails where a value lies outside of the box. */
+int ds_point_check(const ds_point_request *q, const double *x, ds_error *e);
+
+/* DS_EXIT_CONFIG: so many numbers where the environment has another number of variables. */
+int ds_point_wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e);
+
+#endif

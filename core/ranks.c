@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ranks.c - finds and loads the MPI module. */
+#include "config.h"
+
+#include "ranks.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char FILE_NAME[] = "ranks_mpi.so";
+
+int ds_ranks_wanted(void)
+{
+    /* Open MPI; and what Slurm, MPICH and others set, who speak PMIx or PMI. */
+    return getenv("OMPI_COMM_WORLD_RANK") != NULL || getenv("PMIX_RANK") != NULL || getenv("PMI_RANK") != NULL;
+}
+
+/* In the build tree that this program runs in, else where it is installed. */
+static void module_path(char out[PATH_MAX])
+{
+    struct stat st;
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 64);
+    if (n > 0) {
+        out[n] = '\0';
+        char *slash = strrchr(out, '/');
+        strcpy(slash, "/.dshost-build");
+        if (stat(out, &st) == 0) {
+            snprintf(slash, 64, "/core/.libs/%s", FILE_NAME);
+            return;
+        }
+    }
+    snprintf(out, PATH_MAX, "%s/%s", DS_MODULEDIR, FILE_NAME);
+}
+
+int ds_ranks_open(ds_ranks **out, ds_error *e)
+{
+    char path[PATH_MAX];
+    char why[400] = "";
+    struct stat st;
+    module_path(path);
+    if (stat(path, &st) != 0) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "started by mpirun, but this dshost was built without MPI (there is no %s): install Open MPI "
+                       "and configure --with-mpi, or use --shard",
+                       path);
+    }
+    /* Components of MPI look up symbols of the library that loads them. */
+    void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    ds_ranks *module = handle != NULL ? dlsym(handle, "ds_ranks_module") : NULL;
+    if (module == NULL || module->version != DS_RANKS_VERSION) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: %s", path,
+                       module == NULL ? dlerror() : "of another version of dshost: install both together");
+    }
+    if (module->join(module, why, sizeof(why)) != 0) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "MPI cannot be started: %s", why);
+    }
+    *out = module;
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ranks.h - the processes of an MPI job and the short messages between them. MPI itself is in a module that is loaded when
+ * mpirun has started us, so that dshost runs without it.
+ */
+#ifndef DS_CORE_RANKS_H
+#define DS_CORE_RANKS_H
+
+#include <stddef.h>
+
+#include "error.h"
+
+enum { DS_RANKS_VERSION = 1 };
+
+/* What the module exports as `ds_ranks_module`. Messages are byte blocks of at most 4096 bytes, and keep their order
+ * between two ranks. All functions are called from one thread. */
+typedef struct ds_ranks {
+    int version;
+    int rank, size;
+    /* Joins the job; returns 0, or -1 after writing why to `why`. */
+    int (*join)(struct ds_ranks *self, char *why, size_t room);
+    void (*send)(const struct ds_ranks *self, int to, const void *data, size_t bytes);
+    /* 1 = a message of exactly `bytes` was received, 0 = there is none. Never waits. */
+    int (*receive)(const struct ds_ranks *self, int *from, void *data, size_t bytes);
+    /* Leaves the job, together with all others. */
+    void (*leave)(struct ds_ranks *self);
+    /* Ends the job for all. */
+    void (*abort)(struct ds_ranks *self, int status);
+} ds_ranks;
+
+/* Has a program like mpirun started this process? */
+int ds_ranks_wanted(void);
+
+/* Loads the module and joins the job. DS_EXIT_PLUGIN where this dshost was built without it. */
+int ds_ranks_open(ds_ranks **out, ds_error *e);
+
+#endif

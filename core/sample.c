@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample.c - mean, spread, quantiles, intervals (see sample.h). */
+#include "config.h"
+
+#include "sample.h"
+
+#include <diffsim/random.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "distribution.h"
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void ds_sample_sort(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, ascending);
+}
+
+static double sum(const double *x, size_t n)
+{
+    if (n <= 8) {
+        double s = 0;
+        for (size_t i = 0; i < n; i++) {
+            s += x[i];
+        }
+        return s;
+    }
+    return sum(x, n / 2) + sum(x + n / 2, n - n / 2);
+}
+
+double ds_sample_mean(const double *x, size_t n)
+{
+    return n > 0 ? sum(x, n) / (double)n : (double)NAN;
+}
+
+double ds_sample_sd(const double *x, size_t n)
+{
+    const double mean = ds_sample_mean(x, n);
+    double squares = 0;
+    if (n < 2) {
+        return n == 1 ? 0 : (double)NAN;
+    }
+    for (size_t i = 0; i < n; i++) {
+        squares += (x[i] - mean) * (x[i] - mean);
+    }
+    return sqrt(squares / (double)(n - 1));
+}
+
+double ds_sorted_quantile(const double *sorted, size_t n, double q)
+{
+    if (n == 0) {
+        return NAN;
+    }
+    const double at = q * (double)(n - 1), share = at - floor(at);
+    const size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
+    return share == 0 || sorted[below] == sorted[above] /* also where both are infinite */
+               ? sorted[below]
+               : sorted[below] + share * (sorted[above] - sorted[below]);
+}
+
+double ds_sorted_trimmed_mean(const double *sorted, size_t n, double cut)
+{
+    const size_t drop = (size_t)(cut * (double)n);
+    return 2 * drop < n ? ds_sample_mean(sorted + drop, n - 2 * drop) : (double)NAN;
+}
+
+ds_interval ds_student_interval(const double *x, size_t n, double level)
+{
+    const double mean = ds_sample_mean(x, n);
+    const double half =
+        n > 1 ? ds_student_quantile(0.5 + 0.5 * level, (double)(n - 1)) * ds_sample_sd(x, n) / sqrt((double)n) : 0;
+    return isfinite(half) ? (ds_interval){mean - half, mean + half} : (ds_interval){mean, mean};
+}
+
+double ds_statistic_mean(const double *x, size_t n, double *scratch)
+{
+    (void)scratch;
+    return ds_sample_mean(x, n);
+}
+
+double ds_statistic_median(const double *x, size_t n, double *scratch)
+{
+    memcpy(scratch, x, n * sizeof *x);
+    ds_sample_sort(scratch, n);
+    return ds_sorted_quantile(scratch, n, 0.5);
+}
+
+void ds_bootstrap(const double *x, size_t n, ds_statistic *statistic, uint64_t seed, double *scratch, double *out,
+                  size_t count)
+{
+    ds_random r = ds_random_open(seed, "bootstrap", 0);
+    for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < n; i++) {
+            scratch[i] = x[ds_random_below(&r, n)];
+        }
+        out[k] = statistic(scratch, n, scratch + n);
+    }
+}
+
+ds_interval ds_percentile_interval(double *values, size_t count, double level)
+{
+    ds_sample_sort(values, count);
+    return (ds_interval){ds_sorted_quantile(values, count, 0.5 - 0.5 * level),
+                         ds_sorted_quantile(values, count, 0.5 + 0.5 * level)};
+}
+
+/* The acceleration: skewness of the jackknife values. */
+static double acceleration(const double *x, size_t n, ds_statistic *statistic, double *scratch)
+{
+    double mean = 0, squares = 0, cubes = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < n; i++) {
+            memcpy(scratch, x, i * sizeof *x);
+            memcpy(scratch + i, x + i + 1, (n - i - 1) * sizeof *x);
+            double left_out = statistic(scratch, n - 1, scratch + n);
+            if (pass == 0) {
+                mean += left_out / (double)n;
+            } else {
+                double d = mean - left_out;
+                squares += d * d;
+                cubes += d * d * d;
+            }
+        }
+    }
+    return cubes / (6 * pow(squares, 1.5));
+}
+
+ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch, double *values,
+                            size_t count, double level)
+{
+    const double value = statistic(x, n, scratch);
+    size_t below = 0, equal = 0;
+    for (size_t k = 0; k < count; k++) {
+        below += values[k] < value;
+        equal += values[k] == value;
+    }
+    const double bias = ds_normal_quantile(((double)below + 0.5 * (double)equal) / (double)count);
+    const double a = n > 1 ? acceleration(x, n, statistic, scratch) : (double)NAN, z = ds_normal_quantile(0.5 - 0.5 * level);
+    const double low = ds_normal_cdf(bias + (bias + z) / (1 - a * (bias + z)));
+    const double high = ds_normal_cdf(bias + (bias - z) / (1 - a * (bias - z)));
+    if (!isfinite(low) || !isfinite(high)) {
+        return ds_percentile_interval(values, count, level);
+    }
+    ds_sample_sort(values, count);
+    return (ds_interval){ds_sorted_quantile(values, count, low), ds_sorted_quantile(values, count, high)};
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diffsim/simple.h - the short way to a plugin, in C: one function and one line that announces it.
+ *
+ * An environment whose number of variables is fixed and whose bounds are the same for every variable is one function
+ *
+ *     static double loss(const double *param, const double *x, double *grad);
+ *     DS_SIMPLE_ENV("hill", "A ball on hilly ground.", params, DS_ENV_GRADIENT, 2, -4, 4, 0.5, loss)
+ *
+ * and an optimizer one loop over ds_search_evaluate():
+ *
+ *     static ds_status search(ds_search *s);
+ *     DS_SIMPLE_OPTIMIZER("walk", "Evolution strategy.", params, 0, search)
+ *
+ * Header only, no part of the binary interface: the macros write the tables of env.h, optimizer.h and plugin.h.
+ * A whole environment:
+ *
+ *     #include <diffsim/simple.h>
+ *
+ *     static const ds_param *const params[] = {DS_REAL("stiffness", "2", 0, 10, "N/m", "Of the spring."), NULL};
+ *
+ *     static double loss(const double *param, const double *x, double *grad)
+ *     {
+ *         if (grad != NULL) {
+ *             grad[0] = param[0] * x[0];
+ *         }
+ *         return 0.5 * param[0] * x[0] * x[0];
+ *     }
+ *
+ *     DS_SIMPLE_ENV("spring", "Energy of a spring.", params, DS_ENV_GRADIENT, 1, -1, 1, 0.5, loss)
+ *
+ * A whole optimizer:
+ *
+ *     #include <diffsim/simple.h>
+ *
+ *     static ds_status search(ds_search *s)
+ *     {
+ *         const ds_problem *p = s->problem;
+ *         double f;
+ *         ds_status status;
+ *         do {
+ *             for (uint64_t i = 0; i < p->n; i++) {
+ *                 s->point[i] = p->lower[i] + ds_random_uniform(&s->random) * (p->upper[i] - p->lower[i]);
+ *             }
+ *             status = ds_search_evaluate(s, s->point, &f, NULL);
+ *         } while (status == DS_OK);
+ *         return status;
+ *     }
+ *
+ *     DS_SIMPLE_OPTIMIZER("dice", "Uniform random points.", NULL, 0, search)
+ *
+ * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel evaluation,
+ * isolation, budget, record and resume. Test it with `dshost check ./spring.so`.
+ *
+ * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or list parameters,
+ * state that is costly to set up) uses those directly; examples/hill_full.c and walk_full.c show how.
+ */
+#ifndef DIFFSIM_SIMPLE_H
+#define DIFFSIM_SIMPLE_H
+
+#include <diffsim/diffsim.h>
+#include <diffsim/random.h>
+
+#ifndef __cplusplus
+#include <stdlib.h>
+
+/* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is made; the two
+ * DS_SIMPLE_ macros define the functions of a vtable around the author's function, all static, so that a plugin still
+ * exports ds_plugin_query() alone; DS_DEFINE_ENV and DS_DEFINE_OPTIMIZER (plugin.h) announce them. */
+
+/* Reads the numbers of a schema (BOOL, INT, REAL, and ENUM as the index of the choice) in its order. Returns an array
+ * of `extra` + number-of-parameters doubles that the caller frees, the first `extra` of them 0; NULL when it has said
+ * through host->error() what is wrong. [any] */
+static inline double *ds_simple_params(const ds_host *host, const ds_param *const *params, uint64_t extra)
+{
+    uint64_t count = 0;
+    while (params != NULL && params[count] != NULL) {
+        count++;
+    }
+    double *value = (double *)calloc((size_t)(extra + count + 1), sizeof *value);
+    if (value == NULL) {
+        host->error(host, DS_E_NOMEM, "no memory for the parameters");
+        return NULL;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const uint32_t type = params[i]->type;
+        ds_status status = DS_E_PARAM;
+        if (type == DS_PARAM_REAL) {
+            status = host->get_real(host, params[i]->name, &value[extra + i]);
+        } else if (type == DS_PARAM_BOOL || type == DS_PARAM_INT || type == DS_PARAM_ENUM) {
+            int64_t whole = 0;
+            status = host->get_int(host, params[i]->name, &whole);
+            value[extra + i] = (double)whole;
+        }
+        if (status != DS_OK) {
+            host->error(host, DS_E_PARAM, "diffsim/simple.h passes numbers, switches and choices only: use the full "
+                                          "interface for texts, lists and files");
+            free(value);
+            return NULL;
+        }
+    }
+    return value;
+}
+
+/* Defines the whole plugin of an environment; use it once, at file scope, after its functions.
+ *   id_       text, the file name without ".so"
+ *   summary_  text, one line
+ *   params_   const ds_param *const [], NULL-terminated, of number types (DS_BOOL, DS_INT, DS_REAL, DS_ENUM)
+ *   flags_    DS_ENV_GRADIENT where loss_ writes the gradient, else 0
+ *   n_        number of variables
+ *   lower_, upper_, start_   bounds and start value of every variable
+ *   loss_     double loss_(const double *param, const double *x, double *grad): simulates one episode at x (n_
+ *             values) and returns the loss; `param` has the values of the schema in its order. Writes the n_
+ *             derivatives where grad is not NULL. Pure, see ds_env_vtable.evaluate. A result that is not finite means
+ *             that the simulation diverged. [any] */
+#define DS_SIMPLE_ENV(id_, summary_, params_, flags_, n_, lower_, upper_, start_, loss_)                 \
+    static ds_status ds_simple_create(const ds_host *host, void **out)                                   \
+    {                                                                                                    \
+        double *value = ds_simple_params(host, params_, 0);                                              \
+        if (value == NULL) {                                                                             \
+            return DS_E_PARAM;                                                                           \
+        }                                                                                                \
+        *out = value;                                                                                    \
+        return DS_OK;                                                                                    \
+    }                                                                                                    \
+    static ds_status ds_simple_info(void *self, ds_env_info *out)                                        \
+    {                                                                                                    \
+        (void)self;                                                                                      \
+        out->n = (n_);                                                                                   \
+        out->steps = 1;                                                                                  \
+        out->dt = 0;                                                                                     \
+        out->loss_floor = -INFINITY;                                                                     \
+        return DS_OK;                                                                                    \
+    }                                                                                                    \
+    static ds_status ds_simple_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)  \
+    {                                                                                                    \
+        (void)self;                                                                                      \
+        for (uint64_t i = 0; i < n; i++) {                                                               \
+            lower[i] = (lower_);                                                                         \
+            upper[i] = (upper_);                                                                         \
+            if (x0 != NULL) {                                                                            \
+                x0[i] = (start_);                                                                        \
+            }                                                                                            \
+        }                                                                                                \
+        return DS_OK;                                                                                    \
+    }                                                                                                    \
+    static ds_status ds_simple_evaluate(void *self, ds_eval *io)                                         \
+    {                                                                                                    \
+        /* The same forward code with and without gradient: the loss must not depend on what is wanted. */ \
+        const int graded = (io->want & DS_WANT_GRAD) != 0 && ((flags_) & DS_ENV_GRADIENT) != 0;          \
+        io->loss = loss_((const double *)self, io->x, graded ? io->grad : NULL);                         \
+        io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;                                \
+        /* A gradient with a hole in it is none; the loss beside it still counts. */                    \
+        for (uint64_t i = 0; graded && i < io->n; i++) {                                                 \
+            io->outcome = io->outcome == DS_EVAL_OK && !isfinite(io->grad[i]) ? DS_EVAL_BAD_GRAD         \
+                                                                              : io->outcome;             \
+        }                                                                                                \
+        io->loss = isfinite(io->loss) ? io->loss : INFINITY;                                             \
+        io->grad_kind = graded ? DS_GRAD_ADJOINT : DS_GRAD_NONE;                                         \
+        io->bad_step = -1;                                                                               \
+        io->cost_steps = 1;                                                                              \
+        return DS_OK;                                                                                    \
+    }                                                                                                    \
+    static const ds_env_vtable ds_simple_vtable = {.struct_size = sizeof(ds_env_vtable),                 \
+                                                   .create = ds_simple_create,                           \
+                                                   .destroy = free,                                      \
+                                                   .info = ds_simple_info,                               \
+                                                   .bounds = ds_simple_bounds,                           \
+                                                   .evaluate = ds_simple_evaluate};                      \
+    DS_SIMPLE_DESC_(DS_KIND_ENV, id_, summary_, params_, flags_)                                         \
+    DS_DEFINE_ENV(ds_simple_desc, ds_simple_vtable)
+
+/* The descriptor of either kind; used by the two macros only. */
+#define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_)                                           \
+    static const ds_desc ds_simple_desc = {.struct_size = sizeof(ds_desc),                               \
+                                           .kind = (kind_),                                              \
+                                           .flags = (flags_),                                            \
+                                           .id = id_,                                                    \
+                                           .version = "1",                                               \
+                                           .license = "unstated",                                        \
+                                           .summary = summary_,                                          \
+                                           .description = "",                                            \
+                                           .citation = "",                                               \
+                                           .params = params_};
+
+/* A search, as the function of DS_SIMPLE_OPTIMIZER sees it. Owned by the host side of this header; the function may
+ * draw from `random` and reads the rest. */
+typedef struct ds_search {
+    const ds_host *host;
+    const ds_problem *problem;     /* n, bounds, start point, budget (optimizer.h) */
+    const double *param;           /* values of the schema in its order */
+    double *point;                 /* 2 n zeros for the search's own use: say, the best point and the next one */
+    ds_random random;              /* stream of the run's seed, named after the plugin */
+    const ds_objective *objective; /* for batches; see ds_search_evaluate() for single points */
+} ds_search;
+
+/* Evaluates one point (n values inside the bounds) and writes its loss, +INFINITY where the episode failed, and where
+ * `grad` is not NULL its n derivatives. Returns DS_OK, or what search() shall return at once: DS_STOPPED when budget,
+ * time, target or the user end the run, DS_E_ARG for a point outside the bounds. [instance] */
+static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double *loss, double *grad)
+{
+    ds_batch batch = {.struct_size = sizeof batch, .count = 1, .x = x, .loss = loss, .grad = grad};
+    batch.want = grad != NULL ? DS_WANT_GRAD : 0;
+    return s->objective->evaluate(s->objective, &batch);
+}
+
+/* Defines the whole plugin of an optimizer; use it once, at file scope.
+ *   id_, summary_, params_   as above
+ *   flags_    DS_OPT_USES_GRADIENT, DS_OPT_NEEDS_GRADIENT, DS_OPT_USES_BUDGET or 0
+ *   search_   ds_status search_(ds_search *s): loops over ds_search_evaluate() until that returns something else than
+ *             DS_OK, and returns it; returns DS_OK when it has nothing more to ask. Deterministic, see optimizer.h. */
+#define DS_SIMPLE_OPTIMIZER(id_, summary_, params_, flags_, search_)                                     \
+    static ds_status ds_simple_create(const ds_host *host, const ds_problem *problem, void **out)        \
+    {                                                                                                    \
+        const uint64_t n = problem->n;                                                                   \
+        double *memory = ds_simple_params(host, params_, 2 * n);                                         \
+        ds_search *s = (ds_search *)calloc(1, sizeof *s);                                                \
+        if (memory == NULL || s == NULL) {                                                               \
+            if (memory != NULL) {                                                                        \
+                host->error(host, DS_E_NOMEM, "no memory for the search");                               \
+            }                                                                                            \
+            free(memory);                                                                                \
+            free(s);                                                                                     \
+            return DS_E_GENERIC;                                                                         \
+        }                                                                                                \
+        s->host = host;                                                                                  \
+        s->problem = problem;                                                                            \
+        s->param = memory + 2 * n;                                                                       \
+        s->point = memory;                                                                               \
+        s->random = ds_random_open(host->seed, id_, 0);                                                  \
+        *out = s;                                                                                        \
+        return DS_OK;                                                                                    \
+    }                                                                                                    \
+    static void ds_simple_destroy(void *self)                                                            \
+    {                                                                                                    \
+        if (self != NULL) {                                                                              \
+            free(((ds_search *)self)->point);                                                            \
+            free(self);                                                                                  \
+        }                                                                                                \
+    }                                                                                                    \
+    static ds_status ds_simple_run(void *self, const ds_objective *objective)                            \
+    {                                                                                                    \
+        ds_search *s = (ds_search *)self;                                                                \
+        s->objective = objective;                                                                        \
+        return search_(s);                                                                               \
+    }                                                                                                    \
+    static const ds_optimizer_vtable ds_simple_vtable = {.struct_size = sizeof(ds_optimizer_vtable),     \
+                                                         .create = ds_simple_create,                     \
+                                                         .destroy = ds_simple_destroy,                   \
+                                                         .run = ds_simple_run};                          \
+    DS_SIMPLE_DESC_(DS_KIND_OPTIMIZER, id_, summary_, params_, flags_)                                   \
+    DS_DEFINE_OPTIMIZER(ds_simple_desc, ds_simple_vtable)
+
+#endif
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call.c - calls of foreign functions through libffi. */
+#define _GNU_SOURCE
+#include "call.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fenv.h>
+#include <ffi.h>
+#include <link.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BORDER = 64, BORDER_BYTE = 0xa5 };
+
+/* Memory for one array argument, with borders on both sides that a function must not touch. */
+typedef struct block {
+    unsigned char *memory;
+    void *data;
+    uint64_t count;
+    scalar type;
+    size_t size; /* bytes of the data */
+} block;
+
+typedef union number {
+    int32_t i32;
+    int64_t i64;
+    uint32_t u32;
+    uint64_t u64;
+    float f32;
+    double f64;
+} number;
+
+struct foreign {
+    void (*address)(void);
+    signature s;
+    uint64_t n, m;
+    ffi_cif cif;
+    ffi_type *type[SIGNATURE_ARGUMENTS];
+    void *value[SIGNATURE_ARGUMENTS];   /* where libffi finds each argument */
+    number scalar[SIGNATURE_ARGUMENTS]; /* what is passed by value, or pointed to */
+    void *pointer[SIGNATURE_ARGUMENTS];
+    block block[SIGNATURE_ARGUMENTS];
+};
+
+/* ---- memory ---- */
+
+static size_t size_of(scalar t)
+{
+    return t == SCALAR_I32 || t == SCALAR_U32 || t == SCALAR_F32 ? 4 : 8;
+}
+
+static int block_open(block *b, scalar type, uint64_t count)
+{
+    b->type = type;
+    b->count = count;
+    b->size = (size_t)count * size_of(type);
+    b->memory = malloc(b->size + 2 * BORDER);
+    if (!b->memory) {
+        return 0;
+    }
+    b->data = b->memory + BORDER;
+    memset(b->memory, BORDER_BYTE, b->size + 2 * BORDER);
+    return 1;
+}
+
+static int block_intact(const block *b)
+{
+    for (size_t i = 0; b->memory && i < BORDER; i++) {
+        if (b->memory[i] != BORDER_BYTE || b->memory[BORDER + b->size + i] != BORDER_BYTE) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void block_set(block *b, const double *from)
+{
+    for (uint64_t i = 0; i < b->count; i++) {
+        double v = from ? from[i] : (double)NAN; /* an output that is not written is noticed */
+        if (b->type == SCALAR_F32) {
+            ((float *)b->data)[i] = (float)v;
+        } else {
+            ((double *)b->data)[i] = v;
+        }
+    }
+}
+
+static void block_get(const block *b, double *to)
+{
+    for (uint64_t i = 0; i < b->count; i++) {
+        to[i] = b->type == SCALAR_F32 ? (double)((const float *)b->data)[i] : ((const double *)b->data)[i];
+    }
+}
+
+static void set_number(number *to, scalar type, double v)
+{
+    switch (type) {
+    case SCALAR_I32:
+        to->i32 = (int32_t)v;
+        break;
+    case SCALAR_I64:
+        to->i64 = (int64_t)v;
+        break;
+    case SCALAR_U32:
+        to->u32 = (uint32_t)v;
+        break;
+    case SCALAR_U64:
+        to->u64 = (uint64_t)v;
+        break;
+    case SCALAR_F32:
+        to->f32 = (float)v;
+        break;
+    default:
+        to->f64 = v;
+        break;
+    }
+}
+
+/* ---- open ---- */
+
+static ffi_type *type_of(scalar t, int pointer)
+{
+    static ffi_type *const types[] = {&ffi_type_void,   &ffi_type_sint32, &ffi_type_sint64, &ffi_type_uint32,
+                                      &ffi_type_uint64, &ffi_type_float,  &ffi_type_double};
+    return pointer ? &ffi_type_pointer : types[t];
+}
+
+/* Memory of argument i; 0 where there is none. */
+static int open_argument(foreign *f, size_t i)
+{
+    const argument *a = &f->s.argument[i];
+    uint64_t count = a->role == ROLE_X || a->role == ROLE_G ? f->n
+                     : a->role == ROLE_F                    ? 1
+                     : a->role == ROLE_R                    ? f->m
+                                                            : 0;
+    f->type[i] = type_of(a->type, a->pointer);
+    f->value[i] = a->pointer ? (void *)&f->pointer[i] : (void *)&f->scalar[i];
+    if (count > 0) {
+        if (!block_open(&f->block[i], a->type, count)) {
+            return 0;
+        }
+        f->pointer[i] = f->block[i].data;
+    } else {
+        f->pointer[i] = a->role == ROLE_CTX ? NULL : &f->scalar[i];
+    }
+    return 1;
+}
+
+foreign *foreign_open(void *address, const signature *s, uint64_t n, uint64_t m, char error[SIGNATURE_ERROR])
+{
+    foreign *f = calloc(1, sizeof *f);
+    error[0] = '\0';
+    if (!f) {
+        return NULL;
+    }
+    memcpy(&f->address, &address, sizeof address);
+    f->s = *s;
+    f->n = n;
+    f->m = m;
+    for (size_t i = 0; i < s->count; i++) {
+        const argument *a = &s->argument[i];
+        if (a->role == ROLE_COMPONENT && a->index >= n) {
+            snprintf(error, SIGNATURE_ERROR, "x%llu is wanted and there are %llu variables, x0 to x%llu",
+                     (unsigned long long)a->index, (unsigned long long)n, (unsigned long long)(n - 1));
+            foreign_close(f);
+            return NULL;
+        }
+        if (!open_argument(f, i)) {
+            foreign_close(f);
+            return NULL;
+        }
+    }
+    if (ffi_prep_cif(&f->cif, FFI_DEFAULT_ABI, (unsigned)s->count, type_of(s->result, 0), f->type) !=
+        FFI_OK) {
+        snprintf(error, SIGNATURE_ERROR, "libffi cannot call such a function");
+        foreign_close(f);
+        return NULL;
+    }
+    return f;
+}
+
+void foreign_close(foreign *f)
+{
+    for (size_t i = 0; f && i < f->s.count; i++) {
+        free(f->block[i].memory);
+    }
+    free(f);
+}
+
+/* ---- call ---- */
+
+static void fill_argument(foreign *f, size_t i, const double *x, int gradient)
+{
+    const argument *a = &f->s.argument[i];
+    switch (a->role) {
+    case ROLE_N:
+        set_number(&f->scalar[i], a->type, (double)f->n);
+        break;
+    case ROLE_M:
+        set_number(&f->scalar[i], a->type, (double)f->m);
+        break;
+    case ROLE_COMPONENT:
+        set_number(&f->scalar[i], a->type, x[a->index]);
+        break;
+    case ROLE_CONSTANT:
+        set_number(&f->scalar[i], a->type, a->value);
+        break;
+    case ROLE_X:
+        block_set(&f->block[i], x);
+        break;
+    case ROLE_G:
+        f->pointer[i] = gradient ? f->block[i].data : NULL;
+        block_set(&f->block[i], NULL);
+        break;
+    case ROLE_F:
+    case ROLE_R:
+        block_set(&f->block[i], NULL);
+        break;
+    case ROLE_CTX:
+        break;
+    }
+}
+
+int foreign_call(foreign *f, const double *x, double *value, double *gradient, double *residual)
+{
+    /* Integers narrower than a register come back widened; float and double do not. */
+    union {
+        ffi_arg u;
+        ffi_sarg i;
+        float f32;
+        double f64;
+    } result = {0};
+    fenv_t mode;
+    for (size_t i = 0; i < f->s.count; i++) {
+        fill_argument(f, i, x, gradient != NULL);
+    }
+    fegetenv(&mode);
+    ffi_call(&f->cif, f->address, &result, f->value);
+    fesetenv(&mode);
+    for (size_t i = 0; i < f->s.count; i++) {
+        const block *b = &f->block[i];
+        if (!block_intact(b)) {
+            return FOREIGN_OUTSIDE;
+        }
+        role r = f->s.argument[i].role;
+        double *to = r == ROLE_F ? value : r == ROLE_G ? gradient : r == ROLE_R ? residual : NULL;
+        if (to) {
+            block_get(b, to);
+        }
+    }
+    switch (f->s.result) {
+    case SCALAR_F32:
+        if (value) {
+            *value = (double)result.f32;
+        }
+        return FOREIGN_OK;
+    case SCALAR_F64:
+        if (value) {
+            *value = result.f64;
+        }
+        return FOREIGN_OK;
+    case SCALAR_VOID:
+        return FOREIGN_OK;
+    case SCALAR_I32:
+        return (int32_t)result.i == 0 ? FOREIGN_OK : FOREIGN_FAILED;
+    case SCALAR_U32:
+        return (uint32_t)result.u == 0 ? FOREIGN_OK : FOREIGN_FAILED;
+    default:
+        return result.u == 0 ? FOREIGN_OK : FOREIGN_FAILED;
+    }
+}
+
+/* ---- libraries ---- */
+
+void *foreign_library(const char *name, char error[SIGNATURE_ERROR])
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        snprintf(error, SIGNATURE_ERROR, "%.240s", why ? why : "it cannot be loaded");
+    }
+    return library;
+}
+
+void *foreign_symbol(void *library, const char *name, char error[SIGNATURE_ERROR])
+{
+    Dl_info info;
+    ElfW(Sym) *entry = NULL;
+    void *address = dlsym(library, name);
+    if (!address) {
+        snprintf(error, SIGNATURE_ERROR, "the library exports no '%.80s'; `nm -D LIBRARY` lists what it has",
+                 name);
+        return NULL;
+    }
+    /* Calling a variable would crash. Some functions are chosen at load time and have no entry of their own.
+     */
+    if (dladdr1(address, &info, (void **)&entry, RTLD_DL_SYMENT) != 0 && entry && info.dli_saddr == address &&
+        ELF64_ST_TYPE(entry->st_info) == STT_OBJECT) {
+        snprintf(error, SIGNATURE_ERROR, "'%.80s' is a variable, not a function", name);
+        return NULL;
+    }
+    return address;
+}

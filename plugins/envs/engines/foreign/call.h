@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call.h - a function of another library that is ready to be called: its address, its signature, and memory
+ * for its arguments whose borders are watched. */
+#ifndef FOREIGN_CALL_H
+#define FOREIGN_CALL_H
+
+#include "signature.h"
+
+typedef struct foreign foreign;
+
+/* What a call has left. */
+enum {
+    FOREIGN_OK = 0,
+    FOREIGN_FAILED,  /* it returned a status that is not 0 */
+    FOREIGN_OUTSIDE, /* it wrote outside of the memory it was given */
+};
+
+/* Prepares calls of `address` with n variables and m residuals (0 = none). NULL and one line into `error`
+ * where that is impossible; the line is empty where memory is short. */
+foreign *foreign_open(void *address, const signature *s, uint64_t n, uint64_t m, char error[SIGNATURE_ERROR]);
+void foreign_close(foreign *f);
+
+/* Calls it at x. Where not NULL: *value gets what it returned (if that is a number) or left in f, gradient[n]
+ * what it left in g, residual[m] what it left in r. g is NULL for the function where `gradient` is. The mode
+ * of floating-point arithmetic is put back afterwards. */
+int foreign_call(foreign *f, const double *x, double *value, double *gradient, double *residual);
+
+/* Opens a library (a path with a slash, or a name for the dynamic loader), or finds a function in it. NULL
+ * and one line into `error` on failure. A library stays loaded: it may have left threads or handlers behind.
+ */
+void *foreign_library(const char *name, char error[SIGNATURE_ERROR]);
+void *foreign_symbol(void *library, const char *name, char error[SIGNATURE_ERROR]);
+
+#endif

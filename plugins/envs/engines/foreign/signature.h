@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* signature.h - how a C function is called, written as one line: type and role of each argument.
+ *
+ *     signature := type "(" [ role ":" type { "," role ":" type } ] ")"
+ *     type      := ( "void" | "i32" | "i64" | "u32" | "u64" | "f32" | "f64" ) [ "*" ]
+ *     role      := "n" number of variables       "x" all variables, an array      "x0", "x1", ... one of them
+ *                | "g" place for the gradient    "f" place for the loss           "ctx" a null pointer
+ *                | "r" place for the residuals   "m" number of residuals          a number: that constant
+ *
+ *     f64(n:i32, x:f64*)             the loss is returned
+ *     f64(x:f64*, g:f64*)            so is the gradient, where it is wanted (else g is NULL)
+ *     void(n:i32*, x:f64*, f:f64*)   Fortran: everything by reference
+ *     f64(x0:f64, 2.5:f64)           a function of numbers, here of one variable and a constant
+ *     i32(x:f64*, f:f64*)            an integer returned is a status: 0 = ok, else there is no loss
+ */
+#ifndef FOREIGN_SIGNATURE_H
+#define FOREIGN_SIGNATURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SIGNATURE_ARGUMENTS = 64, SIGNATURE_ERROR = 256 };
+
+typedef enum scalar {
+    SCALAR_VOID,
+    SCALAR_I32,
+    SCALAR_I64,
+    SCALAR_U32,
+    SCALAR_U64,
+    SCALAR_F32,
+    SCALAR_F64
+} scalar;
+
+typedef enum role {
+    ROLE_N,
+    ROLE_M,
+    ROLE_X,
+    ROLE_COMPONENT, /* variable `index` */
+    ROLE_G,
+    ROLE_F,
+    ROLE_R,
+    ROLE_CTX,
+    ROLE_CONSTANT /* `value` */
+} role;
+
+typedef struct argument {
+    role role;
+    scalar type;
+    int pointer;
+    uint64_t index;
+    double value;
+} argument;
+
+typedef struct signature {
+    scalar result; /* never a pointer */
+    size_t count;
+    argument argument[SIGNATURE_ARGUMENTS];
+} signature;
+
+/* Reads a signature; 0 and one line into `error` where it is none. */
+int signature_parse(const char *text, signature *out, char error[SIGNATURE_ERROR]);
+
+/* The first argument with this role, or NULL. */
+const argument *signature_find(const signature *s, role wanted);
+
+#endif

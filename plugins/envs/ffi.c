@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ffi - the loss is a C function of any shared library, its gradient, if there is one, too: library,
+ * function, its arguments and the box are parameters. */
+#include <diffsim/plugin.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engines/foreign/call.h"
+#include "engines/scene/settings.h"
+
+static const ds_param *const params[] = {
+    DS_PATH("file", "", "The shared library, a file; empty = see `library`."),
+    DS_TEXT("library", "libm.so.6",
+            "Name of a library that the dynamic loader knows, where `file` is empty, for example libm.so.6."),
+    DS_TEXT("symbol", "j0", "Name of the function that gives the loss."),
+    DS_TEXT("signature", "f64(x0:f64)",
+            "How it is called: TYPE(ROLE:TYPE, ...). Types: void i32 i64 u32 u64 f32 f64, with * for a "
+            "pointer. Roles: n, x, x0 x1 ..., g (gradient), f (loss), r (residuals; the loss is the sum of "
+            "their squares), m (their number), ctx (NULL), or a number. A floating-point value returned is "
+            "the loss, an integer a status (0 = ok)."),
+    DS_TEXT("gradient_symbol", "",
+            "Name of the function that gives the gradient (role g; with one variable it may be returned), "
+            "where that is another one."),
+    DS_TEXT("gradient_signature", "", "How that one is called."),
+    DS_REAL("factor", "1", -1e100, 1e100, "",
+            "The value is multiplied by this to get the loss; -1 maximises."),
+    DS_REAL("gradient_factor", "1", -1e100, 1e100, "",
+            "What is read as gradient is multiplied by this and by `factor`."),
+    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 10000000, "dim", "0", "",
+                      "Number of variables; 0 = as many as there are bounds.", NULL},
+    DS_INT("residuals", "0", 0, 10000000, "", "Number of residuals, where the function has the role r."),
+    &(const ds_param){sizeof(ds_param), DS_PARAM_LIST, DS_PARAM_SHAPE, 0, -1e100, 1e100, "lower", "0", "",
+                      "Lower bounds: one for each variable, or one for all.", NULL},
+    &(const ds_param){sizeof(ds_param), DS_PARAM_LIST, DS_PARAM_SHAPE, 0, -1e100, 1e100, "upper", "20", "",
+                      "Upper bounds, as `lower`.", NULL},
+    DS_LIST("x0", "", -1e100, 1e100, 0, "", "Start point, as `lower`; empty = the middle."),
+    DS_REAL("floor", "-inf", -INFINITY, 1e100, "", "A lower bound of the loss, where one is known."),
+    NULL};
+
+typedef struct ffi_env {
+    const ds_host *host;
+    foreign *loss, *slope; /* slope is NULL where the loss brings its gradient, or there is none */
+    int loss_has_gradient, slope_returned;
+    uint64_t n, m;
+    double factor, gradient_factor, floor;
+    double *lower, *upper, *x0, *residual;
+} ffi_env;
+
+/* ---- set-up ---- */
+
+static void destroy(void *self)
+{
+    ffi_env *e = self;
+    if (e) {
+        foreign_close(e->loss);
+        foreign_close(e->slope);
+        free(e->lower);
+        free(e->residual);
+        free(e);
+    }
+}
+
+/* Finds out n from `dim` and the lists, and reads the box. */
+static ds_status read_box(ffi_env *e)
+{
+    static const char *const names[] = {"lower", "upper", "x0"};
+    const double *list;
+    uint64_t count[3], most = 1;
+    int64_t dim = 0;
+    ds_status s = e->host->get_int(e->host, "dim", &dim);
+    for (int k = 0; s == DS_OK && k < 3; k++) {
+        s = e->host->get_list(e->host, names[k], &list, &count[k]);
+        most = s == DS_OK && count[k] > most ? count[k] : most;
+    }
+    if (s != DS_OK) {
+        return s;
+    }
+    e->n = dim > 0 ? (uint64_t)dim : most;
+    e->lower = malloc(3 * e->n * sizeof(double));
+    if (!e->lower) {
+        return DS_E_NOMEM;
+    }
+    e->upper = e->lower + e->n;
+    e->x0 = e->upper + e->n;
+    if (count[0] == 0 || count[1] == 0) {
+        return setting_bad(e->host,
+                           "parameter %s is empty: give one bound for all variables, or one for each",
+                           count[0] == 0 ? "lower" : "upper");
+    }
+    setting_values(&s, e->host, "lower", e->n, e->lower);
+    setting_values(&s, e->host, "upper", e->n, e->upper);
+    for (uint64_t i = 0; s == DS_OK && i < e->n; i++) {
+        e->x0[i] = 0.5 * e->lower[i] + 0.5 * e->upper[i];
+    }
+    setting_values(&s, e->host, "x0", e->n, e->x0);
+    for (uint64_t i = 0; s == DS_OK && i < e->n; i++) {
+        if (!(e->lower[i] < e->upper[i])) {
+            s = setting_bad(e->host,
+                            "parameters lower = %g, upper = %g of variable %" PRIu64
+                            ": make lower less than upper",
+                            e->lower[i], e->upper[i], i);
+        } else if (!(e->x0[i] >= e->lower[i] && e->x0[i] <= e->upper[i])) {
+            s = setting_bad(e->host,
+                            "parameter x0 = %g of variable %" PRIu64 " is outside of its bounds %g..%g",
+                            e->x0[i], i, e->lower[i], e->upper[i]);
+        }
+    }
+    return s;
+}
+
+/* Prepares the function that parameters `symbol` and `layout` describe. */
+static ds_status open_function(ffi_env *e, void *library, const char *where, const char *symbol,
+                               const char *layout, signature *sig, foreign **out)
+{
+    const char *name = NULL, *text = NULL;
+    char error[SIGNATURE_ERROR];
+    ds_status s = e->host->get_text(e->host, symbol, &name);
+    s = s == DS_OK ? e->host->get_text(e->host, layout, &text) : s;
+    if (s != DS_OK) {
+        return s;
+    }
+    void *address = foreign_symbol(library, name, error);
+    if (!address) {
+        return setting_bad(e->host, "parameter %s = %.80s in %.200s: %s", symbol, name, where, error);
+    }
+    if (!signature_parse(text, sig, error)) {
+        return setting_bad(e->host, "parameter %s = %.120s: %s", layout, text, error);
+    }
+    *out = foreign_open(address, sig, e->n, e->m, error);
+    if (!*out) {
+        return error[0] ? setting_bad(e->host, "parameter %s = %.120s: %s", layout, text, error) : DS_E_NOMEM;
+    }
+    return DS_OK;
+}
+
+/* Is there exactly one place from which the loss comes? */
+static ds_status check_loss(const ffi_env *e, const signature *s)
+{
+    int returned = s->result == SCALAR_F64 || s->result == SCALAR_F32;
+    int written = signature_find(s, ROLE_F) != NULL, residuals = signature_find(s, ROLE_R) != NULL;
+    if (returned + written + residuals != 1) {
+        return setting_bad(e->host,
+                           "parameter signature: the loss comes from %d places: return f64 or f32, or have "
+                           "one argument f or r",
+                           returned + written + residuals);
+    }
+    if (residuals != (e->m > 0)) {
+        return setting_bad(
+            e->host, residuals ? "parameter residuals = 0: say how many residuals the function writes to r"
+                               : "parameter residuals: the signature has no argument r");
+    }
+    return DS_OK;
+}
+
+static ds_status check_gradient(const ffi_env *e, const signature *s)
+{
+    int returned = s->result == SCALAR_F64 || s->result == SCALAR_F32;
+    if (signature_find(s, ROLE_R) || signature_find(s, ROLE_F) ||
+        (signature_find(s, ROLE_G) != NULL) == (returned != 0)) {
+        return setting_bad(
+            e->host, "parameter gradient_signature: the gradient comes from one argument g, or is returned");
+    }
+    if (returned && e->n != 1) {
+        return setting_bad(e->host,
+                           "parameter gradient_signature: a gradient of %" PRIu64
+                           " variables cannot be returned: use an argument g",
+                           e->n);
+    }
+    return DS_OK;
+}
+
+static ds_status open_functions(ffi_env *e)
+{
+    const char *file = NULL, *name = NULL, *slope = NULL;
+    char error[SIGNATURE_ERROR];
+    signature sig;
+    ds_status s = e->host->get_text(e->host, "file", &file);
+    s = s == DS_OK ? e->host->get_text(e->host, "library", &name) : s;
+    s = s == DS_OK ? e->host->get_text(e->host, "gradient_symbol", &slope) : s;
+    if (s != DS_OK) {
+        return s;
+    }
+    const char *where = *file ? file : name;
+    if (!*where || (!*file && strchr(name, '/'))) {
+        return setting_bad(
+            e->host,
+            "parameter library = %.200s: a name such as libm.so.6; a path belongs into parameter file", name);
+    }
+    void *library = foreign_library(where, error);
+    if (!library) {
+        return setting_bad(e->host, "parameter %s: %s", *file ? "file" : "library", error);
+    }
+    s = open_function(e, library, where, "symbol", "signature", &sig, &e->loss);
+    s = s == DS_OK ? check_loss(e, &sig) : s;
+    e->loss_has_gradient = s == DS_OK && signature_find(&sig, ROLE_G) != NULL;
+    if (s == DS_OK && *slope && e->loss_has_gradient) {
+        return setting_bad(
+            e->host,
+            "parameter gradient_symbol: the function of the loss writes the gradient already (role g)");
+    }
+    if (s == DS_OK && *slope) {
+        s = open_function(e, library, where, "gradient_symbol", "gradient_signature", &sig, &e->slope);
+        s = s == DS_OK ? check_gradient(e, &sig) : s;
+        e->slope_returned = sig.result == SCALAR_F64 || sig.result == SCALAR_F32;
+    }
+    return s;
+}
+
+static ds_status create(const ds_host *host, void **out)
+{
+    ffi_env *e = calloc(1, sizeof *e);
+    ds_status s = e ? DS_OK : DS_E_NOMEM;
+    int64_t m = 0;
+    if (e) {
+        e->host = host;
+        setting_real(&s, host, "factor", &e->factor);
+        setting_real(&s, host, "gradient_factor", &e->gradient_factor);
+        setting_real(&s, host, "floor", &e->floor);
+        setting_int(&s, host, "residuals", &m);
+        e->m = (uint64_t)m;
+        s = s == DS_OK ? read_box(e) : s;
+        e->residual = s == DS_OK ? malloc((e->m + 1) * sizeof(double)) : NULL;
+        s = s == DS_OK && !e->residual ? DS_E_NOMEM : s;
+        s = s == DS_OK ? open_functions(e) : s;
+    }
+    if (s == DS_E_NOMEM) {
+        host->error(host, s, "out of memory: reduce parameter dim or residuals");
+    }
+    if (s != DS_OK) {
+        destroy(e);
+        return s;
+    }
+    *out = e;
+    return DS_OK;
+}
+
+static ds_status info(void *self, ds_env_info *out)
+{
+    const ffi_env *e = self;
+    out->flags = e->loss_has_gradient || e->slope ? 0 : DS_INFO_NO_GRADIENT;
+    out->n = e->n;
+    out->steps = 0;
+    out->dt = 0;
+    out->loss_floor = e->floor;
+    return DS_OK;
+}
+
+static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    const ffi_env *e = self;
+    memcpy(lower, e->lower, n * sizeof(double));
+    memcpy(upper, e->upper, n * sizeof(double));
+    if (x0) {
+        memcpy(x0, e->x0, n * sizeof(double));
+    }
+    return DS_OK;
+}
+
+/* ---- evaluation ---- */
+
+static ds_status no_loss(ds_eval *io)
+{
+    io->outcome = DS_EVAL_DIVERGED;
+    io->loss = INFINITY;
+    io->grad_kind = DS_GRAD_NONE;
+    io->bad_step = 0;
+    return DS_OK;
+}
+
+static ds_status outside(const ffi_env *e, const char *symbol)
+{
+    const char *name = "";
+    char line[256];
+    e->host->get_text(e->host, symbol, &name);
+    snprintf(line, sizeof line, "%.80s wrote outside of the arrays it was given: is its signature right?",
+             name);
+    e->host->error(e->host, DS_E_DATA, line);
+    return DS_E_DATA;
+}
+
+static ds_status evaluate(void *self, ds_eval *io)
+{
+    ffi_env *e = self;
+    double *g = io->want & DS_WANT_GRAD ? io->grad : NULL, value = NAN;
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = 1;
+    int left = foreign_call(e->loss, io->x, e->m > 0 ? NULL : &value, e->loss_has_gradient ? g : NULL,
+                            e->residual);
+    if (e->m > 0) {
+        value = 0;
+        for (uint64_t i = 0; i < e->m; i++) {
+            value += e->residual[i] * e->residual[i];
+        }
+    }
+    if (left == FOREIGN_OUTSIDE) {
+        return outside(e, "symbol");
+    }
+    io->loss = e->factor * value;
+    if (left == FOREIGN_FAILED || !isfinite(io->loss)) {
+        return no_loss(io);
+    }
+    if (g) {
+        if (e->slope) {
+            left = foreign_call(e->slope, io->x, e->slope_returned ? g : NULL, e->slope_returned ? NULL : g,
+                                NULL);
+            if (left == FOREIGN_OUTSIDE) {
+                return outside(e, "gradient_symbol");
+            }
+        }
+        io->grad_kind = DS_GRAD_ADJOINT;
+        for (uint64_t i = 0; i < e->n; i++) {
+            g[i] *= e->factor * e->gradient_factor;
+            if (left == FOREIGN_FAILED || !isfinite(g[i])) {
+                memset(g, 0, e->n * sizeof(double));
+                io->outcome = DS_EVAL_BAD_GRAD;
+                break;
+            }
+        }
+    }
+    return DS_OK;
+}
+
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, NULL};
+
+static const ds_desc desc = {
+    sizeof(ds_desc),
+    DS_KIND_ENV,
+    DS_ENV_GRADIENT,
+    "ffi",
+    "1",
+    "Apache-2.0",
+    "The loss is a C function of any shared library.",
+    "Name a library, a function of it, how it is called and the box; the function's gradient, if there is "
+    "one, may come from the same call or from another function. NaN and infinity mean that there is no loss "
+    "at this point.\n"
+    "A signature cannot be verified: with a wrong one the function reads what is not there. It runs in a "
+    "worker process like every environment, so that a crash costs one evaluation; arrays have borders that "
+    "are looked at after every call. The function has to be pure: the same x gives the same value, whatever "
+    "was called before.\n"
+    "The default is an example: the Bessel function J0 of the C library between 0 and 20; its gradient is "
+    "-J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
+    "",
+    params,
+    NULL,
+};
+
+DS_DEFINE_ENV(desc, vtable)

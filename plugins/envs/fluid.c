@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities of the ladle in
+ * the segments of an episode. */
+#include "engines/mpm/env.h"
+#include "engines/scene/scene_kit.h"
+#include "engines/scene/settings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SYRUP, CUBE };                                  /* bodies of the simulation, and the first that are drawn */
+enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK };    /* the others */
+enum { M_CUBE_Y, M_SUCCESS, M_LEVEL, M_CUBE_X, M_CUBE_Z, M_LADLE_X, M_LADLE_Y, M_LOSS, M_SPEED, M_LEAST, M_MOST };
+enum { SIGN_CORRECTED, SIGN_PRINTED };
+enum { RINGS = 25, SECTORS = 48 };                     /* of the ladle, as it is drawn */
+
+static const double tank[3] = {0.4, 0.5, 0.4}; /* inner size; the walls are higher than what is drawn */
+static const double rim = 0.2;                 /* height of the tank's walls in the paper; the cube is to get above it */
+static const double depth = 0.12;              /* of the syrup */
+static const double axis[2] = {0.2, 0.2};      /* x and z of the middle of the tank */
+static const double speed_limit = 2.0;         /* of the ladle, each component */
+static const double frame_time = 0.02;         /* seconds per output step */
+
+static const char *const preset_choices[] = {"default", "fast", "small", NULL};
+static const char *const sign_choices[] = {"corrected", "printed", NULL};
+
+static const ds_param *const params[] = {
+    DS_ENUM("preset", "default", preset_choices,
+            "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 substeps of "
+            "1e-3 s, 10268 particles. small: 0.05 m, 500 substeps of 2e-3 s, 1276 particles, a thicker shell: for tests of "
+            "programs."),
+    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 50, "segments", "5", "",
+                      "Pieces of constant velocity, of equal length; each has two variables.", NULL},
+    DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
+    DS_ENUM("loss_sign", "corrected", sign_choices,
+            "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as the paper prints it."),
+    DS_REAL("viscosity", "5", 0, 50, "Pa s", "Of the syrup."),
+    DS_REAL("bulk", "25000", 1000, 40000, "Pa", "Bulk modulus of the syrup: density times speed of sound squared."),
+    DS_REAL("stiffness", "50000", 0, 1e5, "Pa", "Shear modulus of the cube."),
+    DS_REAL("cube_density", "1000", 200, 5000, "kg/m^3", "Of the cube; the syrup has 1000."),
+    DS_REAL("friction", "0.2", 0, 10, "", "Coulomb friction of the ladle."),
+    DS_REAL("gravity", "9.81", 0, 100, "m/s^2", "Gravity, downward."),
+    &mpm_engine_param,
+    &mpm_precision_param,
+    &mpm_memory_param,
+    NULL};
+
+typedef struct fluid {
+    scene_kit kit; /* first: see scene_kit.h */
+    const ds_host *host;
+    mpm_scene scene;
+    mpm_episode episode;
+    uint32_t sign;
+    uint32_t first[2], count[2]; /* particles of syrup and cube */
+    double *positions;           /* [steps + 1][particles][3], once a scene is wanted */
+    double (*ladle)[3];          /* [steps + 1] */
+    double ladle_mesh[RINGS * SECTORS][3];
+    uint32_t triangles[(RINGS - 1) * SECTORS * 6];
+} fluid;
+
+/* ---- the scene ---- */
+
+/* Lattice spacing of the syrup and half thickness of the ladle's shell; the rest is the same for both presets. */
+static mpm_scene make_scene(double spacing, double shell)
+{
+    const mpm_scene scene = {
+        .n_bodies = 2,
+        .bodies = {[SYRUP] = {.shape = MPM_BODY_LATTICE,
+                              .center = {0.2, 0.06, 0.2},
+                              .size = {0.4, depth, 0.4},
+                              .spacing = spacing,
+                              .jitter = 0.001,
+                              .carved = 1 + CUBE,
+                              .matter = {.law = MPM_SYRUP, .density = 1000.0}},
+                   [CUBE] = {.shape = MPM_BODY_LATTICE,
+                             .center = {0.22, 0.09, 0.2},
+                             .size = {0.04, 0.04, 0.04},
+                             .spacing = 0.01,
+                             .matter = {.law = MPM_ELASTIC}}},
+        .n_tools = 1,
+        .tools = {{.shape = MPM_LADLE,
+                   .action_dim = 2,
+                   .size = {0.05, shell},
+                   .lower = {0.065, 0.065, 0.0},
+                   .upper = {0.335, 0.45, 0.4},
+                   .scale = {frame_time, frame_time},
+                   .start = {.position = {0.08, 0.19, 0.2}, .rotation = {1.0, 0.0, 0.0, 0.0}}}},
+    };
+    return scene;
+}
+
+/* ---- loss ---- */
+
+/* Lengths in the loss are sqrt(a.a + tiny): differentiable everywhere. */
+static double length2(double x, double z)
+{
+    return sqrt(x * x + z * z + 1e-20);
+}
+
+static void cube_center(const fluid *e, const mpm_particle *particles, double center[3])
+{
+    memset(center, 0, 3 * sizeof(double));
+    for (uint32_t p = e->first[CUBE]; p < e->first[CUBE] + e->count[CUBE]; p++) {
+        for (int d = 0; d < 3; d++) {
+            center[d] += particles[p].x[d] / e->count[CUBE];
+        }
+    }
+}
+
+static double height_term(const fluid *e, double y)
+{
+    double missing = e->sign == SIGN_PRINTED ? y - rim : rim - y;
+    return missing > 0.0 ? missing : 0.0;
+}
+
+static double loss(const void *self, const mpm_particle *particles, const mpm_pose *ladle)
+{
+    const fluid *e = self;
+    const double *at = ladle->position;
+    double c[3];
+    cube_center(e, particles, c);
+    return height_term(e, c[1]) + 3.0 * length2(c[0] - at[0], c[2] - at[2]) + length2(c[0] - axis[0], c[2] - axis[1]);
+}
+
+static void loss_adjoint(const void *self, const mpm_particle *particles, const mpm_pose *ladle, mpm_particle *bar,
+                         mpm_pose *ladle_bar)
+{
+    const fluid *e = self;
+    const double *at = ladle->position;
+    double c[3], c_bar[3];
+    cube_center(e, particles, c);
+    double near = 3.0 / length2(c[0] - at[0], c[2] - at[2]), middle = 1.0 / length2(c[0] - axis[0], c[2] - axis[1]);
+    double toward_x = near * (c[0] - at[0]), toward_z = near * (c[2] - at[2]);
+    c_bar[0] = toward_x + middle * (c[0] - axis[0]);
+    c_bar[1] = height_term(e, c[1]) > 0.0 ? (e->sign == SIGN_PRINTED ? 1.0 : -1.0) : 0.0;
+    c_bar[2] = toward_z + middle * (c[2] - axis[1]);
+    ladle_bar->position[0] -= toward_x;
+    ladle_bar->position[2] -= toward_z;
+    for (uint32_t p = e->first[CUBE]; p < e->first[CUBE] + e->count[CUBE]; p++) {
+        for (int d = 0; d < 3; d++) {
+            bar[p].x[d] += c_bar[d] / e->count[CUBE];
+        }
+    }
+}
+
+/* ---- set-up ---- */
+
+static ds_status read_params(fluid *e, mpm_episode_spec *spec)
+{
+    /* by preset: grid spacing, time step, spacing of the syrup, half thickness of the shell */
+    static const double sizes[3][4] = {
+        {0.02, 5e-4, 0.01, 0.012}, {0.025, 1e-3, 0.0125, 0.0125}, {0.05, 2e-3, 0.025, 0.02}};
+    const ds_host *host = e->host;
+    int64_t preset = 0, segments = 0, steps = 0, sign = 0;
+    double viscosity = 0, bulk = 0, stiffness = 0, density = 0, friction = 0, gravity = 0;
+    ds_status s = DS_OK;
+    setting_int(&s, host, "preset", &preset);
+    setting_int(&s, host, "segments", &segments);
+    setting_int(&s, host, "steps", &steps);
+    setting_int(&s, host, "loss_sign", &sign);
+    setting_real(&s, host, "viscosity", &viscosity);
+    setting_real(&s, host, "bulk", &bulk);
+    setting_real(&s, host, "stiffness", &stiffness);
+    setting_real(&s, host, "cube_density", &density);
+    setting_real(&s, host, "friction", &friction);
+    setting_real(&s, host, "gravity", &gravity);
+    s = s == DS_OK ? mpm_env_read_engine(host, spec) : s;
+    if (s != DS_OK) {
+        return s;
+    }
+    if (segments > steps) {
+        return setting_bad(host, "parameters segments = %d and steps = %d: there must be at least one step for each segment",
+                           (int)segments, (int)steps);
+    }
+    const double *size = sizes[preset];
+    e->sign = (uint32_t)sign;
+    e->scene = make_scene(size[2], size[3]);
+    e->scene.bodies[SYRUP].matter.viscosity = viscosity;
+    e->scene.bodies[SYRUP].matter.modulus = bulk;
+    e->scene.bodies[CUBE].matter.modulus = stiffness;
+    e->scene.bodies[CUBE].matter.density = density;
+    e->scene.tools[0].friction = friction;
+    e->scene.gravity[1] = -gravity;
+    spec->domain = mpm_domain_tank(size[0], tank, 0.001, size[1], (int)(frame_time / size[1] + 0.5), (uint32_t)steps);
+    spec->steps = (uint32_t)steps;
+    spec->segments = (uint32_t)segments;
+    spec->loss_mode = MPM_LOSS_FINAL;
+    spec->action_limit = speed_limit;
+    spec->scene = &e->scene;
+    return DS_OK;
+}
+
+/* ---- what is drawn ---- */
+
+/* The shell turned about y: from the middle outside over the rim to the middle inside. */
+static void make_ladle_mesh(fluid *e)
+{
+    const double radius = e->scene.tools[0].size[0], half = e->scene.tools[0].size[1], pi = acos(-1.0);
+    uint32_t *t = e->triangles;
+    for (int r = 0; r < RINGS; r++) {
+        double at = 10.0 * r / (RINGS - 1) - 5.0, side = at < 0.0 ? 1.0 : -1.0; /* -5 .. -1 outside, 1 .. 5 inside */
+        double turn = 0.5 * pi * (5.0 - fabs(at)) / 4.0, lip = 0.5 * pi * (1.0 + at);
+        double own = radius + side * half;
+        double x = fmax(own * sin(turn), 1e-4), y = -own * cos(turn);
+        if (fabs(at) < 1.0) {
+            x = radius + half * cos(lip);
+            y = half * sin(lip);
+        }
+        for (int s = 0; s < SECTORS; s++) {
+            double *v = e->ladle_mesh[r * SECTORS + s];
+            v[0] = x * cos(2.0 * pi * s / SECTORS);
+            v[1] = y;
+            v[2] = x * sin(2.0 * pi * s / SECTORS);
+        }
+    }
+    for (uint32_t r = 0; r + 1 < RINGS; r++) {
+        for (uint32_t s = 0; s < SECTORS; s++) {
+            uint32_t a = r * SECTORS + s, b = r * SECTORS + (s + 1) % SECTORS;
+            const uint32_t quad[6] = {a, a + SECTORS, b, b, a + SECTORS, b + SECTORS};
+            memcpy(t, quad, sizeof quad);
+            t += 6;
+        }
+    }
+}
+
+static const uint32_t tank_edges[24] = {0, 1, 1, 3, 3, 2, 2, 0, 4, 5, 5, 7, 7, 6, 6, 4, 0, 4, 1, 5, 2, 6, 3, 7};
+
+static void place(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const fluid *e = self;
+    if (b <= CUBE) {
+        const double *x = e->positions + 3 * (k * e->episode.sim.n_particles + e->first[b]);
+        memcpy(out, x, 3 * (size_t)e->count[b] * sizeof *out);
+    } else if (b == DRAWN_LADLE) {
+        for (size_t v = 0; v < RINGS * SECTORS; v++) {
+            for (size_t d = 0; d < 3; d++) {
+                out[3 * v + d] = e->ladle[k][d] + e->ladle_mesh[v][d];
+            }
+        }
+    } else if (b == DRAWN_HANDLE) {
+        scene_kit_pose(e->ladle[k][0] - e->scene.tools[0].size[0], e->ladle[k][1] + 0.06, e->ladle[k][2], 0.0, out);
+    } else {
+        for (int v = 0; v < 8; v++) {
+            out[3 * v] = v & 1 ? tank[0] : 0.0;
+            out[3 * v + 1] = v & 4 ? rim : 0.0;
+            out[3 * v + 2] = v & 2 ? tank[2] : 0.0;
+        }
+    }
+}
+
+static int set_scene(fluid *e)
+{
+    static const char *const metrics[][2] = {
+        {"cube_y", "m"},  {"success", ""}, {"level", "m"},  {"cube_x", "m"},     {"cube_z", "m"},     {"ladle_x", "m"},
+        {"ladle_y", "m"}, {"loss", ""},    {"speed", "m/s"}, {"volume_least", ""}, {"volume_most", ""}};
+    scene_kit *s = &e->kit;
+    const double spacing = e->scene.bodies[SYRUP].spacing;
+    scene_kit_open(s, e->episode.steps, frame_time, place);
+    scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP], (double[4]){0.6 * spacing, 0.45, 0, 0});
+    scene_kit_body(s, "cube", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[CUBE], (double[4]){0.0065, 0, 0, 0});
+    s->body[SYRUP].variety = 2; /* golden, and red */
+    s->body[CUBE].variety = 3;
+    scene_kit_body(s, "ladle", DS_BODY_MESH, DS_ROLE_TOOL, RINGS * SECTORS, (double[4]){0, 0, 0, 0});
+    s->body[DRAWN_LADLE].index = e->triangles;
+    s->body[DRAWN_LADLE].index_count = sizeof e->triangles / sizeof e->triangles[0];
+    scene_kit_body(s, "handle", DS_BODY_CAPSULE, DS_ROLE_TOOL, 1, (double[4]){0.006, 0.12, 0, 0});
+    s->body[DRAWN_HANDLE].variety = 1;
+    scene_kit_body(s, "tank", DS_BODY_LINES, DS_ROLE_FIXED, 8, (double[4]){0.003, 0, 0, 0});
+    s->body[DRAWN_TANK].index = tank_edges;
+    s->body[DRAWN_TANK].index_count = sizeof tank_edges / sizeof tank_edges[0];
+    for (int d = 0; d < 3; d++) {
+        s->info.box[d] = 0.0;
+        s->info.box[3 + d] = d == 1 ? 0.36 : tank[d];
+    }
+    s->info.ground = 0.0;
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
+        scene_kit_metric(s, metrics[i][0], metrics[i][1]);
+    }
+    make_ladle_mesh(e);
+    return scene_kit_ready(s);
+}
+
+/* The metrics of one frame, and the positions to draw. */
+static void keep_frame(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                       const mpm_measure *measure)
+{
+    fluid *e = context;
+    scene_kit *s = &e->kit;
+    uint32_t n = e->episode.sim.n_particles;
+    double *x = e->positions + 3 * (size_t)step * n, c[3], speed = 0.0, least = INFINITY, most = 0.0, level = 0.0;
+    (void)measure;
+    cube_center(e, particles, c);
+    for (uint32_t p = 0; p < n; p++) {
+        const double *v = particles[p].v;
+        memcpy(x + 3 * (size_t)p, particles[p].x, sizeof particles[p].x);
+        speed = fmax(speed, sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
+        if (p >= e->first[SYRUP] && p < e->first[SYRUP] + e->count[SYRUP]) {
+            level += 2.0 * particles[p].x[1] / e->count[SYRUP]; /* at rest: twice the mean height */
+            least = fmin(least, particles[p].f[0]);
+            most = fmax(most, particles[p].f[0]);
+        }
+    }
+    memcpy(e->ladle[step], poses->position, sizeof e->ladle[step]);
+    scene_kit_values(s, M_CUBE_X)[step] = c[0];
+    scene_kit_values(s, M_CUBE_Y)[step] = c[1];
+    scene_kit_values(s, M_CUBE_Z)[step] = c[2];
+    scene_kit_values(s, M_LADLE_X)[step] = poses->position[0];
+    scene_kit_values(s, M_LADLE_Y)[step] = poses->position[1];
+    scene_kit_values(s, M_LOSS)[step] = loss(e, particles, poses);
+    scene_kit_values(s, M_SUCCESS)[step] = c[1] > rim;
+    scene_kit_values(s, M_LEVEL)[step] = level;
+    scene_kit_values(s, M_SPEED)[step] = speed;
+    scene_kit_values(s, M_LEAST)[step] = least;
+    scene_kit_values(s, M_MOST)[step] = most;
+}
+
+static int reserve_frames(fluid *e)
+{
+    size_t frames = e->episode.steps + (size_t)1;
+    if (!e->positions) {
+        e->positions = malloc(frames * e->episode.sim.n_particles * 3 * sizeof *e->positions);
+    }
+    if (!e->ladle) {
+        e->ladle = malloc(frames * sizeof *e->ladle);
+    }
+    return e->positions && e->ladle;
+}
+
+/* ---- the environment ---- */
+
+static void destroy(void *self)
+{
+    fluid *e = self;
+    if (e) {
+        scene_kit_close(&e->kit);
+        mpm_episode_free(&e->episode);
+        free(e->positions);
+        free(e->ladle);
+        free(e);
+    }
+}
+
+static ds_status create(const ds_host *host, void **out)
+{
+    fluid *e = calloc(1, sizeof *e);
+    mpm_episode_spec spec = {0};
+    ds_status status = DS_E_NOMEM;
+    if (e) {
+        const mpm_goal goal = {.self = e, .loss = loss, .adjoint = loss_adjoint};
+        e->host = host;
+        spec.goal = &goal;
+        status = read_params(e, &spec);
+        if (status == DS_OK && mpm_episode_init(&e->episode, &spec) == MPM_OK) {
+            for (uint32_t b = SYRUP; b <= CUBE; b++) {
+                e->first[b] = e->episode.sim.phases[b].first;
+                e->count[b] = e->episode.sim.phases[b].count;
+            }
+            status = set_scene(e) ? DS_OK : DS_E_NOMEM;
+        } else if (status == DS_OK) {
+            status = DS_E_NOMEM;
+        }
+    }
+    if (status == DS_E_NOMEM) {
+        host->error(host, status, "out of memory: use preset=fast or fewer steps");
+    }
+    if (status != DS_OK) {
+        destroy(e);
+        return status;
+    }
+    e->episode.should_stop = mpm_env_should_stop;
+    e->episode.stop_context = host;
+    *out = e;
+    return DS_OK;
+}
+
+static ds_status info(void *self, ds_env_info *out)
+{
+    const fluid *e = self;
+    out->n = mpm_episode_dim(&e->episode);
+    out->steps = e->episode.steps;
+    out->dt = frame_time;
+    out->loss_floor = 0;
+    return DS_OK;
+}
+
+static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    (void)self;
+    for (uint64_t i = 0; i < n; i++) {
+        lower[i] = -speed_limit;
+        upper[i] = speed_limit;
+        if (x0) {
+            x0[i] = 0.0;
+        }
+    }
+    return DS_OK;
+}
+
+static ds_status evaluate(void *self, ds_eval *io)
+{
+    fluid *e = self;
+    bool scene = (io->want & DS_WANT_SCENE) != 0;
+    e->kit.kept = 0;
+    if (scene && !reserve_frames(e)) {
+        return mpm_env_fail(e->host, DS_E_NOMEM, "no memory to keep %u frames of %u particles", e->episode.steps + 1,
+                            e->episode.sim.n_particles);
+    }
+    ds_status status = mpm_env_episode(&e->episode, e->host, io, scene ? keep_frame : NULL, e);
+    e->kit.kept = scene && status == DS_OK && io->outcome != DS_EVAL_DIVERGED;
+    return status;
+}
+
+static const void *get_extension(void *self, const char *id)
+{
+    (void)self;
+    return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
+}
+
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+
+static const char *const extensions[] = {DS_EXT_SCENE, NULL};
+
+static const ds_desc desc = {
+    sizeof(ds_desc),
+    DS_KIND_ENV,
+    DS_ENV_GRADIENT,
+    "fluid",
+    "0.1.0",
+    "Apache-2.0",
+    "A ladle lifts a sugar cube out of a tank of syrup.",
+    "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly compressible, viscous) "
+    "and cube (elastic) are particles of the material point method; the ladle is a half spherical shell, 0.1 m wide. Loss at the end "
+    "of one second: how far the cube is below 0.2 m, 3 times its horizontal distance from the ladle, and that from the axis of the "
+    "tank.\n"
+    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 0 0.6 scoops the cube "
+    "out. The gradient is the exact adjoint of the whole episode; the loss has kinks where a grid node meets the shell.\n"
+    "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube is above 0.2 m), level "
+    "of the syrup, highest speed, and least and most relative volume of the syrup.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
+    "global perspective. CoRL 2022, arXiv:2207.00167.",
+    params,
+    extensions,
+};
+
+DS_DEFINE_ENV(desc, vtable)
