@@ -299,15 +299,20 @@ static ds_status run_group(gp *g, const acquisition *a, search_group *s, gp_stop
     return DS_OK;
 }
 
-static int was_told(const acquisition_search *search, size_t d, const double *u)
+static int was_told(const gp *g, const acquisition_search *search, const double *u)
 {
+    size_t d = g->d;
+    double near = search->near * search->near;
     for (size_t i = 0; i < search->told_count; i++) {
         const double *t = search->told + i * d;
-        size_t k = 0;
-        while (k < d && fabs(u[k] - t[k]) <= SAME_POINT) {
-            k++;
+        double square = 0.0;
+        int same = 1;
+        for (size_t k = 0; k < d && (same || square < near); k++) {
+            double z = (u[k] - t[k]) / g->hyper.length[k];
+            square += z * z;
+            same &= fabs(u[k] - t[k]) <= SAME_POINT;
         }
-        if (k == d) {
+        if (same || square < near) {
             return 1;
         }
     }
@@ -316,9 +321,10 @@ static int was_told(const acquisition_search *search, size_t d, const double *u)
 
 /* The end point of the searches with the least value; where that was told already, the best raw point that
  * was not. */
-static ds_status pick_best(size_t d, const acquisition_search *search, const search_group *group,
+static ds_status pick_best(const gp *g, const acquisition_search *search, const search_group *group,
                            const raw_points *raw, double *best_point)
 {
+    size_t d = g->d;
     double least = INFINITY;
     const double *best = raw->u + best_raw(raw, NULL) * d;
     for (size_t j = 0; j < group->count; j++) {
@@ -330,7 +336,7 @@ static ds_status pick_best(size_t d, const acquisition_search *search, const sea
         }
     }
     memcpy(best_point, best, d * sizeof(double));
-    if (!was_told(search, d, best)) {
+    if (!was_told(g, search, best)) {
         return DS_OK;
     }
     unsigned char *skip = calloc(raw->count, 1);
@@ -339,7 +345,7 @@ static ds_status pick_best(size_t d, const acquisition_search *search, const sea
     }
     size_t i;
     while ((i = best_raw(raw, skip)) < raw->count) {
-        if (!was_told(search, d, raw->u + i * d)) {
+        if (!was_told(g, search, raw->u + i * d)) {
             memcpy(best_point, raw->u + i * d, d * sizeof(double));
             break;
         }
@@ -368,7 +374,7 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
         status = run_group(g, a, &group, stop, stop_ctx);
     }
     if (status == DS_OK) {
-        status = pick_best(g->d, search, &group, &raw, best_point);
+        status = pick_best(g, search, &group, &raw, best_point);
     }
     free(index);
     free_group(&group);
