@@ -70,7 +70,7 @@ static void bench(const char *name, const gp_model *model, size_t n, size_t d, i
     gp_set_targets(g, y);
     double refit = now() - t;
     acquisition a = {ACQUISITION_LCB, 1.0, 0.0};
-    acquisition_search search = {512, 10, 200, u, (n + 19) / 20, u, n};
+    acquisition_search search = {512, 10, 200, u, (n + 19) / 20, u, n, 1e-3};
     double *point = malloc(d * sizeof(double));
     t = now();
     acquisition_minimise(g, &a, &search, &rng, NULL, NULL, point);

@@ -52,33 +52,38 @@ static void test_parallel_leaps(void **state)
     fake_free(&four);
 }
 
-/* The polish takes its share of the budget and improves on the same run without. */
+/* The polish takes its share of the budget, and improves what it begins with. */
 static void test_polish(void **state)
 {
     (void)state;
     static const char *const plugins[] = {"bo", "boleap"};
-    fake_problem p = optimizer_box(10, -1, 1, ripples, 500);
-    for (int i = 0; i < 2; i++) {
-        fake_result plain = fake_run(plugins[i], "raw=64 starts=2", &p, 4);
-        fake_result polished = fake_run(plugins[i], "raw=64 starts=2 polish=0.3", &p, 4);
+    fake_problem p = optimizer_box(6, -2, 2, rosenbrock, 500);
+    double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
+    for (uint64_t run = 0; run < 8; run++) {
+        const char *plugin = plugins[run % 2];
+        fake_result plain = fake_run(plugin, "raw=64 starts=2", &p, run);
+        fake_result polished = fake_run(plugin, "raw=64 starts=2 polish=0.3", &p, run);
         optimizer_assert_sound(&plain, 500);
         optimizer_assert_sound(&polished, 500);
-        assert_memory_equal(plain.x, polished.x, 350 * 10 * sizeof(double));
+        assert_memory_equal(plain.x, polished.x, 350 * 6 * sizeof(double));
         uint64_t refined = fake_count(&polished, "refine");
         assert_true(refined > 0 && refined <= 150);
         for (uint64_t k = 0; k < 350; k++) {
             assert_string_not_equal(polished.rows[k].tag, "refine");
         }
-        print_message("# %s: %.4f, with polish %.4f\n", plugins[i], plain.best, polished.best);
-        assert_true(polished.best < plain.best / 1.5);
+        before[run % 2] += log(fake_best_after(&polished, 350)) / 4.0;
+        after[run % 2] += log(polished.best) / 4.0;
         fake_free(&plain);
         fake_free(&polished);
-        p.budget = 0; /* nobody to share with */
+    }
+    for (int i = 0; i < 2; i++) {
+        print_message("# %s: loss before and after the polish %.2e %.2e\n", plugins[i], exp(before[i]), exp(after[i]));
+        assert_true(after[i] < before[i] - log(2.0));
+        p.budget = 0; /* a share of nothing */
         fake_result r = fake_run(plugins[i], "polish=0.3", &p, 4);
         assert_int_equal(r.create_status, DS_E_PARAM);
         assert_non_null(strstr(r.error, "budget"));
         fake_free(&r);
-        p.budget = 500;
     }
 }
 
@@ -187,12 +192,12 @@ static void test_structure(void **state)
     fake_free(&r);
 }
 
-/* On a rippled bowl: at least twice as good as boleap, in the mean of five runs. */
+/* In Rosenbrock's valley: ten times as good as boleap, in the mean of five runs. */
 static void test_beats_boleap(void **state)
 {
     (void)state;
     double ours = 0.0, theirs = 0.0;
-    fake_problem p = optimizer_box(10, -1, 1, ripples, 600);
+    fake_problem p = optimizer_box(10, -2, 2, rosenbrock, 500);
     for (uint64_t seed = 0; seed < 5; seed++) {
         fake_result a = fake_run("leaprefine", "raw=64 starts=2", &p, seed);
         fake_result b = fake_run("boleap", "raw=64 starts=2", &p, seed);
@@ -201,8 +206,8 @@ static void test_beats_boleap(void **state)
         fake_free(&a);
         fake_free(&b);
     }
-    print_message("# leaprefine %.3f, boleap %.3f\n", ours, theirs);
-    assert_true(ours < 0.5 * theirs);
+    print_message("# leaprefine %.3g, boleap %.3g\n", ours, theirs);
+    assert_true(ours < 0.1 * theirs);
 }
 
 int main(void)
