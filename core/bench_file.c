@@ -193,6 +193,25 @@ static int check_run(const ds_bench_file *f, ds_error *e)
     return rc;
 }
 
+/* Is this a key of [bench]? */
+static int check_key(const line *l, ds_error *e)
+{
+    const char *known[16];
+    size_t count = 0;
+    for (; ds_bench_schema[count] != NULL; count++) {
+        known[count] = ds_bench_schema[count]->name;
+        if (strcmp(known[count], l->key) == 0) {
+            return 0;
+        }
+    }
+    const char *near = ds_nearest(l->key, known, count);
+    return near != NULL
+               ? ds_fail(e, DS_EXIT_CONFIG, "%s: unknown key '%s' in [bench]; did you mean '%s'?", l->origin, l->key,
+                         near)
+               : ds_fail(e, DS_EXIT_CONFIG, "%s: unknown key '%s' in [bench]; `dshost help bench` lists them",
+                         l->origin, l->key);
+}
+
 static int read_options(const lines *all, const char *base, const ds_settings *flags, const ds_settings *sets,
                         ds_bench_file *f, ds_error *e)
 {
@@ -202,8 +221,10 @@ static int read_options(const lines *all, const char *base, const ds_settings *f
     for (size_t i = 0; i < all->count && rc == 0; i++) {
         const line *l = &all->item[i];
         if (l->kind == BENCH && l->key != NULL) { /* lists of names may go on in further lines */
-            rc = ds_settings_add(&bench, DS_SECTION_RUN, l->key, l->value, l->origin, base, DS_EXIT_CONFIG,
-                                 DS_LAYER_FILE, e);
+            rc = check_key(l, e);
+            rc = rc != 0 ? rc
+                         : ds_settings_add(&bench, DS_SECTION_RUN, l->key, l->value, l->origin, base,
+                                           DS_EXIT_CONFIG, DS_LAYER_FILE, e);
         } else if (l->kind == RUN && l->key != NULL) {
             rc = add_run(f, l->key, l->value, l->origin, base, DS_EXIT_CONFIG, DS_LAYER_FILE, e);
         }
@@ -523,6 +544,29 @@ static int sweep_all(const lines *all, const char *base, ds_bench_file *f, ds_er
 
 /* ---- file ---- */
 
+/* All lines are there: what they mean. */
+static int understand(const lines *all, const char *path, const char *base, const ds_settings *flags,
+                      const ds_settings *sets, ds_bench_file *out, ds_error *e)
+{
+    int rc = read_options(all, base, flags, sets, out, e);
+    rc = rc != 0 ? rc : name_parts(path, all, "envs", ds_bench_text(out, "envs"), &out->part[0], e);
+    rc = rc != 0 ? rc : name_parts(path, all, "opts", ds_bench_text(out, "opts"), &out->part[1], e);
+    rc = rc != 0 ? rc : read_parts(all, base, out, e);
+    return rc != 0 ? rc : sweep_all(all, base, out, e);
+}
+
+int ds_bench_file_parse(const char *text, size_t length, const char *name, const char *base,
+                        const ds_settings *flags, const ds_settings *sets, ds_bench_file *out, ds_error *e)
+{
+    lines all = {NULL, 0, 0, BENCH, ""};
+    const ds_ini_handler handler = {&all, SECTIONS, on_section, on_value};
+    memset(out, 0, sizeof(*out));
+    int rc = ds_ini_parse(text, length, name, &handler, e);
+    rc = rc != 0 ? rc : understand(&all, name, base, flags, sets, out, e);
+    free_lines(&all);
+    return rc;
+}
+
 int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets, ds_bench_file *out,
                        ds_error *e)
 {
@@ -531,11 +575,7 @@ int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_sett
     const ds_ini_handler handler = {&all, SECTIONS, on_section, on_value};
     memset(out, 0, sizeof(*out));
     int rc = ds_ini_read(path, &handler, &base, e);
-    rc = rc != 0 ? rc : read_options(&all, base, flags, sets, out, e);
-    rc = rc != 0 ? rc : name_parts(path, &all, "envs", ds_bench_text(out, "envs"), &out->part[0], e);
-    rc = rc != 0 ? rc : name_parts(path, &all, "opts", ds_bench_text(out, "opts"), &out->part[1], e);
-    rc = rc != 0 ? rc : read_parts(&all, base, out, e);
-    rc = rc != 0 ? rc : sweep_all(&all, base, out, e);
+    rc = rc != 0 ? rc : understand(&all, path, base, flags, sets, out, e);
     free_lines(&all);
     free(base);
     return rc;

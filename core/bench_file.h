@@ -43,6 +43,11 @@ typedef struct ds_bench_file {
  * are those of [run] from --set and from flags. Every error is one line with file and line (DS_EXIT_CONFIG). */
 int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets, ds_bench_file *out,
                        ds_error *e);
+
+/* The same from memory; `name` stands for the file in messages, `base` for its folder. */
+int ds_bench_file_parse(const char *text, size_t length, const char *name, const char *base,
+                        const ds_settings *flags, const ds_settings *sets, ds_bench_file *out, ds_error *e);
+
 void ds_bench_file_clear(ds_bench_file *f);
 
 /* A key of [bench]. */

@@ -187,13 +187,9 @@ static json_t *run_json(const ds_bench_state *s, size_t k)
 static json_t *state_json(const ds_bench_state *s)
 {
     const ds_bench_plan *p = s->plan;
-    const char *slash = strrchr(p->path, '/');
-    char name[200];
+    const char *slash = strrchr(p->out, '/');
+    const char *name = slash != NULL ? slash + 1 : p->out;
     char shard[64];
-    snprintf(name, sizeof(name), "%s", slash != NULL ? slash + 1 : p->path);
-    if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".ini") == 0) {
-        name[strlen(name) - 4] = '\0';
-    }
     snprintf(shard, sizeof(shard), "%zu/%zu", p->shard + 1, p->shards);
     json_t *o = json_object();
     json_t *list = json_array();

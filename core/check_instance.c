@@ -55,8 +55,8 @@ typedef struct tally {
     char last_refusal[340];
 } tally;
 
-/* One evaluation where that costs nothing: some values only show their effect there. A size that needs more memory
- * than there is may be refused here as well as in create(). */
+/* One evaluation where that costs nothing: some values only show their effect there. A size that needs
+ * more memory than there is may be refused here as well as in create(). */
 static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const char *where, tally *t)
 {
     ds_check_env env = {.vt = &c->module->env, .self = self, .loss_floor = -INFINITY};

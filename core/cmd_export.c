@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_export.c - `dshost export`: the record of a run, or of a series of runs, in another format. */
+/* cmd_export.c - `dshost export`: the records of all runs in a folder, in another format. */
 #include "config.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +11,13 @@
 #include "export.h"
 #include "folder.h"
 #include "json_text.h"
-#include "run_series.h"
-
-enum { RUNS_MAX = 4096 };
+#include "results.h"
 
 typedef struct request {
     const char *folder, *format, *out;
     int times;
     int help;
 } request;
-
-typedef struct run_list {
-    char *folder[RUNS_MAX];
-    size_t count;
-} run_list;
 
 static const char *const formats[] = {"csv", "jsonl", "npz", "ioh", "coco"};
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -76,46 +68,39 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return ds_arguments_end(argc, argv, "export", e);
 }
 
-static int by_length_and_name(const void *a, const void *b)
+/* All runs in the folder, with the names they have in their experiment. */
+static int open_all(const char *folder, ds_export_run **out, size_t *count, ds_error *e)
 {
-    const char *x = *(char *const *)a;
-    const char *y = *(char *const *)b;
-    size_t m = strlen(x);
-    size_t n = strlen(y);
-    return m != n ? (m < n ? -1 : 1) : strcmp(x, y);
-}
-
-/* The folder itself, or the runs seed-K in it. */
-static int list_runs(const char *folder, run_list *list, ds_error *e)
-{
-    DIR *d = ds_folder_has_run(folder) ? NULL : opendir(folder);
-    list->count = 0;
-    if (d == NULL) {
-        list->folder[0] = strdup(folder);
-        list->count = list->folder[0] != NULL;
-        return list->count == 1 ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    ds_results found;
+    const char *const folders[] = {folder};
+    *count = 0;
+    if (ds_folder_has_landscape(folder)) {
+        *out = calloc(1, sizeof(**out));
+        int failed = *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_export_open(folder, *out, e);
+        *count = failed == 0;
+        return failed;
     }
-    int more = 0;
-    for (struct dirent *item; (item = readdir(d)) != NULL && !more;) {
-        char *path = strncmp(item->d_name, "seed-", 5) == 0 ? ds_folder_path(folder, item->d_name) : NULL;
-        int is_run = path != NULL && ds_folder_has_run(path);
-        more = is_run && list->count == RUNS_MAX;
-        if (is_run && !more) {
-            list->folder[list->count++] = path;
-        } else {
-            free(path);
+    int rc = ds_results_read(folders, 1, &found, e);
+    if (rc != 0) {
+        return rc;
+    }
+    *out = calloc(found.count, sizeof(**out));
+    rc = *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    for (size_t i = 0; i < found.count && rc == 0; i++) {
+        ds_export_run *r = &(*out)[i];
+        rc = ds_export_open(found.item[i].folder, r, e);
+        if (rc == 0) {
+            ds_export_sleep(r);
+            free(r->env);
+            free(r->opt);
+            r->env = strdup(found.item[i].env);
+            r->opt = strdup(found.item[i].opt);
+            rc = r->env == NULL || r->opt == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+            *count += 1;
         }
     }
-    closedir(d);
-    if (more) {
-        return ds_fail(e, DS_EXIT_USAGE, "%s holds more than %d runs: export them one by one", folder,
-                       RUNS_MAX);
-    }
-    qsort(list->folder, list->count, sizeof(list->folder[0]), by_length_and_name);
-    if (list->count == 0) {
-        return ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite)", folder);
-    }
-    return 0;
+    ds_results_clear(&found);
+    return rc;
 }
 
 /* One table per run: DIR/export/evaluations.FORMAT. */
@@ -144,8 +129,9 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
         char *folder = ds_folder_path(runs[i].folder, "export");
         size_t size = strlen(runs[i].folder) + 64;
         char *name = malloc(size);
-        if (folder == NULL || name == NULL) {
-            rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        rc = folder == NULL || name == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_export_wake(&runs[i], e);
+        if (rc != 0) {
+            /* nothing to write */
         } else if (q->out != NULL) {
             rc = export_table(q, &runs[i], q->out, e);
         } else {
@@ -156,60 +142,83 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
                 printf("%s\n", name);
             }
         }
+        ds_export_sleep(&runs[i]);
         free(folder);
         free(name);
     }
     return rc;
 }
 
+static int by_opt(const void *a, const void *b)
+{
+    const ds_export_run *x = a;
+    const ds_export_run *y = b;
+    int c = strcmp(x->opt, y->opt);
+    c = c != 0 ? c : strcmp(x->env, y->env);
+    c = c != 0 ? c : (x->seed > y->seed) - (x->seed < y->seed);
+    return c != 0 ? c : strcmp(x->folder, y->folder);
+}
+
+/* The environments of runs that are sorted by environment. */
+static int list_functions(const ds_export_run *runs, size_t count, ds_export_set *set, ds_error *e)
+{
+    set->function = calloc(count, sizeof(*set->function));
+    if (set->function == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(runs[i].env, runs[i - 1].env) != 0) {
+            set->function[set->functions++] = runs[i].env;
+        }
+    }
+    return 0;
+}
+
 static int export_folder(const request *q, ds_export_run *runs, size_t count, ds_error *e)
 {
     size_t size = strlen(q->folder) + 64;
     char *folder = q->out != NULL ? strdup(q->out) : malloc(size);
+    ds_export_set set = {runs, count, NULL, 0};
     if (folder == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     if (q->out == NULL) {
         snprintf(folder, size, "%s/export/%s", q->folder, q->format);
     }
-    int rc =
-        strcmp(folder, "-") == 0
-            ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)
-        : strcmp(q->format, "ioh") == 0 ? ds_export_ioh(runs, count, folder, e)
-                                        : ds_export_coco(runs, count, folder, e);
+    int rc = strcmp(folder, "-") == 0
+                 ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)
+                 : list_functions(runs, count, &set, e);
+    qsort(runs, count, sizeof(*runs), by_opt);
+    rc = rc != 0                             ? rc
+         : strcmp(q->format, "ioh") == 0 ? ds_export_ioh(&set, folder, e)
+                                         : ds_export_coco(&set, folder, e);
     if (rc == 0) {
         printf("%s\n", folder);
     }
+    free(set.function);
     free(folder);
     return rc;
 }
 
 static int export_runs(const request *q, ds_error *e)
 {
-    run_list *list = calloc(1, sizeof(*list));
     ds_export_run *runs = NULL;
     size_t opened = 0;
-    int rc = list == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : list_runs(q->folder, list, e);
-    if (rc == 0) {
-        runs = calloc(list->count, sizeof(*runs));
-        rc = runs == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
-    }
-    while (rc == 0 && opened < list->count) {
-        rc = ds_export_open(list->folder[opened], &runs[opened], e);
-        opened += rc == 0;
-    }
+    int rc = open_all(q->folder, &runs, &opened, e);
     if (rc == 0) {
         int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
-        rc = folder ? export_folder(q, runs, opened, e) : export_tables(q, runs, opened, e);
+        if (folder && ds_folder_has_landscape(q->folder)) {
+            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape", q->format,
+                         q->folder);
+        }
+        rc = rc != 0  ? rc
+             : folder ? export_folder(q, runs, opened, e)
+                      : export_tables(q, runs, opened, e);
     }
     for (size_t i = 0; i < opened; i++) {
         ds_export_close(&runs[i]);
     }
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
-        free(list->folder[i]);
-    }
     free(runs);
-    free(list);
     return rc;
 }
 
@@ -220,8 +229,10 @@ int ds_cmd_export(int argc, char **argv)
     int rc = parse(argc, argv, &q, &e);
     if (rc == 0 && q.help) {
         printf("usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n\n"
-               "Writes the evaluations of the run in DIR to DIR/export/ in another format.\n\n"
-               "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO\n"
+               "Writes the evaluations of the runs in DIR in another format: tables to export/ in the folder of each run,\n"
+               "folders for comparisons to DIR/export/.\n\n"
+               "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, with a\n"
+               "                folder for each optimizer where there are several\n"
                "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
                "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n");
     } else if (rc == 0) {

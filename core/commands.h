@@ -9,12 +9,16 @@
 int ds_cmd_bench(int argc, char **argv);
 int ds_cmd_bench_run(int argc, char **argv); /* hidden: one run of a bench */
 int ds_cmd_check(int argc, char **argv);
+int ds_cmd_compare(int argc, char **argv);
 int ds_cmd_doctor(int argc, char **argv);
 int ds_cmd_eval(int argc, char **argv);
 int ds_cmd_export(int argc, char **argv);
 int ds_cmd_help(int argc, char **argv);
 int ds_cmd_landscape(int argc, char **argv);
 int ds_cmd_list(int argc, char **argv);
+int ds_cmd_merge(int argc, char **argv);
+int ds_cmd_plot(int argc, char **argv);
+int ds_cmd_report(int argc, char **argv);
 int ds_cmd_resume(int argc, char **argv);
 int ds_cmd_run(int argc, char **argv);
 int ds_cmd_template(int argc, char **argv);

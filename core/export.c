@@ -64,6 +64,14 @@ void ds_print(ds_printer *p, const char *format, ...)
     p->used += n < 0 ? 0 : n < PIECE_BYTES ? (size_t)n : PIECE_BYTES - 1;
 }
 
+void ds_print_text(ds_printer *p, const char *text)
+{
+    for (size_t n = strlen(text), k; n > 0; n -= k, text += k) {
+        k = n < PIECE_BYTES - 1 ? n : PIECE_BYTES - 1;
+        ds_print(p, "%.*s", (int)k, text);
+    }
+}
+
 int ds_printer_close(ds_printer *p, int rc, ds_error *e)
 {
     if (rc == 0) {
@@ -133,15 +141,32 @@ static int survey(ds_export_run *r, ds_error *e)
     return rc != 0 ? rc : step < 0 ? e->status : 0;
 }
 
+void ds_export_sleep(ds_export_run *r)
+{
+    ds_store_close(r->store, NULL);
+    r->store = NULL;
+}
+
+int ds_export_wake(ds_export_run *r, ds_error *e)
+{
+    char *path = r->store == NULL ? ds_folder_path(r->folder, "run.sqlite") : NULL;
+    int rc = r->store != NULL ? 0
+             : path == NULL   ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                              : ds_store_open(path, DS_STORE_READ, &r->store, e);
+    free(path);
+    return rc;
+}
+
 int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)
 {
-    char *path = ds_folder_path(folder, "run.sqlite");
+    int is_run = ds_folder_has_run(folder);
+    char *path = ds_folder_path(folder, is_run ? "run.sqlite" : "landscape.sqlite");
     memset(out, 0, sizeof(*out));
     out->folder = strdup(folder);
     int rc = 0;
     if (path == NULL || out->folder == NULL) {
         rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    } else if (!ds_folder_has_run(folder)) {
+    } else if (!is_run && !ds_folder_has_landscape(folder)) {
         rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite)", folder);
     }
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_READ, &out->store, e);

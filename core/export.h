@@ -29,9 +29,22 @@ int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e);
 /* Arrays x, loss, best, grad, outcome, grad_kind, group, cost_steps, bad_step, wall_s, at. */
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e);
 
-/* Folders that IOHanalyzer and COCO's post-processing read; several runs of one environment and optimizer. */
-int ds_export_ioh(ds_export_run *runs, size_t count, const char *folder, ds_error *e);
-int ds_export_coco(ds_export_run *runs, size_t count, const char *folder, ds_error *e);
+/* Closes the store until the run is woken again: many runs would need many open files. */
+void ds_export_sleep(ds_export_run *r);
+int ds_export_wake(ds_export_run *r, ds_error *e);
+
+/* Runs for a comparison, sorted by optimizer, then environment, then seed. */
+typedef struct ds_export_set {
+    ds_export_run *run;
+    size_t count;
+    const char **function; /* the environments: function k + 1 is function[k] */
+    size_t functions;
+} ds_export_set;
+
+/* Folders that IOHanalyzer and iohinspector, and COCO's post-processing (cocopp) read, and FOLDER.json that says which of
+ * their functions is which environment. Where there are several optimizers each has a folder of its own in it. */
+int ds_export_ioh(const ds_export_set *set, const char *folder, ds_error *e);
+int ds_export_coco(const ds_export_set *set, const char *folder, ds_error *e);
 
 /* ---- output in pieces ---- */
 
@@ -41,6 +54,8 @@ typedef struct ds_printer ds_printer;
 int ds_printer_open(const char *path, ds_printer **out, ds_error *e);
 /* Adds text; failures are kept until close. */
 void ds_print(ds_printer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a text of any length. */
+void ds_print_text(ds_printer *p, const char *text);
 /* Ends the file. `rc` of what came before: where it is not 0 the file is given up, and it is returned. */
 int ds_printer_close(ds_printer *p, int rc, ds_error *e);
 

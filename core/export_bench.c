@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_bench.c - files of two benchmarking programs.
+/* export_bench.c - files of two benchmarking programs, one folder per optimizer.
  *
- * IOHanalyzer: IOHprofiler/IOHanalyzer, data format page of its documentation. COCO: the layout that its
- * logger_bbob writes. Our environments are no function of their suites: funcId is 1, and the optimum is not
- * known. */
+ * IOHanalyzer: the layout of IOHexperimenter, a .json file per environment with a table of the best loss so far. COCO: the
+ * layout that its logger_bbob writes. Environments are functions 1, 2, ...; their optimum is not known. */
 #include "config.h"
 
 #include <jansson.h>
@@ -15,53 +14,55 @@
 #include "export.h"
 #include "file.h"
 #include "folder.h"
+#include "json_text.h"
 
-enum { NAME_BYTES = 200, COCO_X_DIM = 22 /* x is written below this dimension */ };
+enum {
+    NAME_BYTES = 200,
+    COCO_X_DIM = 22,    /* x is written below this dimension */
+    COCO_FUNCTIONS = 24 /* of suite bbob: its post-processing reads no suite that it does not know */
+};
 static const double PRECISION = 1e-8;
 
-/* All runs must be of one environment and optimizer. */
-static int check_same(const ds_export_run *runs, size_t count, ds_error *e)
-{
-    for (size_t i = 1; i < count; i++) {
-        if (strcmp(runs[i].env, runs[0].env) != 0 || strcmp(runs[i].opt, runs[0].opt) != 0 ||
-            runs[i].n != runs[0].n) {
-            return ds_fail(e, DS_EXIT_IO, "%s and %s are runs of different environments or optimizers",
-                           runs[0].folder, runs[i].folder);
-        }
-    }
-    return 0;
-}
-
-static double best_of_all(const ds_export_run *runs, size_t count)
+/* Best loss of all runs of an environment: what stands in for its unknown optimum. */
+static double best_of_env(const ds_export_set *set, const char *env)
 {
     double best = (double)INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        best = runs[i].best < best ? runs[i].best : best;
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->run[i].env, env) == 0 && set->run[i].best < best) {
+            best = set->run[i].best;
+        }
     }
     return best;
 }
 
-/* What the formats cannot say: where the reference value comes from. */
-static int write_note(const ds_export_run *runs, size_t count, const char *folder, const char *format,
-                      ds_error *e)
+/* What the formats cannot say, in a file beside the folder, where the other programs do not look: which function is which
+ * environment, and where the reference values come from. */
+static int write_note(const ds_export_set *set, const char *folder, const char *format, ds_error *e)
 {
     json_t *o = json_object();
-    json_t *list = json_array();
-    double best = best_of_all(runs, count);
-    for (size_t i = 0; i < count; i++) {
-        json_array_append_new(list, json_string(runs[i].folder));
+    json_t *functions = json_array();
+    json_t *runs = json_array();
+    for (size_t k = 0; k < set->functions; k++) {
+        double best = best_of_env(set, set->function[k]);
+        json_array_append_new(functions, json_pack("{s:I, s:s, s:o}", "id", (json_int_t)k + 1, "env", set->function[k],
+                                                   "f_opt", isfinite(best) ? json_real(best) : json_null()));
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        json_array_append_new(runs, json_string(set->run[i].folder));
     }
     json_object_set_new(o, "format", json_string(format));
-    json_object_set_new(o, "env", json_string(runs[0].env));
-    json_object_set_new(o, "opt", json_string(runs[0].opt));
-    json_object_set_new(o, "f_opt", isfinite(best) ? json_real(best) : json_null());
+    json_object_set_new(o, "functions", functions);
     json_object_set_new(o, "f_opt_source",
                         json_string("best loss of the exported runs; the true optimum is not known"));
-    json_object_set_new(o, "runs", list);
+    json_object_set_new(o, "runs", runs);
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    char *path = ds_folder_path(folder, "export.json");
-    int rc = text == NULL || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                                          : ds_file_write_atomic(path, text, strlen(text), e);
+    size_t size = strlen(folder) + sizeof(".json");
+    char *path = malloc(size);
+    int rc = text == NULL || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    if (rc == 0) {
+        snprintf(path, size, "%s.json", folder);
+        rc = ds_file_write_atomic(path, text, strlen(text), e);
+    }
     free(text);
     free(path);
     json_decref(o);
@@ -86,62 +87,152 @@ static int make_in(const char *folder, const char *name, ds_error *e)
     return rc;
 }
 
+/* ---- runs by optimizer and environment ---- */
+
+/* The next part of the set with the same optimizer, and environment where `env` is set; 0 = none. The set is sorted by
+ * optimizer, then environment. */
+static size_t part_length(const ds_export_set *set, size_t first, int env)
+{
+    size_t n = 0;
+    while (first + n < set->count && strcmp(set->run[first + n].opt, set->run[first].opt) == 0 &&
+           (!env || strcmp(set->run[first + n].env, set->run[first].env) == 0)) {
+        n++;
+    }
+    return n;
+}
+
+static size_t function_of(const ds_export_set *set, const char *env)
+{
+    size_t k = 0;
+    while (strcmp(set->function[k], env) != 0) {
+        k++;
+    }
+    return k + 1;
+}
+
+typedef int write_function(const ds_export_set *set, size_t first, size_t count, const char *folder, ds_error *e);
+
+/* Calls `write` for the runs of every optimizer on every environment: with the folder itself where there is one optimizer,
+ * else with a folder in it for each. */
+static int for_all(const ds_export_set *set, const char *folder, write_function *write, ds_error *e)
+{
+    int several = part_length(set, 0, 0) < set->count;
+    int rc = 0;
+    for (size_t i = 0; i < set->count && rc == 0;) {
+        size_t n = part_length(set, i, 1);
+        char *place = several ? ds_folder_path(folder, set->run[i].opt) : strdup(folder);
+        rc = place == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_folder_make(place, e);
+        for (size_t k = i; k < i + n && rc == 0; k++) {
+            if (set->run[k].n != set->run[i].n) {
+                rc = ds_fail(e, DS_EXIT_IO, "%s and %s have the same name and different numbers of variables",
+                             set->run[i].folder, set->run[k].folder);
+            }
+        }
+        rc = rc != 0 ? rc : write(set, i, n, place, e);
+        free(place);
+        i += n;
+    }
+    return rc;
+}
+
 /* ---- IOHanalyzer ---- */
 
-/* One block: a row for each improvement and one for the last evaluation. */
+/* One block: the first evaluation, each improvement, and the last one. */
 static int ioh_block(ds_export_run *r, ds_printer *p, ds_error *e)
 {
     ds_cursor *c = NULL;
     ds_row row;
     double best = (double)INFINITY;
-    uint64_t printed = 0;
     int step = 0;
-    int rc = ds_cursor_open(r->store, 1, &c, e);
-    ds_print(p, "\"function evaluation\" \"best-so-far f(x)\"\n");
+    int rc = ds_export_wake(r, e);
+    rc = rc != 0 ? rc : ds_cursor_open(r->store, 1, &c, e);
+    ds_print(p, "evaluations raw_y\n");
     while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
-        if (row.loss < best) {
-            best = row.loss;
-            printed = row.id;
-            ds_print(p, "%llu %.17g\n", (unsigned long long)row.id, best);
+        int better = row.loss < best;
+        best = better ? row.loss : best;
+        if (better || row.id == 1 || row.id == r->count) {
+            ds_print(p, isfinite(best) ? "%llu %.17g\n" : "%llu inf\n", (unsigned long long)row.id, best);
         }
     }
     ds_cursor_close(c);
-    if (rc == 0 && step == 0 && printed < r->count && isfinite(best)) {
-        ds_print(p, "%llu %.17g\n", (unsigned long long)r->count, best);
-    }
+    ds_export_sleep(r);
     return rc != 0 ? rc : step < 0 ? e->status : 0;
 }
 
-int ds_export_ioh(ds_export_run *runs, size_t count, const char *folder, ds_error *e)
+/* {"evals": ..., "y": ..., "x": [...]} of the best evaluation. */
+static json_t *ioh_best(ds_export_run *r, ds_error *e)
 {
-    char data[NAME_BYTES];
+    json_t *o = json_object();
+    ds_cursor *c = NULL;
+    ds_row row;
+    json_object_set_new(o, "evals", json_integer((json_int_t)r->best_id));
+    json_object_set_new(o, "y", ds_json_real(r->best));
+    if (r->best_id > 0 && ds_export_wake(r, e) == 0 && ds_cursor_open(r->store, r->best_id, &c, e) == 0 &&
+        ds_cursor_next(c, &row, e) == 1) {
+        json_object_set_new(o, "x", ds_json_reals(row.x, row.n));
+    } else {
+        json_object_set_new(o, "x", json_array());
+    }
+    ds_cursor_close(c);
+    ds_export_sleep(r);
+    return o;
+}
+
+static json_t *ioh_runs(const ds_export_set *set, size_t first, size_t count, ds_error *e)
+{
+    json_t *list = json_array();
+    for (size_t i = first; i < first + count; i++) {
+        json_t *o = json_object();
+        json_object_set_new(o, "instance", json_integer(1));
+        json_object_set_new(o, "evals", json_integer((json_int_t)set->run[i].count));
+        json_object_set_new(o, "best", ioh_best(&set->run[i], e));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static int ioh_function(const ds_export_set *set, size_t first, size_t count, const char *folder, ds_error *e)
+{
+    const ds_export_run *r = &set->run[first];
+    size_t id = function_of(set, r->env);
+    char data[NAME_BYTES], table[NAME_BYTES], index[NAME_BYTES];
     ds_printer *p = NULL;
-    int rc = check_same(runs, count, e);
-    snprintf(data, sizeof(data), "data_f1_%.60s", runs[0].env);
-    rc = rc != 0 ? rc : make_in(folder, data, e);
-    snprintf(data, sizeof(data), "data_f1_%.60s/IOHprofiler_f1_DIM%llu_i1.dat", runs[0].env,
-             (unsigned long long)runs[0].n);
-    rc = rc != 0 ? rc : open_in(folder, data, &p, e);
+    snprintf(data, sizeof(data), "data_f%zu_%.60s", id, r->env);
+    snprintf(table, sizeof(table), "%.100s/IOHprofiler_f%zu_DIM%llu.dat", data, id, (unsigned long long)r->n);
+    snprintf(index, sizeof(index), "IOHprofiler_f%zu_%.60s.json", id, r->env);
+    int rc = make_in(folder, data, e);
+    rc = rc != 0 ? rc : open_in(folder, table, &p, e);
     if (rc == 0) {
-        for (size_t i = 0; i < count && rc == 0; i++) {
-            rc = ioh_block(&runs[i], p, e);
+        for (size_t i = first; i < first + count && rc == 0; i++) {
+            rc = ioh_block(&set->run[i], p, e);
         }
         rc = ds_printer_close(p, rc, e);
     }
-    rc = rc != 0 ? rc : open_in(folder, "IOHprofiler_f1_i1.info", &p, e);
+    if (rc != 0) {
+        return rc;
+    }
+    /* "evaluations" is no attribute: its reader in R would then number the rows itself. */
+    json_t *scenario = json_pack("{s:I, s:s, s:o}", "dimension", (json_int_t)r->n, "path", table, "runs",
+                                 ioh_runs(set, first, count, e));
+    json_t *o = json_pack("{s:s, s:s, s:I, s:s, s:b, s:{s:s, s:s}, s:[], s:[s], s:[o]}", "version", "1.0.0", "suite",
+                          "diffsim", "function_id", (json_int_t)id, "function_name", r->env, "maximization", 0,
+                          "algorithm", "name", r->opt, "info", r->opt_version, "experiment_attributes", "attributes",
+                          "raw_y", "scenarios", scenario);
+    char *text = json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    rc = text == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : open_in(folder, index, &p, e);
     if (rc == 0) {
-        ds_print(p,
-                 "suite = 'diffsim', funcId = 1, funcName = '%s', DIM = %llu, maximization = 'F', algId = "
-                 "'%s', algInfo = "
-                 "'%s'\n%%\n%s",
-                 runs[0].env, (unsigned long long)runs[0].n, runs[0].opt, runs[0].opt_version, data);
-        for (size_t i = 0; i < count; i++) {
-            ds_print(p, ", 1:%llu|%.17g", (unsigned long long)runs[i].count, runs[i].best);
-        }
-        ds_print(p, "\n");
+        ds_print_text(p, text);
         rc = ds_printer_close(p, 0, e);
     }
-    return rc != 0 ? rc : write_note(runs, count, folder, "ioh", e);
+    free(text);
+    json_decref(o);
+    return rc;
+}
+
+int ds_export_ioh(const ds_export_set *set, const char *folder, ds_error *e)
+{
+    int rc = for_all(set, folder, ioh_function, e);
+    return rc != 0 ? rc : write_note(set, folder, "ioh", e);
 }
 
 /* ---- COCO ---- */
@@ -198,7 +289,8 @@ static int coco_block(ds_export_run *r, ds_printer *dat, ds_printer *tdat, doubl
     double best = (double)INFINITY;
     int reached = INT32_MAX;
     int step = 0;
-    int rc = ds_cursor_open(r->store, 1, &c, e);
+    int rc = ds_export_wake(r, e);
+    rc = rc != 0 ? rc : ds_cursor_open(r->store, 1, &c, e);
     coco_head(dat, f_opt);
     coco_head(tdat, f_opt);
     while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
@@ -212,6 +304,7 @@ static int coco_block(ds_export_run *r, ds_printer *dat, ds_printer *tdat, doubl
         }
     }
     ds_cursor_close(c);
+    ds_export_sleep(r);
     return rc != 0 ? rc : step < 0 ? e->status : 0;
 }
 
@@ -238,30 +331,43 @@ static int coco_data(ds_export_run *runs, size_t count, const char *folder, cons
     return rc;
 }
 
-int ds_export_coco(ds_export_run *runs, size_t count, const char *folder, ds_error *e)
+static int coco_function(const ds_export_set *set, size_t first, size_t count, const char *folder, ds_error *e)
 {
-    char data[NAME_BYTES];
+    ds_export_run *runs = &set->run[first];
+    size_t id = function_of(set, runs->env);
+    double f_opt = best_of_env(set, runs->env);
+    char place[NAME_BYTES], data[NAME_BYTES], index[NAME_BYTES];
     ds_printer *p = NULL;
-    double f_opt = best_of_all(runs, count);
-    int rc = check_same(runs, count, e);
-    if (rc == 0 && !isfinite(f_opt)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s: no evaluation has a loss: nothing to export", runs[0].folder);
-    }
-    rc = rc != 0 ? rc : make_in(folder, "data_f1", e);
-    snprintf(data, sizeof(data), "data_f1/bbobexp_f1_DIM%llu_i1", (unsigned long long)runs[0].n);
+    snprintf(place, sizeof(place), "data_f%zu", id);
+    snprintf(data, sizeof(data), "data_f%zu/bbobexp_f%zu_DIM%llu_i1", id, id, (unsigned long long)runs[0].n);
+    snprintf(index, sizeof(index), "bbobexp_f%zu_i1.info", id);
+    int rc = !isfinite(f_opt) ? ds_fail(e, DS_EXIT_IO, "%s: no evaluation has a loss: nothing to export",
+                                        runs[0].folder)
+                              : make_in(folder, place, e);
     rc = rc != 0 ? rc : coco_data(runs, count, folder, data, f_opt, e);
-    rc = rc != 0 ? rc : open_in(folder, "bbobexp_f1_i1.info", &p, e);
+    rc = rc != 0 ? rc : open_in(folder, index, &p, e);
     if (rc == 0) {
         ds_print(p,
-                 "suite = 'diffsim', funcId = 1, DIM = %llu, Precision = %.3e, algId = '%s', coco_version = "
-                 "'2.6.3'\n"
+                 "suite = 'bbob', funcId = %zu, DIM = %llu, Precision = %.3e, algId = '%s', coco_version = '2.6.3'\n"
                  "%% %s, dshost %s\n%s.dat",
-                 (unsigned long long)runs[0].n, PRECISION, runs[0].opt, runs[0].env, PACKAGE_VERSION, data);
+                 id, (unsigned long long)runs[0].n, PRECISION, runs[0].opt, runs[0].env, PACKAGE_VERSION, data);
         for (size_t i = 0; i < count; i++) {
             ds_print(p, ", 1:%llu|%.1e", (unsigned long long)runs[i].count, runs[i].best - f_opt);
         }
         ds_print(p, "\n");
         rc = ds_printer_close(p, 0, e);
     }
-    return rc != 0 ? rc : write_note(runs, count, folder, "coco", e);
+    return rc;
+}
+
+int ds_export_coco(const ds_export_set *set, const char *folder, ds_error *e)
+{
+    if (set->functions > COCO_FUNCTIONS) {
+        return ds_fail(e, DS_EXIT_IO,
+                       "COCO's post-processing knows %d functions, these are runs of %zu environments: export them in "
+                       "parts",
+                       COCO_FUNCTIONS, set->functions);
+    }
+    int rc = for_all(set, folder, coco_function, e);
+    return rc != 0 ? rc : write_note(set, folder, "coco", e);
 }

@@ -127,14 +127,26 @@ static const char *run_text(const ds_recipe *r, const char *key, const char *tex
     return text;
 }
 
-/* Closes a text made by open_memstream and writes it to a file of the folder. */
+/* Does the file have this content already? */
+static int is_there(const char *path, const char *text, size_t size)
+{
+    void *old = NULL;
+    size_t length = 0;
+    int same = access(path, F_OK) == 0 && ds_file_read(path, size, &old, &length, DS_EXIT_IO, NULL) == 0 &&
+               length == size && memcmp(old, text, size) == 0;
+    free(old);
+    return same;
+}
+
+/* Closes a text made by open_memstream and writes it to a file of the folder, unless it is there. */
 static int finish_text(FILE *f, char **text, size_t *size, const char *folder, const char *name, ds_error *e)
 {
     int bad = ferror(f);
     bad |= fclose(f) != 0;
     char *path = ds_folder_path(folder, name);
-    int rc = bad || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                                 : ds_file_write_atomic(path, *text, *size, e);
+    int rc = bad || path == NULL             ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+             : is_there(path, *text, *size) ? 0
+                                            : ds_file_write_atomic(path, *text, *size, e);
     free(path);
     free(*text);
     return rc;
@@ -217,9 +229,9 @@ static int put_facts(ds_store *s, const ds_recipe *r, ds_error *e)
         {"env", r->env->id},
         {"env_path", r->env->path},
         {"env_version", r->env->plugin->desc->version},
-        {"opt", r->opt != NULL ? r->opt->id : NULL},
+        {"opt", r->opt != NULL ? r->opt->id : "landscape"},
         {"opt_path", r->opt != NULL ? r->opt->path : NULL},
-        {"opt_version", r->opt != NULL ? r->opt->plugin->desc->version : NULL},
+        {"opt_version", r->opt != NULL ? r->opt->plugin->desc->version : PACKAGE_VERSION},
     };
     int rc = 0;
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && rc == 0; i++) {

@@ -37,7 +37,7 @@ static void compare(judge *j, const double *g, const double *d)
 {
     ds_agreement *a = j->out;
     double size = length(d, j->dims);
-    if (!(size > DS_TURN * j->range) || !isfinite(size)) {
+    if (!(size > DS_CHANGE * j->range) || !isfinite(size)) {
         return;
     }
     double mine = length(g, j->dims);
@@ -49,7 +49,7 @@ static void compare(judge *j, const double *g, const double *d)
         j->cosine[a->compared] = cosine(g, d, j->dims);
         a->wrong_way += j->cosine[a->compared] < 0;
         for (int k = 0; k < j->dims; k++) {
-            int both = fabs(d[k]) > DS_TURN * j->range && fabs(g[k]) > DS_ZERO * j->range;
+            int both = fabs(d[k]) > DS_CHANGE * j->range && fabs(g[k]) > DS_ZERO * j->range;
             a->signs += (uint64_t)both;
             a->wrong_sign += both && (g[k] < 0) != (d[k] < 0);
         }
@@ -102,7 +102,7 @@ int ds_wrong_way(const ds_field *f, double range, uint64_t k)
 {
     double g[2], d[2];
     return f->g[0] != NULL && gradient_at(f, k, g) && ds_trend(f, k, d) &&
-           length(d, f->dims) > DS_TURN * range && length(g, f->dims) > DS_ZERO * range &&
+           length(d, f->dims) > DS_CHANGE * range && length(g, f->dims) > DS_ZERO * range &&
            cosine(g, d, f->dims) < 0;
 }
 
@@ -143,6 +143,9 @@ int ds_measure_gradient(const ds_field *f, double range, ds_gradient_measure *ou
         size[out->points] = range > 0 ? s / range : s;
         norm[out->points] = f->norm != NULL ? f->norm[k] : (double)NAN;
         out->zero += s <= DS_ZERO * range;
+        for (int a = 0; a < f->dims; a++) {
+            out->zero_axis[a] += fabs(g[a]) <= DS_ZERO * range;
+        }
         out->all_zero += f->norm != NULL && f->norm[k] <= DS_ZERO * range;
         out->exploding += s > DS_EXPLODING * range && s > 0;
         out->points++;

@@ -36,6 +36,14 @@ typedef struct ds_trail {
     char title[80];
 } ds_trail;
 
+/* Norms of the gradient by the variables of each moment, in widths of the box, over some points. */
+typedef struct ds_time_measure {
+    uint64_t blocks; /* moments; 0 = the environment does not tell */
+    uint64_t points;
+    double *low, *median, *high; /* blocks values each, in one allocation at `low` */
+    double growth;   /* of the median: first tenth of the episode over the last one */
+} ds_time_measure;
+
 typedef struct ds_landscape {
     char *folder;
     ds_settings settings;
@@ -61,6 +69,7 @@ typedef struct ds_landscape {
     uint64_t *sample_point; /* grid points of the samples */
     ds_landscape_measures measures;
     ds_verdict verdict;
+    ds_time_measure time;
     ds_trail *trail;
     size_t trails;
     uint64_t start_ns;
@@ -76,6 +85,9 @@ int ds_landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradi
 int ds_landscape_survey(ds_landscape *l, ds_error *e);
 uint64_t ds_landscape_planned(const ds_landscape *l);
 
+/* landscape_time.c: fills l->time. As ds_landscape_ask(). */
+int ds_landscape_time(ds_landscape *l, ds_error *e);
+
 /* The grid as arrays of their own: loss, g0, g1, norm, of `points` values each in one block to be freed. NULL
  * without memory. */
 double *ds_landscape_field(const ds_landscape *l, ds_field *out);
@@ -87,7 +99,7 @@ void ds_landscape_print(const ds_landscape *l, FILE *f);
 /* landscape_files.c: grid.csv, samples.csv, landscape.npz. */
 int ds_landscape_write_files(const ds_landscape *l, ds_error *e);
 
-/* landscape_pictures.c: landscape.png/.svg and gradient.png/.svg. */
+/* landscape_pictures.c: landscape.png/.svg, gradient.png/.svg and time.png/.svg. */
 int ds_landscape_draw(const ds_landscape *l, ds_error *e);
 
 /* landscape_trail.c: projects the runs in the folders onto the slice. */

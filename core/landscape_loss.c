@@ -44,17 +44,45 @@ ds_spread ds_spread_of(double *v, uint64_t count)
     return s;
 }
 
+/* Follows a line up and down; a way back of less than `depth` is no turn. */
+typedef struct walk {
+    int direction;    /* 1 up, -1 down, 0 not known yet */
+    double low, high; /* since the last turn */
+} walk;
+
+/* One step to `here`; 1 = a turn. */
+static int turns(walk *w, double here, double depth)
+{
+    int turned = 0;
+    w->low = fmin(w->low, here);
+    w->high = fmax(w->high, here);
+    if (w->direction <= 0 && here - w->low > depth) {
+        turned = w->direction < 0;
+        *w = (walk){1, here, here};
+    } else if (w->direction >= 0 && w->high - here > depth) {
+        turned = w->direction > 0;
+        *w = (walk){-1, here, here};
+    }
+    return turned;
+}
+
 /* What one line of points says: n points, `stride` apart. */
 static double measure_line(const double *loss, uint64_t n, uint64_t stride, double range, double largest,
                            ds_axis_measure *m)
 {
-    double low = INFINITY, high = -INFINITY, variation = 0, before = NAN;
+    double low = INFINITY, high = -INFINITY, variation = 0;
+    walk w = {0, INFINITY, -INFINITY};
+    uint64_t row = 0; /* points in a row that have a loss */
     for (uint64_t k = 0; k < n; k++) {
         double here = loss[k * stride];
         if (!isfinite(here)) {
-            before = NAN;
+            w = (walk){0, INFINITY, -INFINITY};
+            row = 0;
             continue;
         }
+        row++;
+        m->triples += row >= 3;
+        m->turns += (uint64_t)turns(&w, here, DS_DEPTH * range);
         low = fmin(low, here);
         high = fmax(high, here);
         if (k + 1 == n || !isfinite(loss[(k + 1) * stride])) {
@@ -65,11 +93,6 @@ static double measure_line(const double *loss, uint64_t n, uint64_t stride, doub
         m->equal += fabs(d) <= DS_EQUAL * largest;
         m->steep += fabs(d) > DS_STEEP * range;
         variation += fabs(d);
-        if (isfinite(before)) {
-            m->triples++;
-            m->turns += before * d < 0 && fmin(fabs(before), fabs(d)) > DS_TURN * range;
-        }
-        before = d;
     }
     return high > low ? variation / (high - low) : (double)NAN;
 }
@@ -85,6 +108,7 @@ static void measure_axis(const ds_field *f, int axis, double range, double large
             measured++;
         }
     }
+    m->lines = lines;
     m->sweeps = measured > 0 ? m->sweeps / (double)measured : 0;
 }
 

@@ -16,8 +16,8 @@
 #define DS_EQUAL 1e-12      /* neighbours differ by at most this times the largest |loss|: a plateau */
 #define DS_STEEP 0.05       /* of R between neighbours: steep; a candidate for a jump */
 #define DS_JUMP 0.025       /* of R within 1/4096 of a grid spacing: a jump */
-#define DS_TURN 1e-6        /* of R: a difference smaller than this has no direction */
-#define DS_DEPTH 0.01       /* of R: a basin that is less deep does not count */
+#define DS_CHANGE 1e-6      /* of R: a scaled difference below this has no direction */
+#define DS_DEPTH 0.01       /* of R: what is less deep is neither a basin nor a turn */
 #define DS_ZERO 1e-9        /* of R: a scaled derivative below this is zero */
 #define DS_EXPLODING 100.0  /* times R: a scaled derivative above this has exploded */
 #define DS_CONVERGED 0.01   /* relative: differences of two steps that agree so well have converged */
@@ -51,8 +51,9 @@ typedef struct ds_axis_measure {
     uint64_t pairs;    /* neighbours that both have a loss */
     uint64_t equal;    /* of these, on a plateau */
     uint64_t steep;    /* of these, more than DS_STEEP apart */
+    uint64_t lines;
     uint64_t triples;  /* three in a row that have a loss */
-    uint64_t turns;    /* of these, up and down again or the reverse */
+    uint64_t turns;    /* up and, by more than DS_DEPTH, down again, or the reverse */
     double sweeps;     /* total variation over range, mean of the lines: how often the loss crosses its range */
 } ds_axis_measure;
 
@@ -105,6 +106,7 @@ typedef struct ds_gradient_measure {
     uint64_t points;      /* with a gradient */
     uint64_t missing;     /* with a loss but without a gradient */
     uint64_t zero;        /* no derivative along the slice */
+    uint64_t zero_axis[DS_FIELD_DIMS]; /* no derivative along this axis */
     uint64_t all_zero;    /* no derivative along any variable */
     uint64_t exploding;
     uint64_t turns, pairs; /* neighbours between which the derivative along their axis changes its sign */

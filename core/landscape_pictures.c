@@ -26,7 +26,7 @@ typedef struct sheet {
     double *extra;   /* one value per point */
     char text[DS_MAP_LINES][160];
     const char *line[DS_MAP_LINES];
-    int lines;
+    int lines, loss_lines; /* the first ones are about the loss */
     char title[200], subtitle[400];
 } sheet;
 
@@ -56,12 +56,10 @@ static void describe_loss(sheet *s)
 {
     const ds_landscape_measures *m = &s->l->measures;
     char low[48], high[48];
-    uint64_t equal = 0, pairs = 0, turns = 0, triples = 0;
+    uint64_t equal = 0, pairs = 0;
     for (int a = 0; a < s->f.dims; a++) {
         equal += m->loss.axis[a].equal;
         pairs += m->loss.axis[a].pairs;
-        turns += m->loss.axis[a].turns;
-        triples += m->loss.axis[a].triples;
     }
     ds_label_number(low, sizeof low, m->loss.loss.min, 4);
     ds_label_number(high, sizeof high, m->loss.loss.max, 4);
@@ -71,7 +69,7 @@ static void describe_loss(sheet *s)
     add_line(s, "local minima\t%" PRIu64, m->basins.minima);
     add_share(s, "drains into the lowest", (uint64_t)(m->basins.drain * 1e6), 1000000);
     add_share(s, "neighbours on a plateau", equal, pairs);
-    add_share(s, "turning points", turns, triples);
+    add_line(s, "turns per line\t%.1f", s->l->verdict.turns_per_line);
     add_share(s, "steep neighbours (> 5 %)", m->jump.steep, m->jump.pairs);
     if (m->jump.tested > 0) {
         add_line(s, "of these jumps\t%" PRIu64 " of %" PRIu64, m->jump.jumps, m->jump.tested);
@@ -89,6 +87,10 @@ static void describe_gradient(sheet *s)
     add_line(s, " ");
     add_line(s, "*Gradient");
     add_share(s, "zero on the slice", g->zero, g->points);
+    for (int a = 0; a < s->f.dims && s->f.dims > 1; a++) {
+        add_share(s, a == 0 ? "zero along the first axis" : "zero along the second axis", g->zero_axis[a],
+                  g->points);
+    }
     add_share(s, "exploding (> 100 ranges)", g->exploding, g->points);
     ds_label_number(number, sizeof number, g->size.median, 3);
     add_line(s, "size, median\t%s", number);
@@ -99,7 +101,7 @@ static void describe_gradient(sheet *s)
     add_share(s, "wrong way", g->trend.wrong_way, g->trend.compared);
     add_share(s, "zero where the loss changes", g->trend.blind, g->trend.compared);
     if (g->trend.compared > 0) {
-        add_line(s, "cosine, median (10 %%)\t%.3f (%.2f)", g->trend.cosine.median, g->trend.cosine.q10);
+        add_line(s, "cosine, median; 10 %%\t%.2f; %.2f", g->trend.cosine.median, g->trend.cosine.q10);
     }
     if (m->quality.judged > 0) {
         add_line(s, " ");
@@ -147,11 +149,16 @@ static int open_sheet(const ds_landscape *l, sheet *s, ds_error *e)
     snprintf(s->title, sizeof s->title, "%s  " DOT "  landscape", l->env_module->id);
     snprintf(s->subtitle, sizeof s->subtitle, "%s", l->verdict.words);
     describe_loss(s);
+    s->loss_lines = s->lines;
     describe_gradient(s);
     add_line(s, " ");
-    add_line(s, "%" PRIu64 " variables, %" PRIu64 "%s%.0" PRIu64 " points, %" PRIu64 " evaluations", slice->n,
-             slice->count[0], slice->dims > 1 ? " " TIMES " " : "", slice->dims > 1 ? slice->count[1] : 0,
-             l->ledger.count);
+    if (slice->dims > 1) {
+        add_line(s, "points\t%" PRIu64 " " TIMES " %" PRIu64, slice->count[0], slice->count[1]);
+    } else {
+        add_line(s, "points\t%" PRIu64, slice->count[0]);
+    }
+    add_line(s, "evaluations\t%" PRIu64, l->ledger.count);
+    add_line(s, "variables\t%" PRIu64, slice->n);
     return 0;
 }
 
@@ -289,14 +296,16 @@ static int draw_losses(sheet *s, ds_error *e)
     }
     m.path = t.path;
     m.paths = t.count;
-    add_line(s, l->want_gradient ? "arrows: downhill by the gradient; red: uphill" : " ");
+    int lines = s->lines;
     if (l->want_gradient) {
-        add_line(s, "by the trend of the grid; dots: zero gradient");
+        add_line(s, " ");
+        add_line(s, "arrows: downhill by the gradient");
+        add_line(s, "red: uphill by the trend; dots: zero");
     }
     m.lines = s->lines;
     rc = rc != 0 ? ds_fail(e, rc, "out of memory for the pictures")
                  : write_both(l, "landscape", &m, NULL, e);
-    s->lines -= l->want_gradient ? 2 : 1;
+    s->lines = lines;
     free_trails(&t);
     return rc;
 }
@@ -322,10 +331,12 @@ static int draw_sizes(sheet *s, ds_error *e)
     m.value_label = "|gradient|";
     m.kind = DS_SCALE_LOG;
     m.marked = s->marked;
-    add_line(s, "|gradient|: change of the loss across the slice");
-    add_line(s, "if it went on like that, over its range;");
-    add_line(s, "white: zero; red dots: uphill by the trend");
-    m.lines = s->lines;
+    add_line(s, " ");
+    add_line(s, "|gradient|: change of the loss across");
+    add_line(s, "the slice if it went on, over its range");
+    add_line(s, "white: zero; red: uphill by the trend");
+    m.line = s->line + s->loss_lines + 1; /* without the gap */
+    m.lines = s->lines - s->loss_lines - 1;
     return write_both(l, "gradient", &m, NULL, e);
 }
 
@@ -354,6 +365,14 @@ static uint64_t fill_samples(const ds_landscape *l, double *x, double *d, int st
         d[k] = m->d[2 * (k * (uint64_t)m->steps + (uint64_t)step)] / (l->slice.high[0] - l->slice.low[0]);
     }
     return m->count;
+}
+
+/* Slopes that differ by more than a decade need a logarithm. */
+static int slope_kind(const ds_panel *p)
+{
+    double low = 0, high = 0;
+    ds_panel_range(p, &low, &high);
+    return fmax(fabs(low), fabs(high)) > 12 * p->linear ? DS_SCALE_SYMLOG : DS_SCALE_LINEAR;
 }
 
 static int draw_line(sheet *s, ds_error *e)
@@ -400,9 +419,57 @@ static int draw_line(sheet *s, ds_error *e)
         ds_panel_range(difference, &low[1], &high[1])) {
         gradient->low = difference->low = fmin(low[0], low[1]);
         gradient->high = difference->high = fmax(high[0], high[1]);
+        int one = slope_kind(gradient), other = slope_kind(difference);
+        gradient->kind = difference->kind =
+            one == DS_SCALE_SYMLOG || other == DS_SCALE_SYMLOG ? DS_SCALE_SYMLOG : DS_SCALE_LINEAR;
+    } else {
+        difference->kind = slope_kind(difference);
     }
     int rc = write_both(l, "landscape", NULL, &g, e);
     free(sample);
+    return rc;
+}
+
+/* ---- through time ---- */
+
+static int draw_time(sheet *s, ds_error *e)
+{
+    const ds_landscape *l = s->l;
+    const ds_time_measure *t = &l->time;
+    double *x = malloc(4 * t->blocks * sizeof *x), *curve = x + t->blocks, top = 0;
+    char growth[48], points[80], label[120];
+    if (x == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
+    }
+    for (uint64_t k = 0; k < t->blocks; k++) {
+        x[k] = (double)(k + 1);
+        top = fmax(top, t->high[k]);
+    }
+    for (uint64_t k = 0; k < 3 * t->blocks; k++) { /* zeros have no logarithm */
+        curve[k] = t->low[k] > 0 ? t->low[k] : (double)NAN;
+    }
+    ds_label_number(growth, sizeof growth, t->growth, 3);
+    snprintf(s->title, sizeof s->title, "%s  " DOT "  gradient through time", l->env_module->id);
+    snprintf(s->subtitle, sizeof s->subtitle, "by the first controls %s times as large as by the last ones",
+             growth);
+    snprintf(points, sizeof points, "median of %" PRIu64 " points", t->points);
+    snprintf(label, sizeof label, "%s of the episode that the variables belong to",
+             t->blocks == l->env->info.steps ? "step" : "segment");
+    ds_color blue = ds_color_series(0, 1), pale = ds_color_series(4, 1);
+    ds_panels g = {.title = s->title, .subtitle = s->subtitle, .x_label = label, .x_low = 1,
+                   .x_high = (double)t->blocks, .count = 1};
+    g.panel[0] = (ds_panel){"|gradient|", DS_SCALE_LOG, 1, NAN, NAN,
+                            {{"smallest and largest", x, curve, t->blocks, pale, DS_CURVE_LINE, 1.2},
+                             {NULL, x, curve + 2 * t->blocks, t->blocks, pale, DS_CURVE_LINE, 1.2},
+                             {points, x, curve + t->blocks, t->blocks, blue, DS_CURVE_LINE, 2.4}},
+                            3};
+    /* What is a millionth of the largest is as good as zero. */
+    double low = 0, high = 0;
+    if (ds_panel_range(&g.panel[0], &low, &high)) {
+        g.panel[0].low = fmax(low, 1e-6 * top);
+    }
+    int rc = write_both(l, "time", NULL, &g, e);
+    free(x);
     return rc;
 }
 
@@ -419,6 +486,7 @@ int ds_landscape_draw(const ds_landscape *l, ds_error *e)
         rc = draw_losses(&s, e);
         rc = rc != 0 || !l->want_gradient ? rc : draw_sizes(&s, e);
     }
+    rc = rc != 0 || l->time.blocks < 2 ? rc : draw_time(&s, e);
     close_sheet(&s);
     return rc;
 }

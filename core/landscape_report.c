@@ -46,6 +46,7 @@ static json_t *loss_json(const ds_landscape *l)
     json_t *o = json_object(), *axes = json_array();
     put_spread(o, "spread", &m->loss);
     put(o, "range", m->range);
+    put(o, "turns_per_line", l->verdict.turns_per_line);
     put(o, "turn_share", l->verdict.turn_share);
     put(o, "plateau_share", l->verdict.plateau_share);
     put(o, "steep_cell_share", share(m->steep_cells, m->cells));
@@ -56,6 +57,7 @@ static json_t *loss_json(const ds_landscape *l)
         put(v, "equal_share", share(x->equal, x->pairs));
         put(v, "steep_share", share(x->steep, x->pairs));
         put_count(v, "turns", x->turns);
+        put(v, "turns_per_line", share(x->turns, x->lines));
         put(v, "turn_share", share(x->turns, x->triples));
         put(v, "sweeps", x->sweeps);
         json_array_append_new(axes, v);
@@ -97,6 +99,11 @@ static json_t *gradient_json(const ds_landscape *l)
     put_count(o, "points", g->points);
     put_count(o, "missing", g->missing);
     put(o, "zero_share", share(g->zero, g->points));
+    json_t *axes = json_array();
+    for (int a = 0; a < l->slice.dims; a++) {
+        json_array_append_new(axes, ds_json_real(share(g->zero_axis[a], g->points)));
+    }
+    json_object_set_new(o, "zero_share_along", axes);
     put(o, "all_zero_share", share(g->all_zero, g->points));
     put(o, "exploding_share", share(g->exploding, g->points));
     put_count(o, "sign_changes", g->turns);
@@ -116,6 +123,23 @@ static json_t *gradient_json(const ds_landscape *l)
     put(o, "converged_share", l->verdict.converged_share);
     put(o, "exact_share", l->verdict.exact_share);
     put_spread(o, "error", &q->error);
+    return o;
+}
+
+static json_t *time_json(const ds_landscape *l)
+{
+    const ds_time_measure *t = &l->time;
+    json_t *o = json_object();
+    if (t->blocks == 0) {
+        json_decref(o);
+        return json_null();
+    }
+    put_count(o, "moments", t->blocks);
+    put_count(o, "points", t->points);
+    put(o, "growth", t->growth);
+    json_object_set_new(o, "min", ds_json_reals(t->low, t->blocks));
+    json_object_set_new(o, "median", ds_json_reals(t->median, t->blocks));
+    json_object_set_new(o, "max", ds_json_reals(t->high, t->blocks));
     return o;
 }
 
@@ -187,6 +211,7 @@ json_t *ds_landscape_summary(const ds_landscape *l)
     json_object_set_new(o, "basins", basins);
     json_object_set_new(o, "jumps", jumps_json(l));
     json_object_set_new(o, "gradient", m->has_gradient ? gradient_json(l) : json_null());
+    json_object_set_new(o, "time", time_json(l));
     json_object_set_new(o, "thresholds", thresholds_json());
     put_count(o, "evaluations", l->ledger.count);
     for (uint32_t k = 0; k < DS_OUTCOMES; k++) {
@@ -226,6 +251,9 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     const ds_quality_measure *q = &l->measures.quality;
     fprintf(f, "\ngradient\n");
     print_share(f, "zero on the slice", g->zero, g->points, "points");
+    for (int a = 0; a < l->slice.dims && l->slice.dims > 1; a++) {
+        print_share(f, a == 0 ? "zero along axis 0" : "zero along axis 1", g->zero_axis[a], g->points, "points");
+    }
     print_share(f, "zero altogether", g->all_zero, g->points, "points");
     print_share(f, "exploding", g->exploding, g->points, "points");
     print_share(f, "changes its sign", g->turns, g->pairs, "neighbours");
@@ -241,6 +269,10 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     }
     print_share(f, "differences converge", q->converged, q->judged, "samples");
     print_share(f, "gradient is their limit", q->exact, q->converged, "samples that converge");
+    if (l->time.blocks > 0) {
+        fprintf(f, "  %-24s %.3g times as large by the first controls as by the last ones (%" PRIu64 " moments)\n",
+                "through time", l->time.growth, l->time.blocks);
+    }
 }
 
 static void print_thresholds(FILE *f)
@@ -272,8 +304,8 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
         char name[32];
         snprintf(name, sizeof name, "equal along axis %d", a);
         print_share(f, name, m->loss.axis[a].equal, m->loss.axis[a].pairs, "neighbours");
-        snprintf(name, sizeof name, "turns along axis %d", a);
-        print_share(f, name, m->loss.axis[a].turns, m->loss.axis[a].triples, "triples");
+        fprintf(f, "  turns along axis %d       %6.2f    a line, deeper than 1 %%\n", a,
+                (double)m->loss.axis[a].turns / (double)m->loss.axis[a].lines);
     }
     print_share(f, "cells steeper than 5 %", m->loss.steep_cells, m->loss.cells, "cells");
     print_share(f, "steep neighbours", m->jump.steep, m->jump.pairs, "neighbours");

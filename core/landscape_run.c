@@ -85,6 +85,7 @@ static void close_landscape(ds_landscape *l)
     free((void *)(uintptr_t)l->samples.g);
     free((void *)(uintptr_t)l->samples.d);
     free(l->sample_point);
+    free(l->time.low);
     free(l->folder);
     free(l);
 }
@@ -187,11 +188,27 @@ static int commit(ds_landscape *l, int rc, ds_error *e)
     return rc;
 }
 
+/* A slice that is mostly outside of the box says little. */
+static void warn_outside(const ds_landscape *l)
+{
+    uint64_t points = ds_slice_points(&l->slice), outside = 0;
+    for (uint64_t k = 0; k < points; k++) {
+        outside += l->grid[k].outcome == DS_POINT_OUTSIDE;
+    }
+    if (2 * outside > points) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%llu of %llu points lie outside of the box and were left out: give a smaller --range, or a "
+               "--center nearer to the middle",
+               (unsigned long long)outside, (unsigned long long)points);
+    }
+}
+
 /* Everything that is made from the answers. */
 static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t **summary, ds_error *e)
 {
     const ds_ledger *n = &l->ledger;
     ds_error picture = {0, ""};
+    warn_outside(l);
     *summary = ds_landscape_summary(l);
     int rc = write_summary(l, *summary, e);
     rc = rc != 0 ? rc : ds_landscape_write_files(l, e);
@@ -222,6 +239,7 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
         return rc;
     }
     rc = ds_landscape_survey(l, e);
+    rc = rc != 0 ? rc : ds_landscape_time(l, e);
     ds_progress_close(l->progress);
     l->progress = NULL;
     if (rc == 0 && l->left > 0) {

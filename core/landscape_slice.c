@@ -212,14 +212,14 @@ static void random_directions(ds_slice *s, uint64_t seed)
     }
 }
 
-static void label_axes(ds_slice *s, const ds_slice_text *text)
+static void label_axes(ds_slice *s, const ds_slice_text *text, uint64_t seed)
 {
     int line = s->kind[0] == DS_AXIS_LINE;
     for (int k = 0; k < s->dims; k++) {
         if (s->kind[k] == DS_AXIS_LINE) {
             snprintf(s->label[k], DS_SLICE_LABEL, "from %.36s (0) to %.36s (1)", text->from, text->to);
         } else if (s->kind[k] == DS_AXIS_RANDOM) {
-            snprintf(s->label[k], DS_SLICE_LABEL, "random direction %d", k + 1);
+            snprintf(s->label[k], DS_SLICE_LABEL, "random direction %d (seed %" PRIu64 ")", k + 1, seed);
         } else {
             snprintf(s->label[k], DS_SLICE_LABEL, "%svariable %" PRIu64, line ? "offset of " : "",
                      s->variable[k]);
@@ -335,7 +335,7 @@ int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const ch
     }
     if (rc == 0) {
         place(s, plan, seed);
-        label_axes(s, text);
+        label_axes(s, text, seed);
         rc = check_place(s, key, why);
     }
     if (rc != 0) {

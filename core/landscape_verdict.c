@@ -13,7 +13,7 @@ enum { T_RUGGED, T_RUGGED_N, T_EXTREME, T_EXTREME_N, T_PLATEAUS, T_JUMPS, T_ZERO
        T_OFTEN, T_NOISY, T_WRONG, THRESHOLDS };
 
 const ds_threshold ds_thresholds[] = {
-    [T_RUGGED] = {"rugged", "turn_share", 0.05},
+    [T_RUGGED] = {"rugged", "turns_per_line", 6},
     [T_RUGGED_N] = {"rugged", "basins", 10},
     [T_EXTREME] = {"extremely rugged", "turn_share", 0.25},
     [T_EXTREME_N] = {"extremely rugged", "basins", 200},
@@ -43,14 +43,16 @@ static int reached(double value, int threshold)
 static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
 {
     const ds_loss_measure *l = &m->loss;
-    uint64_t turns = 0, triples = 0, equal = 0, pairs = 0;
+    uint64_t turns = 0, lines = 0, triples = 0, equal = 0, pairs = 0;
     double largest = fmax(fabs(l->loss.min), fabs(l->loss.max));
     for (int a = 0; a < DS_FIELD_DIMS; a++) {
         turns += l->axis[a].turns;
+        lines += l->axis[a].lines;
         triples += l->axis[a].triples;
         equal += l->axis[a].equal;
         pairs += l->axis[a].pairs;
     }
+    v->turns_per_line = share(turns, lines);
     v->turn_share = share(turns, triples);
     v->plateau_share = share(equal, pairs);
     v->jump_share = share(m->jump.steep, m->jump.pairs) * share(m->jump.jumps, m->jump.tested);
@@ -59,7 +61,7 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     v->jumps = reached(v->jump_share, T_JUMPS);
     double basins = (double)m->basins.basins;
     v->rugged = reached(v->turn_share, T_EXTREME) || reached(basins, T_EXTREME_N)   ? 2
-                : reached(v->turn_share, T_RUGGED) || reached(basins, T_RUGGED_N) ? 1
+                : reached(v->turns_per_line, T_RUGGED) || reached(basins, T_RUGGED_N) ? 1
                                                                                   : 0;
     if (l->with_loss == 0) {
         snprintf(v->shape, sizeof v->shape, "no loss anywhere");
@@ -75,10 +77,11 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
+/* Appends to a list that begins behind a blank. */
 static void say(char *out, size_t room, const char *text)
 {
     size_t n = strlen(out);
-    snprintf(out + n, room - n, "%s%s", n > 0 ? ", " : "gradients ", text);
+    snprintf(out + n, room - n, "%s%s", n > 0 && out[n - 1] != ' ' ? ", " : "", text);
 }
 
 static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
@@ -102,6 +105,13 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     v->wrong_way = reached(v->wrong_way_share, T_OFTEN) ? 2 : reached(v->wrong_way_share, T_SOMETIMES) ? 1 : 0;
     v->noisy = q->judged >= ENOUGH && reached(1 - v->converged_share, T_NOISY);
     v->not_derivative = q->converged >= ENOUGH && reached(1 - v->exact_share, T_WRONG);
+    if (!v->zero && v->wrong_way == 0 && !v->exploding && !v->noisy && !v->not_derivative) {
+        snprintf(out, room, "%s", v->constant ? "zero gradients" : "good gradients");
+        return;
+    }
+    /* Exact and useless go together: the derivative of a saw-tooth, say. */
+    int exact = q->converged >= ENOUGH && !v->not_derivative && !v->noisy;
+    snprintf(out, room, exact ? "gradients exact but " : "gradients ");
     if (v->zero) {
         say(out, room, "zero in large areas");
     }
@@ -116,9 +126,6 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     }
     if (v->not_derivative) {
         say(out, room, "not the derivative of the loss");
-    }
-    if (out[0] == '\0') {
-        snprintf(out, room, "%s", v->constant ? "gradients zero" : "good gradients");
     }
 }
 

@@ -26,7 +26,7 @@ typedef struct ds_verdict {
     int rugged;          /* 0 smooth, 1 rugged, 2 extremely rugged */
     int no_gradient, zero, exploding, noisy, not_derivative;
     int wrong_way;       /* 0 rarely, 1 sometimes, 2 often */
-    double turn_share, plateau_share, jump_share, zero_share, exploding_share, wrong_way_share;
+    double turns_per_line, turn_share, plateau_share, jump_share, zero_share, exploding_share, wrong_way_share;
     double converged_share, exact_share; /* NAN where nothing was tested */
     char shape[160], gradients[200];
     char words[400];     /* "rugged (121 basins); good gradients" */

@@ -15,7 +15,7 @@ static void draw_ticks(ds_canvas *c, const ds_axes *a, int vertical)
     ds_tick ticks[DS_SCALE_MAX_TICKS];
     const ds_scale *s = vertical ? a->y : a->x;
     double length = fabs(s->to - s->from);
-    size_t n = ds_scale_ticks(s, (int)fmax(2, length / (vertical ? 70 : 100)), ticks);
+    size_t n = ds_scale_ticks(s, (int)fmax(2, length / (vertical ? (a->grid ? 45 : 70) : 100)), ticks);
     double low = fmin(s->from, s->to) - 0.5, high = fmax(s->from, s->to) + 0.5;
     for (size_t k = 0; k < n; k++) {
         double p = ds_scale_map(s, ticks[k].value);

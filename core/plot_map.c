@@ -18,7 +18,7 @@ enum {
     BAR_LEFT = LEFT + SIDE + 24,
     BAR_WIDTH = 22,
     TEXT_LEFT = BAR_LEFT + BAR_WIDTH + 100,
-    ARROWS = 21,         /* along one side */
+    ARROWS = 20,         /* along one side, about */
     COLORS = 256,        /* of the bar */
     SIDE_MAX = 2000,     /* grid points along a side that are drawn one by one */
     HATCHES_MAX = 20000, /* failed cells that get a line each */
@@ -208,15 +208,26 @@ static void draw_one_arrow(const drawing *d, uint64_t i, uint64_t j, double leng
     }
 }
 
+/* Every how many grid points there is an arrow along a side. */
+static uint64_t arrow_stride(uint64_t count)
+{
+    uint64_t stride = (count - 1 + ARROWS / 2) / ARROWS;
+    return stride > 0 ? stride : 1;
+}
+
 static void draw_arrows(const drawing *d)
 {
     const ds_map *m = d->m;
-    uint64_t w = m->columns < ARROWS + 2 ? m->columns - 2 : ARROWS;
-    uint64_t h = m->rows < ARROWS + 2 ? m->rows - 2 : ARROWS;
-    double length = 0.66 * (double)SIDE / (double)((w > h ? w : h) + 1);
-    for (uint64_t b = 1; b <= h; b++) {
-        for (uint64_t a = 1; a <= w; a++) {
-            draw_one_arrow(d, a * (m->columns - 1) / (w + 1), b * (m->rows - 1) / (h + 1), length);
+    uint64_t across = arrow_stride(m->columns), up = arrow_stride(m->rows);
+    double dx = SIDE * (double)across / (double)(m->columns - 1);
+    double dy = SIDE * (double)up / (double)(m->rows - 1);
+    /* As many points are left out at one edge as at the other; those on the edge would be cut. */
+    uint64_t i0 = (m->columns - 1) % across / 2, j0 = (m->rows - 1) % up / 2;
+    i0 = i0 == 0 ? across : i0;
+    j0 = j0 == 0 ? up : j0;
+    for (uint64_t j = j0; j + 1 < m->rows; j += up) {
+        for (uint64_t i = i0; i + 1 < m->columns; i += across) {
+            draw_one_arrow(d, i, j, fmin(28, 0.66 * fmin(dx, dy)));
         }
     }
 }
@@ -288,8 +299,7 @@ static void draw_bar(const drawing *d)
     }
     ds_canvas_rect(d->c, BAR_LEFT, TOP, BAR_WIDTH, SIDE, ds_color_hex(0, 0), DS_PLOT_SOFT, 1);
     if (d->m->value_label != NULL) {
-        ds_canvas_text(d->c, BAR_LEFT + BAR_WIDTH / 2.0, TOP + SIDE + 24, 14, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
-                       d->m->value_label);
+        ds_canvas_text(d->c, BAR_LEFT, TOP + SIDE + 22, 14, 0, DS_PLOT_TEXT, 0, d->m->value_label);
     }
 }
 

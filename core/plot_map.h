@@ -6,7 +6,7 @@
 #include "canvas.h"
 #include "plot_axes.h"
 
-enum { DS_MAP_WIDTH = 1200, DS_MAP_HEIGHT = 830, DS_MAP_LINES = 40 };
+enum { DS_MAP_WIDTH = 1200, DS_MAP_HEIGHT = 860, DS_MAP_LINES = 40 };
 
 /* What a cell without a value is drawn as. */
 enum { DS_CELL_VALUE = 0, DS_CELL_OUTSIDE = 1, DS_CELL_FAILED = 2, DS_CELL_FLAT = 3 };

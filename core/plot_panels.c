@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LEFT = 130, TOP = 112, RIGHT = 880, BOTTOM = DS_PANELS_HEIGHT - 80, BETWEEN = 34, TEXT_LEFT = RIGHT + 36 };
+enum { LEFT = 130, TOP = 112, RIGHT = 880, WIDE = DS_PANELS_WIDTH - 50 /* right end where there is no text */, BOTTOM = DS_PANELS_HEIGHT - 80, BETWEEN = 34, TEXT_LEFT = RIGHT + 36 };
 
 int ds_panel_range(const ds_panel *p, double *low, double *high)
 {
@@ -77,8 +77,8 @@ static int draw_panel(ds_canvas *c, const ds_panels *g, int k)
 {
     const ds_panel *p = &g->panel[k];
     double height = (double)(BOTTOM - TOP - BETWEEN * (g->count - 1)) / g->count;
-    double top = TOP + k * (height + BETWEEN), low = 0, high = 1;
-    ds_scale x = {DS_SCALE_LINEAR, g->x_low, g->x_high, 1, LEFT, RIGHT};
+    double top = TOP + k * (height + BETWEEN), low = 0, high = 1, right = g->lines > 0 ? RIGHT : WIDE;
+    ds_scale x = {DS_SCALE_LINEAR, g->x_low, g->x_high, 1, LEFT, right};
     if (!ds_panel_range(p, &low, &high)) {
         low = 0;
         high = 1;
@@ -86,14 +86,14 @@ static int draw_panel(ds_canvas *c, const ds_panels *g, int k)
     low = isfinite(p->low) ? p->low : low;
     high = isfinite(p->high) ? p->high : high;
     ds_scale y = ds_scale_make(p->kind, low, high, p->linear, top + height, top);
-    ds_axes axes = {LEFT, top, RIGHT, top + height, &x, &y, g->x_label, p->label, 1, k + 1 < g->count, 92};
+    ds_axes axes = {LEFT, top, right, top + height, &x, &y, g->x_label, p->label, 1, k + 1 < g->count, 92};
     int rc = 0;
     ds_axes_draw(c, &axes);
     if (low < 0 && high > 0) {
         double zero = ds_scale_map(&y, 0);
-        ds_canvas_line(c, LEFT, zero, RIGHT, zero, DS_PLOT_SOFT, 1, 0);
+        ds_canvas_line(c, LEFT, zero, right, zero, DS_PLOT_SOFT, 1, 0);
     }
-    ds_canvas_clip(c, LEFT, top, RIGHT - LEFT, height);
+    ds_canvas_clip(c, LEFT, top, right - LEFT, height);
     for (int i = 0; i < p->curves && rc == 0; i++) {
         rc = draw_curve(c, &p->curve[i], &x, &y);
     }

@@ -72,6 +72,7 @@ typedef struct job {
     ds_pixel *shadow;
     ds_material *material;
     float *dense; /* by surface: radius of dense particles, else 0 */
+    float *clear; /* by surface: share of the light that passes; 0 = opaque */
     unsigned char *tone;
 } job;
 
@@ -87,6 +88,7 @@ static int fill(job *j, const ds_scenedata *s, uint64_t k, uint32_t what)
         m->gloss = body->role == DS_ROLE_TOOL ? 0.8f : body->shape == DS_BODY_POINTS ? 0.12f : 0.3f;
         j->dense[DS_SURFACE_FIRST + b] =
             ds_geometry_dense_radius(s, &j->ref, body->role == DS_ROLE_TARGET ? 0 : k, b);
+        j->clear[DS_SURFACE_FIRST + b] = body->shape == DS_BODY_POINTS ? least((float)body->size[1], 0.95f) : 0;
         if (body->role == DS_ROLE_TARGET) {
             if ((what & DS_RENDER_TARGET) != 0) {
                 ds_geometry_add(&j->scene, s, &j->ref, 0, b);
@@ -94,7 +96,7 @@ static int fill(job *j, const ds_scenedata *s, uint64_t k, uint32_t what)
                 ds_geometry_add(&j->ghost, s, &j->ref, 0, b);
             }
         } else if ((what & DS_RENDER_SCENE) != 0 || body->role == DS_ROLE_FIXED) {
-            ds_geometry_add(&j->scene, s, &j->ref, k, b);
+            ds_geometry_add(j->clear[DS_SURFACE_FIRST + b] > 0 ? &j->ghost : &j->scene, s, &j->ref, k, b);
         }
     }
     return j->scene.failed || j->ghost.failed ? DS_EXIT_MEMORY : 0;
@@ -117,7 +119,8 @@ static float grid_offset(double center, double scale, float spacing)
     return (float)-(c - s * floor(c / s));
 }
 
-/* Lays the translucent target over a colour: stronger where nothing is in front of it. */
+/* Lays the translucent target over a colour: stronger where nothing is in front of it. A clear body tints what
+ * is behind its surface, more so where it is seen from the side. */
 static vec3 over(const job *j, vec3 below, size_t at)
 {
     const ds_pixel *g = &j->ghost_pixels[at];
@@ -127,7 +130,12 @@ static vec3 over(const job *j, vec3 below, size_t at)
     const ds_material *m = &j->material[g->surface];
     float facing = -(float)g->n[2] / 32767;
     float light = 0.55f + 0.45f * facing;
-    float a = g->z < j->pixels[at].z ? 0.38f + 0.25f * (1 - facing) : 0.10f;
+    int front = g->z < j->pixels[at].z;
+    float clear = j->clear[g->surface];
+    float a = front ? 0.38f + 0.25f * (1 - facing) : 0.10f;
+    if (clear > 0) {
+        a = front ? 1 - clear + 0.5f * clear * (1 - facing) : 0;
+    }
     return v3(below.x * (1 - a) + a * m->r * light, below.y * (1 - a) + a * m->g * light,
               below.z * (1 - a) + a * m->b * light);
 }
@@ -193,9 +201,10 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     j->shadow = malloc((size_t)SHADOW_SIZE * SHADOW_SIZE * sizeof *j->shadow);
     j->material = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->material);
     j->dense = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->dense);
+    j->clear = calloc(DS_SURFACE_FIRST + (size_t)s->bodies, sizeof *j->clear);
     j->tone = malloc(TONES);
     if (j->pixels == NULL || j->shadow == NULL || j->material == NULL || j->dense == NULL ||
-        j->tone == NULL || fill(j, s, k, what) != 0) {
+        j->clear == NULL || j->tone == NULL || fill(j, s, k, what) != 0) {
         return DS_EXIT_MEMORY;
     }
     for (int i = 0; i < TONES; i++) {
@@ -218,6 +227,12 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
         }
         ds_raster_clear(j->ghost_pixels, &j->camera);
         ds_raster_geometry(j->ghost_pixels, &j->camera, &j->ghost);
+        for (size_t i = 0; i < DS_SURFACE_FIRST + (size_t)s->bodies; i++) {
+            j->dense[i] = j->clear[i] > 0 ? j->dense[i] : 0;
+        }
+        if (ds_smooth_points(j->ghost_pixels, &j->camera, j->dense, DS_SURFACE_FIRST + (size_t)s->bodies) != 0) {
+            return DS_EXIT_MEMORY;
+        }
     }
     ds_shading shading = {.camera = &j->camera,
                           .pixels = j->pixels,
@@ -247,6 +262,7 @@ int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int h
     free(j.shadow);
     free(j.material);
     free(j.dense);
+    free(j.clear);
     free(j.tone);
     return status == 0 ? 0 : ds_fail(e, status, "picture: out of memory");
 }

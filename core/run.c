@@ -448,12 +448,22 @@ static int restore_settings(ds_run *run, const ds_settings *overrides, ds_error 
     return rc;
 }
 
+/* Does summary.json tell of all evaluations? A process that was killed at its end has left an older one, or none. */
+static int has_summary(const ds_run *run, uint64_t done)
+{
+    json_t *o = NULL;
+    old_summary(run, &o);
+    int has = json_integer_value(json_object_get(o, "evaluations")) == (json_int_t)done;
+    json_decref(o);
+    return has;
+}
+
 /* Is there anything left to do? */
 static int is_complete(ds_run *run, uint64_t done, int *complete, ds_error *e)
 {
     char *ended = NULL;
     int rc = ds_store_get(run->store, "ended", &ended, e);
-    *complete = rc == 0 && done >= run->budget && ended != NULL && ended[0] != '\0';
+    *complete = rc == 0 && done >= run->budget && ended != NULL && ended[0] != '\0' && has_summary(run, done);
     free(ended);
     if (rc == 0 && run->budget < done) {
         rc = ds_fail(e, DS_EXIT_USAGE, "%s has %llu evaluations already: --budget must not be smaller",

@@ -77,10 +77,10 @@ uint32_t ds_scene_width(uint32_t shape)
 int ds_scene_size_count(uint32_t shape)
 {
     switch (shape) {
-    case DS_BODY_POINTS:
     case DS_BODY_SPHERE:
     case DS_BODY_LINES:
         return 1;
+    case DS_BODY_POINTS:
     case DS_BODY_CAPSULE:
     case DS_BODY_CYLINDER:
     case DS_BODY_TORUS:

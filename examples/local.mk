@@ -3,3 +3,10 @@
 EXTRA_DIST += examples/README.md examples/hill.c examples/hill_full.c examples/walk.c examples/walk_full.c
 EXTRA_DIST += examples/first.ini examples/quick.ini
 EXTRA_DIST += examples/bessel.ini examples/chain.c examples/chain.ini
+# The experiments of the paper, in full and in minutes.
+EXTRA_DIST += \
+	examples/paper/rigid.ini examples/paper/rigid_small.ini \
+	examples/paper/fluid.ini examples/paper/fluid_small.ini \
+	examples/paper/plasticine.ini examples/paper/plasticine_small.ini \
+	examples/paper/cloth.ini examples/paper/cloth_small.ini \
+	examples/paper/realtosim.ini examples/paper/realtosim_small.ini

@@ -43,5 +43,7 @@ include tests/bayes.mk
 include tests/mpm.mk
 include tests/opts.mk
 include tests/cloth.mk
+include tests/bench.mk
 include tests/stats.mk
 include tests/resid.mk
+include tests/lscape.mk

@@ -11,7 +11,7 @@
 
 enum { SYRUP, CUBE };                                  /* bodies of the simulation, and the first that are drawn */
 enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK };    /* the others */
-enum { M_CUBE_X, M_CUBE_Y, M_CUBE_Z, M_LADLE_X, M_LADLE_Y, M_LOSS, M_SUCCESS, M_LEVEL, M_SPEED, M_LEAST, M_MOST };
+enum { M_CUBE_Y, M_SUCCESS, M_LEVEL, M_CUBE_X, M_CUBE_Z, M_LADLE_X, M_LADLE_Y, M_LOSS, M_SPEED, M_LEAST, M_MOST };
 enum { SIGN_CORRECTED, SIGN_PRINTED };
 enum { RINGS = 25, SECTORS = 48 };                     /* of the ladle, as it is drawn */
 
@@ -239,7 +239,7 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
             }
         }
     } else if (b == DRAWN_HANDLE) {
-        scene_kit_pose(e->ladle[k][0] - e->scene.tools[0].size[0], e->ladle[k][1] + 0.1, e->ladle[k][2], 0.0, out);
+        scene_kit_pose(e->ladle[k][0] - e->scene.tools[0].size[0], e->ladle[k][1] + 0.06, e->ladle[k][2], 0.0, out);
     } else {
         for (int v = 0; v < 8; v++) {
             out[3 * v] = v & 1 ? tank[0] : 0.0;
@@ -252,25 +252,26 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
 static int set_scene(fluid *e)
 {
     static const char *const metrics[][2] = {
-        {"cube_x", "m"}, {"cube_y", "m"}, {"cube_z", "m"},    {"ladle_x", "m"},    {"ladle_y", "m"},   {"loss", ""},
-        {"success", ""}, {"level", "m"},  {"speed", "m/s"}, {"volume_least", ""}, {"volume_most", ""}};
+        {"cube_y", "m"},  {"success", ""}, {"level", "m"},  {"cube_x", "m"},     {"cube_z", "m"},     {"ladle_x", "m"},
+        {"ladle_y", "m"}, {"loss", ""},    {"speed", "m/s"}, {"volume_least", ""}, {"volume_most", ""}};
     scene_kit *s = &e->kit;
     const double spacing = e->scene.bodies[SYRUP].spacing;
     scene_kit_open(s, e->episode.steps, frame_time, place);
-    scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP], (double[4]){0.6 * spacing, 0, 0, 0});
+    scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP], (double[4]){0.6 * spacing, 0.45, 0, 0});
     scene_kit_body(s, "cube", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[CUBE], (double[4]){0.0065, 0, 0, 0});
-    s->body[CUBE].variety = 1;
+    s->body[SYRUP].variety = 2; /* golden, and red */
+    s->body[CUBE].variety = 3;
     scene_kit_body(s, "ladle", DS_BODY_MESH, DS_ROLE_TOOL, RINGS * SECTORS, (double[4]){0, 0, 0, 0});
     s->body[DRAWN_LADLE].index = e->triangles;
     s->body[DRAWN_LADLE].index_count = sizeof e->triangles / sizeof e->triangles[0];
-    scene_kit_body(s, "handle", DS_BODY_CAPSULE, DS_ROLE_TOOL, 1, (double[4]){0.006, 0.2, 0, 0});
+    scene_kit_body(s, "handle", DS_BODY_CAPSULE, DS_ROLE_TOOL, 1, (double[4]){0.006, 0.12, 0, 0});
     s->body[DRAWN_HANDLE].variety = 1;
     scene_kit_body(s, "tank", DS_BODY_LINES, DS_ROLE_FIXED, 8, (double[4]){0.003, 0, 0, 0});
     s->body[DRAWN_TANK].index = tank_edges;
     s->body[DRAWN_TANK].index_count = sizeof tank_edges / sizeof tank_edges[0];
     for (int d = 0; d < 3; d++) {
         s->info.box[d] = 0.0;
-        s->info.box[3 + d] = d == 1 ? 0.4 : tank[d];
+        s->info.box[3 + d] = d == 1 ? 0.36 : tank[d];
     }
     s->info.ground = 0.0;
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
@@ -301,9 +302,9 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
         }
     }
     memcpy(e->ladle[step], poses->position, sizeof e->ladle[step]);
-    for (uint64_t d = 0; d < 3; d++) {
-        scene_kit_values(s, M_CUBE_X + d)[step] = c[d];
-    }
+    scene_kit_values(s, M_CUBE_X)[step] = c[0];
+    scene_kit_values(s, M_CUBE_Y)[step] = c[1];
+    scene_kit_values(s, M_CUBE_Z)[step] = c[2];
     scene_kit_values(s, M_LADLE_X)[step] = poses->position[0];
     scene_kit_values(s, M_LADLE_Y)[step] = poses->position[1];
     scene_kit_values(s, M_LOSS)[step] = loss(e, particles, poses);

@@ -7,11 +7,13 @@
 #include "methods/blas.h"
 #include "methods/descent.h"
 #include "methods/params.h"
+#include "methods/refine.h"
 #include "methods/sim.h"
 #include "methods/surrogate.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct bo {
     const ds_host *host;
@@ -24,38 +26,54 @@ typedef struct bo {
     double *x_n; /* start of the present descent */
     uint64_t trial;
     int at_start; /* the next evaluation is the start */
+    int64_t told, polish_from; /* evaluations; those after which the polish begins, negative = never */
+    double *best, best_loss, polished; /* the best point; its loss after the last polish */
+    refine *polish;
 } bo;
 
-/* Sim(s): evaluates a point of the present descent and adds it to the data of the model. */
-static ds_status simulate(void *self_, const double *s, double *loss, double *gradient, uint32_t *outcome)
+/* Simulates points and adds them to the data of the model; is_start marks the first as the start of a search. */
+static ds_status simulate(bo *self, sim_label label, size_t count, int is_start, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
+{
+    size_t done;
+    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    self->told += (int64_t)done;
+    for (size_t i = 0; i < done; i++) {
+        if (loss[i] < self->best_loss) {
+            self->best_loss = loss[i];
+            memcpy(self->best, v + i * self->sim.n, self->sim.n * sizeof(double));
+        }
+    }
+    return done == 0 || surrogate_add(self->model, done, v, loss, is_start) ? status : DS_E_NOMEM;
+}
+
+/* Sim(s): evaluates a point of the present descent. */
+static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient, uint32_t *outcome)
 {
     bo *self = self_;
-    size_t done;
-    int random_start = surrogate_recorded(self->model) == 0;
-    sim_label label = {self->at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
-    ds_status status =
-        sim_evaluate(&self->sim, label, 1, s, loss, self->J > 1 ? gradient : NULL, outcome, &done);
-    if (done > 0 && !surrogate_add(self->model, 1, s, loss, self->at_start)) {
-        return DS_E_NOMEM;
-    }
+    int random_start = surrogate_recorded(self->model) == 0, at_start = self->at_start;
+    sim_label label = {at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
     self->at_start = 0;
-    return status;
+    return simulate(self, label, 1, at_start, s, loss, self->J > 1 ? gradient : NULL, outcome);
+}
+
+static ds_status simulate_polish(void *self_, const char *tag, size_t count, const double *v, double *loss,
+                                 double *gradient, uint32_t *outcome)
+{
+    bo *self = self_;
+    return simulate(self, (sim_label){tag, self->trial}, count, 0, v, loss, gradient, outcome);
 }
 
 /* Evaluates the initial design in one batch. */
 static ds_status evaluate_design(bo *self)
 {
-    size_t count = (size_t)self->n_init, done;
+    size_t count = (size_t)self->n_init;
     double *v = malloc(count * (self->sim.n + 1) * sizeof(double));
     if (!v) {
         return DS_E_NOMEM;
     }
-    double *loss = v + count * self->sim.n;
     surrogate_design(self->model, count, v);
-    ds_status status = sim_evaluate(&self->sim, (sim_label){"init", 0}, count, v, loss, NULL, NULL, &done);
-    if (!surrogate_add(self->model, done, v, loss, 0)) {
-        status = DS_E_NOMEM;
-    }
+    ds_status status = simulate(self, (sim_label){"init", 0}, count, 0, v, v + count * self->sim.n, NULL, NULL);
     free(v);
     return status;
 }
@@ -66,11 +84,16 @@ static ds_status bo_run(void *self_, const ds_objective *objective)
     self->sim.objective = objective;
     ds_status status = self->n_init > 1 ? evaluate_design(self) : DS_OK;
     for (self->trial = 1; status == DS_OK; self->trial++) {
+        if (self->polish && self->told >= self->polish_from && self->best_loss < self->polished) {
+            status = refine_run(self->polish, self->best, &self->best_loss, simulate_polish, self);
+            self->polished = self->best_loss;
+            continue;
+        }
         /* x_n = argmin of the acquisition function */
         status = surrogate_propose(self->model, self->trial, self->x_n);
         if (status == DS_OK) {
             self->at_start = 1;
-            status = descent_run(&self->descent, self->x_n, self->J, simulate, self);
+            status = descent_run(&self->descent, self->x_n, self->J, simulate_step, self);
         }
     }
     if (status == DS_E_NOMEM) {
@@ -85,6 +108,7 @@ static void bo_destroy(void *self_)
     if (self) {
         surrogate_destroy(self->model);
         descent_free(&self->descent);
+        refine_destroy(self->polish);
         sim_free(&self->sim);
         free(self->x_n);
         free(self);
@@ -114,6 +138,12 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
         count = problem->budget > 0 && count > problem->budget / 10 ? problem->budget / 10 : count;
         self->n_init = (int64_t)count;
     }
+    double polish = param_real(&in, "polish");
+    self->polish_from = polish > 0.0 ? (int64_t)ceil((1.0 - polish) * (double)problem->budget) : -1;
+    if (in.status == DS_OK && polish > 0.0 && problem->budget == 0) {
+        in.status = DS_E_PARAM;
+        host->error(host, DS_E_PARAM, "polish is a share of the budget: give the run a budget, or polish = 0");
+    }
     surrogate_options model = surrogate_read_options(&in);
     descent_options steps = descent_read_options(&in);
     if (in.status != DS_OK) {
@@ -121,10 +151,17 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
         return in.status;
     }
     self->model = surrogate_create(host, problem, &model);
-    self->x_n = malloc((size_t)problem->n * sizeof(double));
-    size_t rows = self->n_init > 1 ? (size_t)self->n_init : 1;
+    self->x_n = calloc(2 * (size_t)problem->n, sizeof(double));
+    self->best = self->x_n ? self->x_n + problem->n : NULL;
+    self->best_loss = self->polished = INFINITY;
+    size_t rows = refine_rows((size_t)problem->n);
+    rows = self->n_init > (int64_t)rows ? (size_t)self->n_init : rows;
+    if (polish > 0.0) {
+        unsigned arm = problem->has_gradient ? 1u << REFINE_ADAM : 1u << REFINE_SAMPLES;
+        self->polish = refine_create((size_t)problem->n, arm, host->seed);
+    }
     if (!descent_init(&self->descent, (size_t)problem->n, &steps) || !sim_init(&self->sim, problem, rows) ||
-        !self->model || !self->x_n) {
+        !self->model || !self->x_n || (polish > 0.0 && !self->polish)) {
         bo_destroy(self);
         host->error(host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
@@ -138,6 +175,9 @@ static const ds_param *const params[] = {
     DS_INT("n_init", "0", 0, 1e6, "",
            "Points of a Sobol design evaluated first. 0: none with descents (the first one starts at a uniform "
            "random point), else 2 n + 2, at most a tenth of the budget."),
+    DS_REAL("polish", "0", 0, 1, "",
+            "Share of the budget at the end for ever more careful descents from the best point; without "
+            "gradient, for CMA-ES around it."),
     DESCENT_PARAMS, SURROGATE_PARAMS, NULL};
 
 static const ds_desc desc = {

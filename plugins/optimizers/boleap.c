@@ -12,10 +12,9 @@
 #include <diffsim/plugin.h>
 
 #include "methods/blas.h"
-#include "methods/box.h"
-#include "methods/cma2001.h"
-#include "methods/descent.h"
+#include "methods/leap.h"
 #include "methods/params.h"
+#include "methods/refine.h"
 #include "methods/sim.h"
 #include "methods/surrogate.h"
 
@@ -24,205 +23,129 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RETRIES 5     /* generations without a single success before a leap is given up */
-#define MAX_REDRAWS 100   /* draws of a sample outside the box with bounds = resample */
-#define RESUME_GAIN 0.01  /* relative improvement per leap_steps that makes resume go on */
-#define RESUME_LONGEST 40 /* longest descent that resume makes */
-
-enum { PATH_SAMPLES, PATH_MOVED };
-enum { MEAN_BEST, MEAN_LAST };
-enum { BOUNDS_CLIP, BOUNDS_RESAMPLE };
-
 typedef struct boleap {
     const ds_host *host;
-    size_t n;
-    size_t K;           /* samples of a generation */
-    int64_t J;          /* evaluations of a descent */
-    int64_t leap_steps; /* evaluations of a leap */
-    int64_t n_init;
-    double sigma_1;
-    size_t mu; /* best samples whose mean starts the descent */
-    int path, mean, bounds, weights, update, resume, has_gradient;
+    size_t n, leaps;
+    int64_t n_init, polish_from; /* evaluations after which the polish begins; negative = never */
+    int resume, has_gradient;
 
     sim sim;
     surrogate *model; /* GP posterior over S, all points simulated so far */
-    descent descent;
-    descent_options descent_options;
     surrogate_options model_options;
-    cma2001 cma;
-    double *x;          /* K x n samples x_k, then ranked; n_init x n design */
-    double *ranked, *l; /* K x n, K losses l_k */
-    size_t *order;
-    double *x_n, *s_1, *shift;
+    leap_options leap_options;
+    leap *leap;      /* those that advance in step */
+    uint64_t begun;  /* n of the paper: leaps begun so far */
+    int64_t told;    /* evaluations so far */
+    double run_best; /* of the leaps that have ended */
+    double *best, best_loss, polished; /* the best point of the run; its loss after the last polish */
+    refine *polish;
 
-    uint64_t leap; /* n of the paper */
-    int64_t left;  /* evaluations left in the present leap */
-    double leap_best, run_best;
-    int at_start; /* the next evaluation is a point that the GP proposed */
+    size_t rows;
+    double *v, *loss, *gradient, *x_n; /* rows x n, rows, leaps x n, n */
+    uint32_t *outcome;
+    double *fantasy; /* leaps x n means of the leaps in progress, and their best losses */
 } boleap;
 
-/* Simulates `count` points and adds them to S. */
-static ds_status simulate(boleap *self, const char *tag, size_t count, const double *v, double *loss,
+/* Simulates `count` points and adds them to S; at_start marks the first as one that the GP proposed. */
+static ds_status simulate(boleap *self, sim_label label, size_t count, int at_start, const double *v, double *loss,
                           double *gradient, uint32_t *outcome)
 {
     size_t done;
-    ds_status status =
-        sim_evaluate(&self->sim, (sim_label){tag, self->leap}, count, v, loss, gradient, outcome, &done);
-    if (!surrogate_add(self->model, done, v, loss, self->at_start)) {
+    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    if (!surrogate_add(self->model, done, v, loss, at_start)) {
         return DS_E_NOMEM;
     }
-    self->at_start = 0;
-    self->left -= (int64_t)done;
+    self->told += (int64_t)done;
     for (size_t i = 0; i < done; i++) {
-        self->leap_best = fmin(self->leap_best, loss[i]);
+        if (loss[i] < self->best_loss) {
+            self->best_loss = loss[i];
+            memcpy(self->best, v + i * self->n, self->n * sizeof(double));
+        }
     }
     return status;
 }
 
-static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient,
-                               uint32_t *outcome)
+static ds_status simulate_polish(void *self_, const char *tag, size_t count, const double *v, double *loss,
+                                 double *gradient, uint32_t *outcome)
 {
     boleap *self = self_;
-    return simulate(self, "descent", 1, s, loss, self->has_gradient ? gradient : NULL, outcome);
+    return simulate(self, (sim_label){tag, self->begun}, count, 0, v, loss, gradient, outcome);
 }
 
-/* x_k ~ N(mu_i, sigma_i^2 C_i), inside the box. */
-static void draw_sample(boleap *self, ds_random *rng, double *x)
+/* x_n = argmin LCB(x | GP); other leaps in progress count as if their means had their best losses. */
+static ds_status begin_leap(boleap *self, leap *next)
 {
-    int inside = 0;
-    for (int draw = 0; draw <= (self->bounds == BOUNDS_RESAMPLE ? MAX_REDRAWS : 0) && !inside; draw++) {
-        cma2001_sample(&self->cma, rng, x);
-        inside = 1;
-        for (size_t k = 0; k < self->n; k++) {
-            inside &= x[k] >= -1.0 && x[k] <= 1.0;
+    size_t fantasies = 0;
+    double *loss = self->fantasy + self->leaps * self->n;
+    for (size_t i = 0; i < self->leaps; i++) {
+        const leap *l = &self->leap[i];
+        if (l->state != LEAP_OVER && isfinite(l->best)) {
+            memcpy(self->fantasy + fantasies * self->n, l->mean, self->n * sizeof(double));
+            loss[fantasies++] = l->best;
         }
     }
-    for (size_t k = 0; k < self->n; k++) {
-        x[k] = box_clamp(x[k], -1.0, 1.0);
+    uint64_t number = ++self->begun;
+    ds_status status = surrogate_propose_beside(self->model, number, fantasies, self->fantasy, loss, self->x_n);
+    if (status == DS_OK) {
+        leap_begin(next, self->x_n, number, ds_random_open(self->host->seed, "sample", number));
     }
+    return status;
 }
 
-/* Copies the samples with a finite loss to `ranked`, best first (equal ones in the order drawn). Returns how
- * many. */
-static size_t rank_samples(boleap *self)
+/* One batch: the next steps of all leaps that are in a descent, or else the samples of all leaps. So the
+ * generations of parallel leaps stay in step. */
+static ds_status advance(boleap *self)
 {
-    size_t finite = 0;
-    for (size_t k = 0; k < self->K; k++) {
-        if (!isfinite(self->l[k])) {
-            continue;
-        }
-        size_t at = finite++;
-        while (at > 0 && self->l[self->order[at - 1]] > self->l[k]) {
-            self->order[at] = self->order[at - 1];
-            at--;
-        }
-        self->order[at] = k;
+    int state = LEAP_SAMPLES;
+    for (size_t i = 0; i < self->leaps; i++) {
+        state = self->leap[i].state == LEAP_DESCENT ? LEAP_DESCENT : state;
     }
-    for (size_t i = 0; i < finite; i++) {
-        memcpy(self->ranked + i * self->n, self->x + self->order[i] * self->n, self->n * sizeof(double));
+    size_t count = 0;
+    int at_start = 0;
+    uint64_t number = UINT64_MAX;
+    for (size_t i = 0; i < self->leaps; i++) {
+        leap *l = &self->leap[i];
+        if (l->state == state) {
+            const double *points;
+            size_t rows = leap_points(l, &points);
+            memcpy(self->v + count * self->n, points, rows * self->n * sizeof(double));
+            count += rows;
+            at_start |= l->at_start;
+            number = l->number < number ? l->number : number;
+        }
     }
-    return finite;
-}
-
-/* Samples until at least one simulation of a generation succeeds, with half the width after each failure.
- * *finite = 0: the leap is given up. */
-static ds_status sample_generation(boleap *self, ds_random *rng, size_t *finite)
-{
-    *finite = 0;
-    for (int try = 0; try <= MAX_RETRIES && *finite == 0 && self->left >= (int64_t)self->K; try++) {
-        if (try > 0) {
-            self->cma.sigma *= 0.5;
-        }
-        for (size_t k = 0; k < self->K; k++) {
-            draw_sample(self, rng, self->x + k * self->n);
-        }
-        ds_status status = simulate(self, "sample", self->K, self->x, self->l, NULL, NULL);
-        if (status != DS_OK) {
-            return status;
-        }
-        *finite = rank_samples(self);
+    sim_label label = {state == LEAP_SAMPLES ? "sample" : "descent", number};
+    double *gradient = state == LEAP_DESCENT && self->has_gradient ? self->gradient : NULL;
+    ds_status status =
+        simulate(self, label, count, at_start, self->v, self->loss, gradient, self->outcome);
+    if (status != DS_OK) {
+        return status;
     }
-    return DS_OK;
-}
-
-/* With resume: long descents where they beat the samples, short and careful ones where they do not. */
-static void adapt_descent(boleap *self, int64_t *J)
-{
-    if (self->descent.best_loss < self->l[self->order[0]]) {
-        *J = *J * 2 < RESUME_LONGEST ? *J * 2 : RESUME_LONGEST;
-    } else {
-        *J = *J > 1 ? *J / 2 : 1;
-        self->descent.options.lr *= 0.7;
-    }
-}
-
-/* One leap from x_n: lines 7 to 18 of Algorithm 1, without the update of the GP. */
-static ds_status leap_round(boleap *self, ds_random *rng, int64_t *J)
-{
-    const double *mu = self->cma.mean;
-    self->left = self->leap_steps;
-    while (self->left >= (int64_t)self->K + (*J > 0)) {
-        size_t finite;
-        ds_status status = sample_generation(self, rng, &finite);
-        if (status != DS_OK || finite == 0) {
-            return status;
+    size_t row = 0;
+    for (size_t i = 0; i < self->leaps; i++) {
+        leap *l = &self->leap[i];
+        if (l->state == state) {
+            const double *points;
+            size_t rows = leap_points(l, &points);
+            leap_tell(l, self->loss + row, self->gradient + row * self->n, self->outcome + row);
+            row += rows;
         }
-        cma2001_recombine(&self->cma, self->ranked, finite, self->s_1); /* s_1 = mean of Kbest */
-        const double *s_J = self->s_1;
-        if (*J > 0 && self->left > 0) {
-            int64_t steps = *J < self->left ? *J : self->left;
-            status = descent_run(&self->descent, self->s_1, steps, simulate_step, self);
-            if (status != DS_OK) {
-                return status;
-            }
-            s_J = self->mean == MEAN_LAST ? self->descent.last : self->descent.best;
-            if (!isfinite(self->descent.best_loss)) {
-                s_J = self->ranked; /* the mean cannot be simulated: go on from the best sample */
-            }
-            if (self->resume) {
-                adapt_descent(self, J);
-            }
-        }
-        const double *x_new = self->path == PATH_SAMPLES ? self->s_1 : s_J;
-        for (size_t k = 0; k < self->n; k++) {
-            self->shift[k] = x_new[k] - mu[k];
-        }
-        if (self->path == PATH_MOVED) {
-            cma2001_clip_shift(&self->cma, self->shift);
-        }
-        cma2001_update(&self->cma, self->shift, self->ranked, finite, s_J); /* mu_{i+1} = s_J; eq. 14 to 17 */
     }
     return DS_OK;
 }
 
-/* A leap; with resume, it goes on for another leap_steps while it holds the best point of the run and
- * improves it. */
-static ds_status take_leap(boleap *self)
+/* Begins a leap in place of every one that has ended. */
+static ds_status begin_leaps(boleap *self)
 {
-    ds_random rng = ds_random_open(self->host->seed, "sample", self->leap);
-    int64_t J = self->J;
-    double before;
-    cma2001_start(&self->cma, self->x_n, self->sigma_1); /* mu_1 = x_n, C_1 = I */
-    self->descent.options = self->descent_options;
-    self->leap_best = INFINITY;
-    do {
-        before = self->leap_best;
-        ds_status status = leap_round(self, &rng, &J);
-        if (status != DS_OK) {
-            return status;
+    ds_status status = DS_OK;
+    for (size_t i = 0; i < self->leaps && status == DS_OK; i++) {
+        leap *l = &self->leap[i];
+        if (l->state == LEAP_OVER && !(self->resume && l->number > 0 && leap_resume(l, self->run_best))) {
+            self->run_best = l->number > 0 ? fmin(self->run_best, l->best) : self->run_best;
+            status = begin_leap(self, l);
         }
-    } while (self->resume && self->leap_best <= self->run_best && isfinite(self->leap_best) &&
-             (!isfinite(before) || before - self->leap_best > RESUME_GAIN * fabs(before)));
-    self->run_best = fmin(self->run_best, self->leap_best);
-    return DS_OK;
-}
-
-/* Without samples there is no distribution to adapt: a leap is one descent from x_n, which is the method
- * "BO". */
-static ds_status take_descent(boleap *self)
-{
-    self->at_start = 1;
-    return descent_run(&self->descent, self->x_n, self->J, simulate_step, self);
+    }
+    return status;
 }
 
 static ds_status boleap_run(void *self_, const ds_objective *objective)
@@ -231,13 +154,18 @@ static ds_status boleap_run(void *self_, const ds_objective *objective)
     ds_status status = DS_OK;
     self->sim.objective = objective;
     if (self->n_init > 1) {
-        surrogate_design(self->model, (size_t)self->n_init, self->x);
-        status = simulate(self, "init", (size_t)self->n_init, self->x, self->l, NULL, NULL);
+        surrogate_design(self->model, (size_t)self->n_init, self->v);
+        status = simulate(self, (sim_label){"init", 0}, (size_t)self->n_init, 0, self->v, self->loss, NULL, NULL);
     }
-    for (self->leap = 1; status == DS_OK; self->leap++) {
-        status = surrogate_propose(self->model, self->leap, self->x_n); /* x_n = argmin LCB(x | GP) */
+    while (status == DS_OK) {
+        if (self->polish && self->told >= self->polish_from && self->best_loss < self->polished) {
+            status = refine_run(self->polish, self->best, &self->best_loss, simulate_polish, self);
+            self->polished = self->best_loss;
+            continue;
+        }
+        status = begin_leaps(self);
         if (status == DS_OK) {
-            status = self->K > 0 ? take_leap(self) : take_descent(self);
+            status = advance(self);
         }
     }
     if (status == DS_E_NOMEM) {
@@ -250,12 +178,15 @@ static void boleap_destroy(void *self_)
 {
     boleap *self = self_;
     if (self) {
+        for (size_t i = 0; self->leap && i < self->leaps; i++) {
+            leap_free(&self->leap[i]);
+        }
+        free(self->leap);
         surrogate_destroy(self->model);
-        descent_free(&self->descent);
+        refine_destroy(self->polish);
         sim_free(&self->sim);
-        cma2001_free(&self->cma);
-        free(self->x);
-        free(self->order);
+        free(self->v);
+        free(self->outcome);
         free(self);
     }
 }
@@ -264,15 +195,18 @@ static void boleap_destroy(void *self_)
 static ds_status check_parameters(const boleap *self)
 {
     char line[256] = "";
-    if (self->K > 0 && self->mu > self->K) {
-        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples",
-                 self->mu, self->K);
-    } else if (self->K == 0 && self->J == 0) {
+    const leap_options *o = &self->leap_options;
+    long long least = (long long)o->K + (o->J > 0);
+    if (o->K > 0 && o->mu > o->K) {
+        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples", o->mu,
+                 o->K);
+    } else if (o->K == 0 && o->J == 0) {
         snprintf(line, sizeof(line), "k = 0 and j = 0 leave nothing to do: raise one of them");
-    } else if (self->leap_steps < (int64_t)self->K + (self->J > 0)) {
+    } else if (o->steps < least) {
         snprintf(line, sizeof(line), "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
-                 (long long)self->leap_steps, self->K, self->J > 0 ? " and one descent step" : "",
-                 (long long)self->K + (self->J > 0));
+                 (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
+    } else if (self->polish_from == 0) {
+        snprintf(line, sizeof(line), "polish is a share of the budget: give the run a budget, or polish = 0");
     } else {
         return DS_OK;
     }
@@ -283,56 +217,69 @@ static ds_status check_parameters(const boleap *self)
 static void read_parameters(boleap *self, param_reader *in, const ds_problem *problem)
 {
     const ds_host *host = in->host;
+    leap_options *o = &self->leap_options;
     self->host = host;
     self->n = (size_t)problem->n;
-    self->K = (size_t)param_int(in, "k");
-    self->J = param_int(in, "j");
+    o->K = (size_t)param_int(in, "k");
+    o->J = param_int(in, "j");
     self->has_gradient = problem->has_gradient != 0;
-    if (!self->has_gradient && self->K > 0 && self->J > 0) {
+    if (!self->has_gradient && o->K > 0 && o->J > 0) {
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, leaps without descents");
-        self->J = 0;
-    } else if (!self->has_gradient && self->K == 0 && self->J > 1) {
+        o->J = 0;
+    } else if (!self->has_gradient && o->K == 0 && o->J > 1) {
         host->log(host, DS_LOG_INFO,
                   "the environment has no gradient: j = 1, no descents from the proposed points");
-        self->J = 1;
+        o->J = 1;
     }
-    self->leap_steps = param_int(in, "leap_steps");
+    o->steps = param_int(in, "leap_steps");
+    if (o->K == 0 && o->steps < o->J) {
+        o->steps = o->J; /* the leap is its descent */
+    }
+    self->leaps = (size_t)param_int(in, "leaps");
     self->n_init = param_int(in, "n_init");
-    self->sigma_1 = param_real(in, "sigma1");
-    if (self->sigma_1 == 0.0) {
-        self->sigma_1 = param_int(in, "profile") == 1 ? 1.0 : 0.3;
+    o->sigma = param_real(in, "sigma1");
+    if (o->sigma == 0.0) {
+        o->sigma = param_int(in, "profile") == 1 ? 1.0 : 0.3;
     }
-    self->path = (int)param_int(in, "path");
-    self->mean = (int)param_int(in, "mean");
-    self->bounds = (int)param_int(in, "bounds");
+    o->path = (int)param_int(in, "path");
+    o->mean = (int)param_int(in, "mean");
+    o->bounds = (int)param_int(in, "bounds");
+    o->mu = (size_t)param_int(in, "mu");
+    o->weights = (int)param_int(in, "weights");
+    o->update = (int)param_int(in, "update");
     self->resume = param_int(in, "resume") != 0;
-    self->mu = (size_t)param_int(in, "mu");
-    self->weights = (int)param_int(in, "weights");
-    self->update = (int)param_int(in, "update");
+    o->lengths = self->resume ? LEAP_RIVAL : LEAP_FIXED;
+    double polish = param_real(in, "polish");
+    self->polish_from = polish > 0.0 ? (int64_t)ceil((1.0 - polish) * (double)problem->budget) : -1;
     self->model_options = surrogate_read_options(in);
-    self->descent_options = descent_read_options(in);
-    self->run_best = INFINITY;
+    o->descent = descent_read_options(in);
+    self->run_best = self->best_loss = self->polished = INFINITY;
 }
 
 static int allocate(boleap *self, const ds_problem *problem)
 {
-    size_t rows = (size_t)self->n_init > self->K ? (size_t)self->n_init : self->K;
-    size_t K = self->K > 0 ? self->K : 1;
-    rows = rows > 0 ? rows : 1;
+    size_t n = self->n, K = self->leap_options.K, samples = self->leaps * (K > 0 ? K : 1);
+    self->rows = (size_t)self->n_init > samples ? (size_t)self->n_init : samples;
+    size_t most = self->rows > refine_rows(n) ? self->rows : refine_rows(n);
+    self->v = calloc(self->rows * (n + 1) + (2 * self->leaps + 2) * n + self->leaps, sizeof(double));
+    self->outcome = calloc(self->rows, sizeof(*self->outcome));
+    self->leap = calloc(self->leaps, sizeof(*self->leap));
     self->model = surrogate_create(self->host, problem, &self->model_options);
-    self->x = calloc((rows + K + 3) * self->n + rows, sizeof(double));
-    self->order = calloc(K, sizeof(*self->order));
-    if (!self->model || !self->x || !self->order) {
+    if (!self->v || !self->outcome || !self->leap || !self->model || !sim_init(&self->sim, problem, most)) {
         return 0;
     }
-    self->ranked = self->x + rows * self->n;
-    self->x_n = self->ranked + K * self->n;
-    self->s_1 = self->x_n + self->n;
-    self->shift = self->s_1 + self->n;
-    self->l = self->shift + self->n;
-    return descent_init(&self->descent, self->n, &self->descent_options) &&
-           sim_init(&self->sim, problem, rows) &&
-           cma2001_init(&self->cma, self->n, K, self->K > 0 ? self->mu : 1, self->weights, self->update);
+    self->loss = self->v + self->rows * n;
+    self->gradient = self->loss + self->rows;
+    self->x_n = self->gradient + self->leaps * n;
+    self->best = self->x_n + n;
+    self->fantasy = self->best + n;
+    for (size_t i = 0; i < self->leaps; i++) {
+        if (!leap_init(&self->leap[i], n, &self->leap_options)) {
+            return 0;
+        }
+    }
+    unsigned arms = self->has_gradient ? 1u << REFINE_ADAM : 1u << REFINE_SAMPLES;
+    return self->polish_from < 0 || (self->polish = refine_create(n, arms, self->host->seed)) != NULL;
 }
 
 static ds_status boleap_create(const ds_host *host, const ds_problem *problem, void **out)
@@ -390,6 +337,12 @@ static const ds_param *const params[] = {
     DS_BOOL(
         "resume", "false",
         "Continue the best leap while it improves by more than 1 % per leap_steps, and adapt the descents."),
+    DS_INT("leaps", "1", 1, 1000, "",
+           "Leaps that advance in step, so that k times as many samples, or as many descent steps, are "
+           "evaluated in parallel."),
+    DS_REAL("polish", "0", 0, 1, "",
+            "Share of the budget at the end for ever more careful descents from the best point; without "
+            "gradient, for CMA-ES around it."),
     DESCENT_PARAMS,
     SURROGATE_PARAMS,
     NULL};
@@ -397,7 +350,7 @@ static const ds_param *const params[] = {
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
     .kind = DS_KIND_OPTIMIZER,
-    .flags = DS_OPT_USES_GRADIENT,
+    .flags = DS_OPT_USES_GRADIENT | DS_OPT_USES_BUDGET, /* polish */
     .id = "boleap",
     .version = "0.1.0",
     .license = "Apache-2.0",

@@ -34,10 +34,13 @@ plugins_optimizers_methods_libbayes_la_SOURCES = \
 	plugins/optimizers/methods/gp.c plugins/optimizers/methods/gp.h \
 	plugins/optimizers/methods/gp_fit.c plugins/optimizers/methods/gp_internal.h \
 	plugins/optimizers/methods/gp_sample.c \
+	plugins/optimizers/methods/leap.c plugins/optimizers/methods/leap.h \
 	plugins/optimizers/methods/lbfgsb.c plugins/optimizers/methods/lbfgsb.h \
 	plugins/optimizers/methods/linesearch.c plugins/optimizers/methods/linesearch.h \
 	plugins/optimizers/methods/multistart.c plugins/optimizers/methods/multistart.h \
 	plugins/optimizers/methods/params.h \
+	plugins/optimizers/methods/rank.h \
+	plugins/optimizers/methods/refine.c plugins/optimizers/methods/refine.h \
 	plugins/optimizers/methods/sim.c plugins/optimizers/methods/sim.h \
 	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h \
 	plugins/optimizers/methods/surrogate.c plugins/optimizers/methods/surrogate.h
@@ -70,6 +73,12 @@ plugins_optimizers_pbh_la_SOURCES = plugins/optimizers/pbh.c
 plugins_optimizers_pbh_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
 plugins_optimizers_pbh_la_LDFLAGS = $(plugin_link)
 plugins_optimizers_pbh_la_LIBADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la
+# LeapRefine, this project's own method.
+optplugin_LTLIBRARIES += plugins/optimizers/leaprefine.la
+plugins_optimizers_leaprefine_la_SOURCES = plugins/optimizers/leaprefine.c
+plugins_optimizers_leaprefine_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_leaprefine_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_leaprefine_la_LIBADD = plugins/optimizers/methods/libbayes.la
 
 # Gradient searches from random starts.
 optplugin_LTLIBRARIES += plugins/optimizers/randdescents.la

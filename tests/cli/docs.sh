@@ -59,6 +59,8 @@ END
     offers rand template analytic ''
     offers torus help tor
     offers none eval --isolation n
+    offers --center landscape --ce
+    offers random: landscape --center r
 else
     skip "completion: bash is missing"
 fi

@@ -147,12 +147,17 @@ result $? "one line per evaluation"
 for f in ioh coco; do
     status 0 "export $f of a series" "$dshost" export series --format $f
 done
-info=series/export/ioh/IOHprofiler_f1_i1.info
-grep -q "funcId = 1.*DIM = 10.*algId = 'rand'" $info && grep -q "^data_f1_analytic/.*dat, 1:20|.*, 1:20|.*, 1:20|" $info
-result $? "IOHanalyzer's head names the runs"
-data=series/export/ioh/data_f1_analytic/IOHprofiler_f1_DIM10_i1.dat
-[ "$(grep -c '^"function evaluation" "best-so-far f(x)"$' $data)" -eq 3 ] && [ "$(grep -c '^20 ' $data)" -eq 3 ]
-result $? "each block ends with the last evaluation"
+info=series/export/ioh/IOHprofiler_f1_analytic.json
+if command -v jq >/dev/null; then
+    jq -e '.function_name == "analytic" and .algorithm.name == "rand" and .scenarios[0].dimension == 10 and
+        (.scenarios[0].runs | length == 3 and all(.evals == 20 and (.best.x | length) == 10))' $info >"$tmp/out"
+    result $? "IOHanalyzer's head names the runs"
+else
+    skip "IOHanalyzer's head names the runs: jq is missing"
+fi
+data=series/export/ioh/data_f1_analytic/IOHprofiler_f1_DIM10.dat
+[ "$(grep -c '^evaluations raw_y$' $data)" -eq 3 ] && [ "$(grep -c '^1 ' $data)" -eq 3 ] && [ "$(grep -c '^20 ' $data)" -eq 3 ]
+result $? "each block begins with the first evaluation and ends with the last one"
 grep -q "coco_version" series/export/coco/bbobexp_f1_i1.info && [ "$(grep -c '^20 ' series/export/coco/data_f1/*.tdat)" -eq 3 ]
 result $? "COCO's files, too"
 finish

@@ -67,6 +67,8 @@ double fake_eval(fake_env *e, const double *x, double *grad, uint64_t noise_key,
 
 /* The values of a metric in an episode at x; fails the test where there is no such metric. */
 const double *fake_metric(fake_env *e, const double *x, const char *want);
+/* Those of another metric of the same episode. */
+const double *fake_values(fake_env *e, const char *want);
 
 /* Runs an optimizer to its end and returns what run() returned. */
 ds_status fake_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings);

@@ -403,7 +403,8 @@ static void test_stored_targets(void **state)
             mpm_scene scene = mpm_test_scene(t, (int)v);
             assert_int_equal(mpm_target_simulate(&scene, task->moves + (v - 1) * moves, made), 0);
             assert_null(mpm_target_read(path, 64, v, stored));
-            mpm_expect(differ(made, stored, CELLS), 0.0, 1.0 / 65535, "%s: stored target %u", mpm_task_names[t], v);
+            mpm_expect(differ(made, stored, CELLS), 0.0, 1.0 / 65535, "%s: stored target %u",
+                       mpm_task_names[t], v);
         }
     }
     free(made);

@@ -19,7 +19,7 @@ extern "C" {
 /* Shape of a body. The numbers of one element in one frame are given in brackets; `size` holds the constants. A rigid
  * element is a pose: position x y z, then the unit quaternion w x y z that turns body axes into world axes. */
 enum {
-    DS_BODY_POINTS = 1,   /* [3] particles; size[0] = radius of a particle */
+    DS_BODY_POINTS = 1,   /* [3] particles; size = radius of a particle, clearness (0 opaque, towards 1 like glass) */
     DS_BODY_SPHERE = 2,   /* [7] size[0] = radius */
     DS_BODY_CAPSULE = 3,  /* [7] axis = body y; size = radius, distance of the end centres; origin in the middle */
     DS_BODY_CYLINDER = 4, /* [7] axis = body y; size = radius, height */

@@ -58,6 +58,9 @@ struct surrogate {
     size_t usable_at_fit; /* records with a finite loss at the last fit */
     int fitted;
 
+    double cap, log_offset; /* how a loss becomes a target: capped, or its logarithm, */
+    int is_log;
+    double mean, sd; /* then standardised */
     double *inputs, *targets, *scratch; /* capacity x n, capacity, 2 x capacity */
     size_t *order;
 };
@@ -318,6 +321,11 @@ static double quantile(const double *sorted, size_t count, double p)
     return i + 1 < count ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[count - 1];
 }
 
+static double capped_or_log(const surrogate *s, double loss)
+{
+    return s->is_log ? log(fmax(loss - s->loss_floor, 0.0) + s->log_offset) : fmin(loss, s->cap);
+}
+
 /* Standardised targets of the kept points. */
 static void make_targets(surrogate *s)
 {
@@ -334,14 +342,12 @@ static void make_targets(surrogate *s)
     qsort(s->scratch, count, sizeof(double), compare_doubles);
     double median = quantile(s->scratch, count, 0.5);
     double range = quantile(s->scratch, count, 0.75) - quantile(s->scratch, count, 0.25);
-    int warp = s->options.warp == SURROGATE_WARP_LOG && isfinite(s->loss_floor) && range > 0.0;
+    s->is_log = s->options.warp == SURROGATE_WARP_LOG && isfinite(s->loss_floor) && range > 0.0;
+    s->log_offset = 1e-3 * range;
+    s->cap = range > 0.0 && isfinite(range) ? median + 5.0 * range : (double)INFINITY;
     double mean = 0.0, largest = 0.0, square = 0.0;
     for (size_t i = 0; i < count; i++) {
-        if (warp) {
-            y[i] = log(fmax(y[i] - s->loss_floor, 0.0) + 1e-3 * range);
-        } else if (range > 0.0 && isfinite(range)) {
-            y[i] = fmin(y[i], median + 5.0 * range);
-        }
+        y[i] = capped_or_log(s, y[i]);
         mean += y[i] / (double)count;
     }
     for (size_t i = 0; i < count; i++) {
@@ -351,9 +357,10 @@ static void make_targets(surrogate *s)
         square += ((y[i] - mean) / largest) * ((y[i] - mean) / largest);
     }
     double sd = count > 1 ? largest * sqrt(square / (double)(count - 1)) : 1.0;
-    sd = sd < 1e-8 ? 1.0 : sd;
+    s->mean = mean;
+    s->sd = sd < 1e-8 ? 1.0 : sd;
     for (size_t i = 0; i < count; i++) {
-        y[i] = (y[i] - mean) / sd;
+        y[i] = (y[i] - s->mean) / s->sd;
     }
 }
 
@@ -488,7 +495,39 @@ static void propose_uniform(const surrogate *s, uint64_t trial, double *v)
     }
 }
 
+/* Adds the points of other searches behind the data, until drop_fantasies(). */
+static ds_status add_fantasies(surrogate *s, size_t count, const double *points, const double *loss)
+{
+    double *u = s->inputs;
+    for (size_t i = 0; i < count; i++) {
+        box_u_from_v(s->n, points + i * s->n, u);
+        ds_status status = gp_append(s->process, u);
+        if (status == DS_E_NOMEM) {
+            return status;
+        }
+        if (status == DS_OK) {
+            s->targets[s->process->n - 1] = (capped_or_log(s, loss[i]) - s->mean) / s->sd;
+        }
+    }
+    gp_set_targets(s->process, s->targets);
+    return DS_OK;
+}
+
+static void drop_fantasies(surrogate *s)
+{
+    if (s->process->n > s->kept_count) {
+        s->process->n = s->kept_count;
+        gp_set_targets(s->process, s->targets);
+    }
+}
+
 ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v)
+{
+    return surrogate_propose_beside(s, trial, 0, NULL, NULL, v);
+}
+
+ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, const double *points,
+                                   const double *loss, double *v)
 {
     ds_status status = isfinite(s->best_loss) ? update(s, trial) : DS_E_NUMERIC;
     if (status == DS_E_NUMERIC) { /* nothing to learn from */
@@ -500,6 +539,13 @@ ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v)
         return DS_OK;
     }
     if (status != DS_OK) {
+        return status;
+    }
+    if (count > 0 && !reserve_records(s, s->recorded + count)) {
+        return DS_E_NOMEM;
+    }
+    if (count > 0 && (status = add_fantasies(s, count, points, loss)) != DS_OK) {
+        drop_fantasies(s);
         return status;
     }
     acquisition a = {s->options.acquisition, s->options.alpha, INFINITY};
@@ -516,6 +562,7 @@ ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v)
     search.told_count = s->recorded;
     ds_random rng = ds_random_open(s->host->seed, "acquisition", trial);
     status = acquisition_minimise(s->process, &a, &search, &rng, host_says_stop, s->host, v);
+    drop_fantasies(s);
     box_v_from_u(s->n, v, v);
     return status;
 }

@@ -35,26 +35,31 @@ static size_t cells_of(const mpm_env *env)
     return n * n * n;
 }
 
-/* How many particle masses the nodes up to this one hold, rounded: consecutive differences are whole numbers
- * of points whose sum has no drift. */
-static uint64_t points_up_to(double mass, double particle_mass)
+/* A target that the user gives may hold any mass. */
+static const double most_target_points = 200000.0;
+
+/* How many points the nodes up to this one hold, rounded: consecutive differences are whole numbers of points
+ * whose sum has no drift. */
+static uint64_t points_up_to(double mass, double point_mass)
 {
-    return mass > 0.0 ? (uint64_t)(mass / particle_mass + 0.5) : 0;
+    return mass > 0.0 ? (uint64_t)(mass / point_mass + 0.5) : 0;
 }
 
-/* Points spread like the target's mass: as many per node as it has particle masses, at the places of a
- * low-discrepancy sequence (Roberts 2018, generalised golden ratio) inside the node's cell. */
+/* Points spread like the target's mass: as many per node as it has particle masses (or multiples of it,
+ * where there would be too many), at the places of a low-discrepancy sequence (Roberts 2018, generalised
+ * golden ratio) inside the node's cell. */
 static bool make_target_points(mpm_env *env)
 {
     const mpm_domain *domain = &env->episode.sim.domain;
     const double *target = env->episode.objective.target;
     mpm_recording *r = &env->recording;
-    double sum = 0.0, largest = 0.0;
+    double sum = 0.0;
     for (size_t i = 0; i < cells_of(env); i++) {
         sum += target[i] > 0.0 ? target[i] : 0.0;
-        largest = sum > largest ? sum : largest;
     }
-    r->target_count = points_up_to(sum, domain->particle_mass);
+    sum = isfinite(sum) ? sum : 0.0;
+    double point_mass = fmax(domain->particle_mass, sum / most_target_points);
+    r->target_count = points_up_to(sum, point_mass);
     r->target_points = malloc((r->target_count + 1) * 3 * sizeof(double));
     if (!r->target_points) {
         return false;
@@ -66,7 +71,7 @@ static bool make_target_points(mpm_env *env)
     for (size_t i = 0; i < cells_of(env); i++) {
         sum += target[i] > 0.0 ? target[i] : 0.0;
         const double node[3] = {(double)(i / (n * n)), (double)(i / n % n), (double)(i % n)};
-        for (; p < points_up_to(sum, domain->particle_mass) && p < r->target_count; p++) {
+        for (; p < r->target_count && p < points_up_to(sum, point_mass); p++) {
             for (int d = 0; d < 3; d++) {
                 double u = 0.5 + (double)(p + 1) * stride[d];
                 double x = (node[d] + (u - floor(u)) - 0.5) * domain->dx;

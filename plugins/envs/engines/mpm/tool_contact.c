@@ -23,19 +23,25 @@ typedef struct contact_state {
     double result[3];       /* tangent after friction */
 } contact_state;
 
-/* Velocity of the point x of a tool that goes from pose `now` to `next` in dt. */
-static void surface_velocity(const mpm_contact *contact, const double x[3], double local[3], double out[3])
+/* Velocity of the point x of a tool that goes from pose `now` to `next` in dt; local: x in its frame. */
+static void surface_velocity(const mpm_contact *contact, const double x[3], const double local[3], double out[3])
 {
-    double inverse[4], offset[3], moved[3];
-    for (int k = 0; k < 3; k++) {
-        offset[k] = x[k] - contact->now->position[k];
-    }
-    quat_inverse(contact->now->rotation, inverse);
-    quat_rotate(inverse, offset, local);
+    double moved[3];
     quat_rotate(contact->next->rotation, local, moved);
     for (int k = 0; k < 3; k++) {
         out[k] = (moved[k] + contact->next->position[k] - x[k]) / contact->dt;
     }
+}
+
+/* x in the frame of a tool that turns, whatever its shape. */
+static void turned_local(const mpm_pose *pose, const double x[3], double local[3])
+{
+    double inverse[4], offset[3];
+    for (int k = 0; k < 3; k++) {
+        offset[k] = x[k] - pose->position[k];
+    }
+    quat_inverse(pose->rotation, inverse);
+    quat_rotate(inverse, offset, local);
 }
 
 /* Everything up to the new velocity; false where the tool does not reach the node. */
@@ -43,7 +49,8 @@ static bool contact_evaluate(const mpm_contact *contact, const double x[3], cons
                              contact_state *s)
 {
     double k = contact->softness;
-    s->distance = mpm_tool_distance(contact->tool, contact->now, x);
+    mpm_tool_local(contact->tool, contact->now, x, s->local);
+    s->distance = mpm_tool_local_distance(contact->tool, contact->now, s->local);
     if (s->distance > 0.0) {
         /* exp(-3) is below the cut: no need to evaluate it for the many nodes far away */
         if (!(k > 0.0) || s->distance * k > 3.0) {
@@ -55,7 +62,10 @@ static bool contact_evaluate(const mpm_contact *contact, const double x[3], cons
     if (s->distance > 0.0 && s->influence <= influence_cut) {
         return false;
     }
-    mpm_tool_normal(contact->tool, contact->now, x, s->normal);
+    mpm_tool_local_normal(contact->tool, contact->now, s->local, s->normal);
+    if (contact->tool->shape == MPM_SPHERE) {
+        turned_local(contact->now, x, s->local);
+    }
     surface_velocity(contact, x, s->local, s->surface);
     for (int i = 0; i < 3; i++) {
         s->relative[i] = u[i] - s->surface[i];

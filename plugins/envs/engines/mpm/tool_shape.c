@@ -496,7 +496,7 @@ static void local_normal_adjoint(const mpm_tool *tool, double gap, const double 
 /* ---- in the world ---- */
 
 /* A sphere ignores its rotation. */
-static void to_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double out[3])
+void mpm_tool_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double out[3])
 {
     double offset[3], inverse[4];
     for (int k = 0; k < 3; k++) {
@@ -530,10 +530,15 @@ static void to_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const d
     }
 }
 
+double mpm_tool_local_distance(const mpm_tool *tool, const mpm_pose *pose, const double local[3])
+{
+    return local_distance(tool, pose->gap, local);
+}
+
 double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const double x[3])
 {
     double local[3];
-    to_local(tool, pose, x, local);
+    mpm_tool_local(tool, pose, x, local);
     return local_distance(tool, pose->gap, local);
 }
 
@@ -541,15 +546,14 @@ void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const
                                mpm_pose *pose_bar, double x_bar[3])
 {
     double local[3], local_bar[3] = {0.0};
-    to_local(tool, pose, x, local);
+    mpm_tool_local(tool, pose, x, local);
     local_distance_adjoint(tool, pose->gap, local, d_bar, &pose_bar->gap, local_bar);
     to_local_adjoint(tool, pose, x, local_bar, pose_bar, x_bar);
 }
 
-void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double n[3])
+void mpm_tool_local_normal(const mpm_tool *tool, const mpm_pose *pose, const double local[3], double n[3])
 {
-    double local[3], m[3];
-    to_local(tool, pose, x, local);
+    double m[3];
     if (tool->shape == MPM_SPHERE) {
         local_normal(tool, pose->gap, local, n);
         return;
@@ -558,11 +562,18 @@ void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[
     quat_rotate(pose->rotation, m, n);
 }
 
+void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double n[3])
+{
+    double local[3];
+    mpm_tool_local(tool, pose, x, local);
+    mpm_tool_local_normal(tool, pose, local, n);
+}
+
 void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
                              const double n_bar[3], mpm_pose *pose_bar)
 {
     double local[3], local_bar[3] = {0.0}, m[3], m_bar[3] = {0.0};
-    to_local(tool, pose, x, local);
+    mpm_tool_local(tool, pose, x, local);
     if (tool->shape == MPM_SPHERE) {
         memcpy(m_bar, n_bar, sizeof m_bar);
     } else {

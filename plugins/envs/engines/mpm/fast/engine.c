@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Order of work of the fast engine. A substep is: particles of each block gather the velocities of the substep before,
  * deform, and spread momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
- * episode is cut into segments between two sorts. Forward, only the state at the start of each segment is kept (and of the
- * last one everything); backward, a segment is simulated again with its history and then differentiated. */
+ * episode is cut into segments between two sorts. Forward, the state at the start of each segment is kept and, within a
+ * budget of memory, the grid of all its substeps (of the last segment everything); backward, the particles of a segment are
+ * simulated again with their history, on the grid as it was if that was kept, and then differentiated. */
 #include "engine.h"
 
 #include "segment.h"
@@ -11,12 +12,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     SORT_INTERVAL = 38,        /* substeps: longer, and particles of one cell are scattered in the order */
     PARTICLES_PER_BLOCK = 2500,
     MOST_DRIFT_ROOM = 4        /* cells */
 };
+
+/* Bytes. Beyond what it must have, the engine keeps as much of the grid for the adjoint as fits. */
+static const size_t memory_budget = 210000000;
 
 /* Bound of the sum of |weights| of a stencil: 1, but for positions within half a cell of the origin 1.5 per axis. */
 static const double weight_bound = 3.375;
@@ -33,6 +38,7 @@ struct mpm_fast {
     mpm_team *team;
     uint32_t threads, interval;
     bool store;
+    double *times;
     size_t padded;
     int n_groups, n_blocks;
     group groups[MPM_MAX_BODIES];
@@ -54,6 +60,7 @@ struct mpm_fast {
     uint32_t n_segments, segment_capacity;
     mpm_segment *segments;
     mpm_history shared;             /* of one segment at a time, unless all are stored */
+    mpm_grid_history shared_grid;   /* the same for segments that do not keep their own */
     uint32_t shared_owner;
     double speed;                   /* largest velocity component on the grid */
     uint32_t bar_segment;           /* whose order the adjoints have */
@@ -144,6 +151,7 @@ mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options)
     f->kernels = kernels;
     f->sim = sim;
     f->store = options->store;
+    f->times = options->times;
     f->interval = options->interval ? options->interval : SORT_INTERVAL;
     f->threads = options->threads ? options->threads : 1;
     make_groups(f);
@@ -179,6 +187,7 @@ void mpm_fast_destroy(mpm_fast *f)
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
         mpm_buffer_free(&f->segments[s].order);
         mpm_buffer_free(&f->segments[s].state);
+        mpm_grid_history_free(&f->segments[s].grid);
         if (f->segments[s].history != &f->shared && f->segments[s].history) {
             mpm_history_free(f->segments[s].history);
             free(f->segments[s].history);
@@ -189,6 +198,7 @@ void mpm_fast_destroy(mpm_fast *f)
         mpm_near_free(&f->near[t]);
     }
     mpm_history_free(&f->shared);
+    mpm_grid_history_free(&f->shared_grid);
     mpm_buffer_free(&f->slabs);
     mpm_buffer_free(&f->scratch);
     mpm_buffer_free(&f->work);
@@ -200,12 +210,18 @@ void mpm_fast_destroy(mpm_fast *f)
     free(f);
 }
 
+static size_t segment_bytes(const mpm_segment *s)
+{
+    return s->order.bytes + s->state.bytes + mpm_grid_history_bytes(&s->grid);
+}
+
 size_t mpm_fast_memory(const mpm_fast *f)
 {
     size_t bytes = f->slabs.bytes + f->scratch.bytes + f->work.bytes + f->bars.bytes + f->loose.bytes +
-                   f->velocity.bytes + f->node_bar.bytes + f->sorting.bytes + mpm_history_bytes(&f->shared);
+                   f->velocity.bytes + f->node_bar.bytes + f->sorting.bytes + mpm_history_bytes(&f->shared) +
+                   mpm_grid_history_bytes(&f->shared_grid);
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
-        bytes += f->segments[s].order.bytes + f->segments[s].state.bytes;
+        bytes += segment_bytes(&f->segments[s]);
         if (f->segments[s].history && f->segments[s].history != &f->shared) {
             bytes += mpm_history_bytes(f->segments[s].history);
         }
@@ -226,6 +242,31 @@ static void add_pose(mpm_pose *to, const mpm_pose *from)
 
 /* ---- tasks ---- */
 
+/* Processor seconds so far; 0 where nobody asks, because it takes a system call. */
+static double begin_time(const mpm_fast *f)
+{
+    struct timespec t = {0};
+    if (f->times) {
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    }
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void end_time(const mpm_fast *f, int phase, double begin)
+{
+    if (f->times) {
+        f->times[phase] += begin_time(f) - begin;
+    }
+}
+
+/* Lets the team do n tasks of a phase (MPM_TIME_...). */
+static void run(mpm_fast *f, int phase, mpm_team_task *task, void *job, int n)
+{
+    double begin = begin_time(f);
+    mpm_team_run(f->team, task, job, n);
+    end_time(f, phase, begin);
+}
+
 typedef struct job {
     mpm_fast *f;
     const mpm_segment *segment;
@@ -233,7 +274,7 @@ typedef struct job {
     int kind; /* MPM_PASS_... */
     mpm_nodes nodes;
     mpm_strike strike;
-    mpm_history *history;
+    mpm_grid_history *grid; /* NULL: not kept */
     uint32_t local; /* substep of the segment */
     double speed[MPM_PLANE_TASKS];
     bool failed[MPM_PLANE_TASKS];
@@ -271,7 +312,7 @@ static void plane_task(void *context, int task, int member)
 {
     job *j = context;
     const mpm_kernels *kernels = j->f->kernels;
-    mpm_struck_list *list = j->history ? &j->history->struck[task] : NULL;
+    mpm_struck_list *list = j->grid ? &j->grid->struck[task] : NULL;
     uint32_t *marked = (uint32_t *)(void *)(scratch_of(j->f, member) + kernels->scratch);
     uint8_t *marks = (uint8_t *)(marked + j->f->marks_stride / 5);
     int from, to;
@@ -303,7 +344,7 @@ static void plane_task(void *context, int task, int member)
 static void plane_adjoint_task(void *context, int task, int member)
 {
     job *j = context;
-    const mpm_struck_list *list = &j->history->struck[task];
+    const mpm_struck_list *list = &j->grid->struck[task];
     size_t start = list->start[j->local], end = list->start[j->local + 1];
     int from, to;
     (void)member;
@@ -317,9 +358,9 @@ static void plane_adjoint_task(void *context, int task, int member)
 
 /* ---- substeps ---- */
 
-static void *velocity_slot(const mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+static void *velocity_slot(const mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local)
 {
-    return h ? (char *)h->velocity.at + local * s->box.nodes * 4 * f->kernels->real : f->velocity.at;
+    return g ? (char *)g->velocity.at + local * s->box.nodes * 4 * f->kernels->real : f->velocity.at;
 }
 
 static void *history_x(const mpm_fast *f, const mpm_history *h, uint32_t local)
@@ -332,7 +373,7 @@ static void *history_f(const mpm_fast *f, const mpm_history *h, uint32_t local)
     return (char *)h->f.at + local * f->padded * 9 * f->kernels->real;
 }
 
-static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local, job *j)
+static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local, job *j)
 {
     const mpm_domain *domain = &f->sim->domain;
     const mpm_forcing *forcing = &f->sim->forcing;
@@ -340,7 +381,7 @@ static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_
     memset(j, 0, sizeof *j);
     j->f = f;
     j->segment = s;
-    j->history = h;
+    j->grid = g;
     j->local = local;
     j->pass.box = s->box;
     j->pass.padded = f->padded;
@@ -368,29 +409,34 @@ static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_
     j->strike.next = poses + forcing->n_tools;
 }
 
-/* Substep `local` of a segment, with history where h is not NULL. */
-static mpm_result step(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+/* Substep `local` of a segment. What the adjoint needs is kept where h (particles) and g (grid) are not NULL; the grid is
+ * taken from g if it is complete. */
+static mpm_result step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g, uint32_t local)
 {
     job j;
-    begin_job(f, s, h, local, &j);
+    bool known = g && g->complete;
+    begin_job(f, s, g, local, &j);
     j.pass.now = f->now;
-    j.kind = MPM_PASS_FORWARD;
     if (local == 0) {
         memcpy(f->now.x, s->fields.x, f->padded * 4 * f->kernels->real);
         memcpy(f->now.f, s->fields.f, f->padded * 9 * f->kernels->real);
         j.pass.now.v = s->fields.v;
         j.pass.now.m = s->fields.m;
-        j.kind = MPM_PASS_FORWARD_FIRST;
+        j.kind = known ? MPM_PASS_REPEAT_FIRST : MPM_PASS_FORWARD_FIRST;
     } else {
-        j.pass.velocity = velocity_slot(f, s, h, local - 1);
+        j.pass.velocity = velocity_slot(f, s, g, local - 1);
+        j.kind = known ? MPM_PASS_REPEAT : MPM_PASS_FORWARD;
     }
     if (h) {
         j.pass.keep_x = history_x(f, h, local);
         j.pass.keep_f = history_f(f, h, local);
     }
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
-    j.nodes.velocity = velocity_slot(f, s, h, local);
-    mpm_team_run(f->team, plane_task, &j, MPM_PLANE_TASKS);
+    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_FORWARD, block_task, &j, f->n_blocks);
+    if (known) {
+        return MPM_OK;
+    }
+    j.nodes.velocity = velocity_slot(f, s, g, local);
+    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_GRID, plane_task, &j, MPM_PLANE_TASKS);
     f->speed = 0.0;
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         f->speed = j.speed[t] > f->speed ? j.speed[t] : f->speed;
@@ -426,15 +472,15 @@ static bool room_left(const mpm_fast *f, const mpm_segment *s)
 }
 
 /* Gathers the velocities that the particles have not got yet: x, v and moments to `between`. */
-static void settle(mpm_fast *f, const mpm_segment *s, mpm_history *h, uint32_t local)
+static void settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local)
 {
     job j;
-    begin_job(f, s, h, local, &j);
+    begin_job(f, s, g, local, &j);
     j.pass.now = f->now;
-    j.pass.velocity = velocity_slot(f, s, h, local);
+    j.pass.velocity = velocity_slot(f, s, g, local);
     j.pass.out = f->between;
     j.kind = MPM_PASS_GATHER;
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+    run(f, MPM_TIME_SORT, block_task, &j, f->n_blocks);
 }
 
 /* ---- segments ---- */
@@ -543,9 +589,18 @@ static void use_slabs(mpm_fast *f, const mpm_segment *s)
     memset(f->slabs.at, 0, (size_t)(at - (char *)f->slabs.at));
 }
 
+/* Substeps that a segment has, or may come to have. */
+static uint32_t most_substeps(const mpm_fast *f, const mpm_segment *s)
+{
+    uint32_t left = f->substeps - s->first;
+    return s->count ? s->count : left < f->interval ? left : f->interval;
+}
+
+/* Room for the particles' history of a segment, and for the grid's unless it keeps its own. */
 static mpm_result reserve_history(mpm_fast *f, uint32_t index)
 {
     mpm_segment *s = &f->segments[index];
+    uint32_t count = most_substeps(f, s);
     if (f->store) {
         if (!s->history) {
             s->history = calloc(1, sizeof *s->history);
@@ -554,9 +609,25 @@ static mpm_result reserve_history(mpm_fast *f, uint32_t index)
         s->history = &f->shared;
         f->shared_owner = index;
     }
-    uint32_t left = f->substeps - s->first, count = s->count ? s->count : left < f->interval ? left : f->interval;
-    return s->history && mpm_history_reserve(s->history, f->kernels, f->padded, &s->box, count) ? MPM_OK
+    if (!s->history || !mpm_history_reserve(s->history, f->kernels, f->padded, count)) {
+        return MPM_NO_MEMORY;
+    }
+    return s->keeps_grid || mpm_grid_history_reserve(&f->shared_grid, f->kernels, &s->box, count) ? MPM_OK
                                                                                                 : MPM_NO_MEMORY;
+}
+
+/* Would all stay within the budget if this segment, the latest, kept its grid? */
+static bool affords_grid(const mpm_fast *f, const mpm_segment *s)
+{
+    size_t later = (f->substeps - s->first - 1) / f->interval;
+    size_t history = f->interval * (f->padded * 13 + s->box.nodes * 4) * f->kernels->real;
+    size_t grid = most_substeps(f, s) * s->box.nodes * 4 * f->kernels->real;
+    size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) - mpm_grid_history_bytes(&f->shared_grid) -
+                  mpm_grid_history_bytes(&s->grid);
+    for (uint32_t i = f->n_segments; i < f->segment_capacity; i++) {
+        used -= segment_bytes(&f->segments[i]);
+    }
+    return used + history + grid + later * (s->state.bytes + s->order.bytes) <= memory_budget;
 }
 
 /* Starts a segment at the present frame from `between` (x, v, moments) and `now` (F), in the order of the particles
@@ -594,6 +665,10 @@ static mpm_result begin_segment(mpm_fast *f, const uint32_t *order)
         return MPM_NO_MEMORY;
     }
     use_slabs(f, s);
+    s->keeps_grid = f->with_adjoint && (f->store || affords_grid(f, s));
+    if (s->keeps_grid && !mpm_grid_history_reserve(&s->grid, f->kernels, &s->box, most_substeps(f, s))) {
+        return MPM_NO_MEMORY;
+    }
     bool keep = f->with_adjoint && (f->store || f->substeps - s->first <= f->interval);
     return keep ? reserve_history(f, index) : MPM_OK;
 }
@@ -603,6 +678,13 @@ static mpm_history *forward_history(mpm_fast *f, uint32_t index)
 {
     const mpm_segment *s = &f->segments[index];
     return f->with_adjoint && (f->store || f->shared_owner == index) ? s->history : NULL;
+}
+
+/* The grid's history of a segment, as far as there is one. */
+static mpm_grid_history *grid_history(mpm_fast *f, uint32_t index)
+{
+    mpm_segment *s = &f->segments[index];
+    return s->keeps_grid ? &s->grid : f->with_adjoint && f->shared_owner == index ? &f->shared_grid : NULL;
 }
 
 /* ---- forward ---- */
@@ -660,8 +742,14 @@ mpm_result mpm_fast_advance(mpm_fast *f)
     uint32_t local = f->frame - s->first;
     if (local > 0 && (local >= f->interval || !room_left(f, s))) {
         s->count = local;
-        settle(f, s, forward_history(f, index), local - 1);
+        mpm_grid_history *grid = grid_history(f, index);
+        settle(f, s, grid, local - 1);
+        if (grid) {
+            grid->complete = true;
+        }
+        double begin = begin_time(f);
         mpm_result result = begin_segment(f, s->order.at);
+        end_time(f, MPM_TIME_SORT, begin);
         if (result != MPM_OK) {
             return result;
         }
@@ -669,11 +757,12 @@ mpm_result mpm_fast_advance(mpm_fast *f)
         s = &f->segments[index];
         local = 0;
     }
-    mpm_result result = step(f, s, forward_history(f, index), local);
+    mpm_grid_history *grid = grid_history(f, index);
+    mpm_result result = step(f, s, forward_history(f, index), grid, local);
     s->count = local + 1;
     f->frame++;
     if (s->history && f->frame == f->substeps) {
-        s->history->complete = true;
+        s->history->complete = grid->complete = true;
     }
     return result;
 }
@@ -708,7 +797,7 @@ mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles)
         from.f = history_f(f, s->history, f->pending);
         from.v = from.m = NULL;
     } else if (f->frame > s->first) {
-        settle(f, s, forward_history(f, index), f->frame - 1 - s->first);
+        settle(f, s, grid_history(f, index), f->frame - 1 - s->first);
         from = f->between;
         from.f = f->now.f;
     }
@@ -749,14 +838,15 @@ static mpm_result ensure_history(mpm_fast *f, uint32_t index)
         return MPM_OK;
     }
     mpm_result result = reserve_history(f, index);
+    mpm_grid_history *grid = grid_history(f, index);
     for (uint32_t local = 0; local < s->count && result == MPM_OK; local++) {
         if (f->should_stop && f->should_stop(f->stop_context) != 0) {
             return MPM_STOPPED;
         }
-        result = step(f, s, s->history, local);
+        result = step(f, s, s->history, grid, local);
     }
     if (result == MPM_OK) {
-        s->history->complete = true;
+        s->history->complete = grid->complete = true;
     }
     return result;
 }
@@ -766,10 +856,10 @@ static void finish_segment_adjoint(mpm_fast *f)
 {
     const mpm_segment *s = &f->segments[f->bar_segment];
     job j;
-    begin_job(f, s, s->history, 0, &j);
+    begin_job(f, s, grid_history(f, f->bar_segment), 0, &j);
     j.pass.now = s->fields;
     j.kind = MPM_PASS_ADJOINT_FIRST;
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
+    run(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
     f->pending = NONE;
 }
 
@@ -804,7 +894,9 @@ mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
 {
     if (f->pending == 0) {
         finish_segment_adjoint(f);
+        double begin = begin_time(f);
         leave_segment(f);
+        end_time(f, MPM_TIME_SORT, begin);
     }
     const mpm_segment *s = &f->segments[f->bar_segment];
     mpm_result result = ensure_history(f, f->bar_segment);
@@ -813,18 +905,19 @@ mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
     }
     uint32_t local = f->frame - 1 - s->first;
     mpm_history *h = s->history;
+    mpm_grid_history *grid = grid_history(f, f->bar_segment);
     job j;
-    begin_job(f, s, h, local, &j);
+    begin_job(f, s, grid, local, &j);
     j.pass.x_before = history_x(f, h, local);
-    j.pass.velocity = j.nodes.velocity = velocity_slot(f, s, h, local);
+    j.pass.velocity = j.nodes.velocity = velocity_slot(f, s, grid, local);
     j.kind = MPM_PASS_GATHER_ADJOINT;
     if (f->pending != NONE) {
         j.pass.now.x = history_x(f, h, f->pending);
         j.pass.now.f = history_f(f, h, f->pending);
         j.kind = MPM_PASS_ADJOINT;
     }
-    mpm_team_run(f->team, block_task, &j, f->n_blocks);
-    mpm_team_run(f->team, plane_adjoint_task, &j, MPM_PLANE_TASKS);
+    run(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    run(f, MPM_TIME_GRID_ADJOINT, plane_adjoint_task, &j, MPM_PLANE_TASKS);
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         for (uint32_t k = 0; k < f->sim->forcing.n_tools; k++) {
             add_pose(&now_bar[k], &j.now_bar[t][k]);

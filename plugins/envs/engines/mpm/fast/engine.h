@@ -8,11 +8,23 @@
 
 typedef struct mpm_fast mpm_fast;
 
+/* Where the time goes; `repeat` is what is simulated again for the adjoint. */
+enum {
+    MPM_TIME_FORWARD = 0, /* particles */
+    MPM_TIME_GRID = 1,
+    MPM_TIME_SORT = 2,
+    MPM_TIME_REPEAT = 3,
+    MPM_TIME_ADJOINT = 4, /* particles */
+    MPM_TIME_GRID_ADJOINT = 5,
+    MPM_TIMES = 6
+};
+
 typedef struct mpm_fast_options {
     int bits;            /* 64 or 32: precision of the simulation */
     bool store;          /* keep all substeps; else a checkpoint now and then, and simulate twice */
     uint32_t threads;    /* at least 1; the results do not depend on it */
     uint32_t interval;   /* most substeps between two sorts; 0 = a good number */
+    double *times;       /* NULL, or [MPM_TIMES]: processor seconds are added */
     const char *isa;     /* NULL: the best that runs here, or what the environment variable DS_ISA says */
 } mpm_fast_options;
 

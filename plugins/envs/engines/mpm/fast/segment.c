@@ -39,11 +39,27 @@ mpm_fields mpm_fields_in(const mpm_kernels *k, size_t padded, void *at)
     return f;
 }
 
-bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, const mpm_box *box, uint32_t substeps)
+bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, uint32_t substeps)
 {
     size_t particle = substeps * padded * k->real;
-    bool done = mpm_buffer_reserve(&h->x, 4 * particle) && mpm_buffer_reserve(&h->f, 9 * particle) &&
-                mpm_buffer_reserve(&h->velocity, substeps * box->nodes * 4 * k->real + MPM_ROOM) &&
+    h->complete = false;
+    return mpm_buffer_reserve(&h->x, 4 * particle) && mpm_buffer_reserve(&h->f, 9 * particle);
+}
+
+void mpm_history_free(mpm_history *h)
+{
+    mpm_buffer_free(&h->x);
+    mpm_buffer_free(&h->f);
+}
+
+size_t mpm_history_bytes(const mpm_history *h)
+{
+    return h->x.bytes + h->f.bytes;
+}
+
+bool mpm_grid_history_reserve(mpm_grid_history *h, const mpm_kernels *k, const mpm_box *box, uint32_t substeps)
+{
+    bool done = mpm_buffer_reserve(&h->velocity, substeps * box->nodes * 4 * k->real + MPM_ROOM) &&
                 mpm_buffer_reserve(&h->starts, MPM_PLANE_TASKS * (substeps + (size_t)1) * sizeof(size_t));
     for (size_t t = 0; done && t < MPM_PLANE_TASKS; t++) {
         h->struck[t].start = (size_t *)h->starts.at + t * (substeps + (size_t)1);
@@ -53,10 +69,8 @@ bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, co
     return done;
 }
 
-void mpm_history_free(mpm_history *h)
+void mpm_grid_history_free(mpm_grid_history *h)
 {
-    mpm_buffer_free(&h->x);
-    mpm_buffer_free(&h->f);
     mpm_buffer_free(&h->velocity);
     mpm_buffer_free(&h->starts);
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
@@ -65,9 +79,9 @@ void mpm_history_free(mpm_history *h)
     memset(h, 0, sizeof *h);
 }
 
-size_t mpm_history_bytes(const mpm_history *h)
+size_t mpm_grid_history_bytes(const mpm_grid_history *h)
 {
-    size_t bytes = h->x.bytes + h->f.bytes + h->velocity.bytes + h->starts.bytes;
+    size_t bytes = h->velocity.bytes + h->starts.bytes;
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         bytes += h->struck[t].capacity * sizeof(mpm_struck);
     }

@@ -22,14 +22,20 @@ typedef struct mpm_buffer {
 bool mpm_buffer_reserve(mpm_buffer *b, size_t bytes);
 void mpm_buffer_free(mpm_buffer *b);
 
+/* What the adjoint of a segment needs of its particles. */
 typedef struct mpm_history {
     mpm_buffer x;         /* [substep][padded][4]: positions before the substep */
     mpm_buffer f;         /* [substep][padded][9]: deformation gradients before it */
+    bool complete;
+} mpm_history;
+
+/* And of the grid. With it the particles' part can be simulated again without spreading to the grid. */
+typedef struct mpm_grid_history {
     mpm_buffer velocity;  /* [substep][nodes][4]: grid velocity and mass */
     mpm_buffer starts;
     mpm_struck_list struck[MPM_PLANE_TASKS];
     bool complete;
-} mpm_history;
+} mpm_grid_history;
 
 typedef struct mpm_segment {
     uint32_t first, count;  /* substeps */
@@ -40,15 +46,21 @@ typedef struct mpm_segment {
     mpm_buffer state;       /* the fields */
     mpm_fields fields;      /* in `state` */
     mpm_history *history;
+    mpm_grid_history grid;  /* when keeps_grid: from the first simulation on */
+    bool keeps_grid;
 } mpm_segment;
 
 /* Bytes of a set of fields, and its pointers into `at`. */
 size_t mpm_fields_bytes(const mpm_kernels *k, size_t padded);
 mpm_fields mpm_fields_in(const mpm_kernels *k, size_t padded, void *at);
 
-bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, const mpm_box *box, uint32_t substeps);
+bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, uint32_t substeps);
 void mpm_history_free(mpm_history *h);
 size_t mpm_history_bytes(const mpm_history *h);
+
+bool mpm_grid_history_reserve(mpm_grid_history *h, const mpm_kernels *k, const mpm_box *box, uint32_t substeps);
+void mpm_grid_history_free(mpm_grid_history *h);
+size_t mpm_grid_history_bytes(const mpm_grid_history *h);
 
 /* Particles by cell, x slowest: base: 3 per particle, order[i] is the i-th one's index in it. Equal cells keep their order. `keys` and
  * `counts` are room. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The torus plugin through the public interface, on the small preset. */
+/* The plasticine plugins through the public interface, on the small preset: all ten tasks, and with
+ * torus what does not depend on the task. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,7 +142,7 @@ static void test_pure_and_repeatable(void **state)
 static void check_direction(fake_host *f, const char *what, uint64_t n, double tolerance)
 {
     void *env = create(f);
-    double x[64], d[64], y[64], grad[64], best = INFINITY;
+    double x[128], d[128], y[128], grad[128], best = INFINITY;
     for (uint64_t point = 0; point < 2; point++) {
         random_point(point, n, x);
         random_point(point + 100, n, d);
@@ -354,6 +355,149 @@ static void test_scene(void **state)
     f->plugin->env->destroy(env);
 }
 
+/* ---- all tasks ---- */
+
+typedef struct task {
+    const char *id;
+    uint64_t action_dim, bodies, tools;
+    uint32_t tool_shape; /* of the first */
+    uint64_t particles;
+    const char *in_contact; /* tools in the material, where they can be tilted */
+} task;
+
+static const task tasks[] = {
+    {"assembly", 6, 2, 2, DS_BODY_SPHERE, 1250, "0.36 0.06 0.5 1 0 0 0 0.24 0.07 0.5 1 0 0 0"},
+    {"chopsticks", 7, 1, 1, DS_BODY_CAPSULE, 1250, "0.5 0.15 0.5 0.95 0.1 0.2 0.15 0.07"},
+    {"move", 6, 1, 2, DS_BODY_SPHERE, 1250, "0.6 0.56 0.75 1 0 0 0 0.75 0.55 0.76 1 0 0 0"},
+    {"pinch", 3, 1, 1, DS_BODY_SPHERE, 750, "0.51 0.2 0.49 1 0 0 0"},
+    {"rollingpin", 3, 1, 1, DS_BODY_CAPSULE, 1250, "0.5 0.11 0.5 0.7 0.6 0.1 0.2"},
+    {"rope", 6, 1, 3, DS_BODY_SPHERE, 1250,
+     "0.25 0.03 0.77 1 0 0 0 0.75 0.04 0.76 1 0 0 0 0.4 0.02 0.63 0.9 0.1 0.2 0.3"},
+    {"table", 3, 5, 1, DS_BODY_SPHERE, 1250, "0.56 0.1 0.56 1 0 0 0"},
+    {"torus", 3, 1, 1, DS_BODY_TORUS, 1250, "0.5 0.13 0.5 0.92 0.2 0.3 0.1"},
+    {"triplemove", 18, 3, 6, DS_BODY_SPHERE, 1248,
+     "0.25 0.05 0.5 1 0 0 0 0.35 0.05 0.5 1 0 0 0 0.45 0.05 0.5 1 0 0 0 "
+     "0.55 0.05 0.5 1 0 0 0 0.65 0.05 0.5 1 0 0 0 0.75 0.05 0.5 1 0 0 0"},
+    {"writer", 3, 1, 1, DS_BODY_CAPSULE, 1250, "0.5 0.11 0.5 0.95 0.1 0.2 0.1"},
+};
+enum { TASKS = sizeof tasks / sizeof tasks[0] };
+
+/* Returns a number that tells targets apart: where the target's points are, weighted. */
+static double check_bodies(fake_host *f, void *env, const task *t)
+{
+    const ds_scene *scene = f->plugin->env->get_extension(env, DS_EXT_SCENE);
+    ds_scene_info info = {.struct_size = sizeof info};
+    uint64_t particles = 0;
+    double where = 0.0;
+    assert_int_equal(scene->info(env, &info), DS_OK);
+    assert_int_equal(info.bodies, t->bodies + t->tools + 1);
+    assert_true(info.box[1] == 0.0);
+    for (uint64_t b = 0; b < info.bodies; b++) {
+        ds_scene_body body = {.struct_size = sizeof body};
+        double numbers[3 * 1300];
+        assert_int_equal(scene->body(env, b, &body), DS_OK);
+        assert_int_equal(scene->frame(env, 0, b, 3 * 1300, numbers), DS_OK);
+        if (b < t->bodies) {
+            assert_int_equal(body.role, DS_ROLE_MATERIAL);
+            particles += body.count;
+        } else if (b < t->bodies + t->tools) {
+            /* within the picture, but for what is below the floor */
+            assert_int_equal(body.role, strcmp(t->id, "rope") == 0 && b == 3 ? DS_ROLE_FIXED : DS_ROLE_TOOL);
+            for (int d = 0; d < 3; d++) {
+                assert_true(numbers[d] >= info.box[d] && numbers[d] <= info.box[3 + d]);
+            }
+        } else {
+            assert_int_equal(body.role, DS_ROLE_TARGET);
+            assert_int_equal(body.count, t->particles);
+            for (uint64_t i = 0; i < 3 * body.count; i++) {
+                where += numbers[i] * (double)(1 + i % 3) / (double)body.count;
+            }
+        }
+        if (b == t->bodies) {
+            assert_int_equal(body.shape, t->tool_shape);
+        }
+    }
+    assert_int_equal(particles, t->particles);
+    return where;
+}
+
+/* Dimensions, bodies, and five targets that differ. */
+static void test_tasks(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TASKS; k++) {
+        const task *t = &tasks[k];
+        static const char *const variants[5] = {"1", "2", "3", "4", "5"};
+        fake_host f;
+        double x[90] = {0.0}, where[5];
+        fake_host_open(&f, t->id);
+        assert_string_equal(f.plugin->desc->id, t->id);
+        fake_host_set(&f, "preset", "small");
+        fake_host_set(&f, "steps", "1");
+        for (int v = 0; v < 5; v++) {
+            ds_env_info info = {.struct_size = sizeof info};
+            fake_host_set(&f, "variant", variants[v]);
+            void *env = create(&f);
+            assert_int_equal(f.plugin->env->info(env, &info), DS_OK);
+            assert_int_equal(info.n, 5 * t->action_dim);
+            evaluate(&f, env, DS_WANT_SCENE, info.n, x, NULL);
+            where[v] = check_bodies(&f, env, t);
+            for (int w = 0; w < v; w++) {
+                assert_true(fabs(where[v] - where[w]) > 1e-4);
+            }
+            f.plugin->env->destroy(env);
+        }
+        fake_host_close(&f);
+    }
+}
+
+/* Where the target is the start's own particles elsewhere, all mass is in the wrong place (assembly: the
+ * lump's). */
+static void test_own_particles_as_target(void **state)
+{
+    (void)state;
+    static const int moved[] = {0, 2, 5, 8};
+    for (size_t k = 0; k < sizeof moved / sizeof moved[0]; k++) {
+        const task *t = &tasks[moved[k]];
+        fake_host f;
+        double x[90] = {0.0};
+        const char *name, *unit;
+        const double *density;
+        fake_host_open(&f, t->id);
+        fake_host_set(&f, "preset", "small");
+        fake_host_set(&f, "steps", "1");
+        void *env = create(&f);
+        const ds_scene *scene = f.plugin->env->get_extension(env, DS_EXT_SCENE);
+        evaluate(&f, env, DS_WANT_SCENE, 5 * t->action_dim, x, NULL);
+        assert_int_equal(scene->metric(env, 0, &name, &unit, &density), DS_OK);
+        double mass = (k == 0 ? 500.0 : (double)t->particles) / 4096.0;
+        assert_true(fabs(density[0] - 2.0 * mass) < 0.02 * mass);
+        f.plugin->env->destroy(env);
+        fake_host_close(&f);
+    }
+}
+
+/* Every tool, working in the material, with both engines. */
+static void test_tasks_gradient(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TASKS; k++) {
+        const task *t = &tasks[k];
+        fake_host f;
+        fake_host_open(&f, t->id);
+        fake_host_set(&f, "preset", "small");
+        fake_host_set(&f, "steps", "3");
+        fake_host_set(&f, "segments", "3");
+        fake_host_set(&f, "tool_start", t->in_contact);
+        check_direction(&f, t->id, 3 * t->action_dim, 1e-5);
+        fake_host_set(&f, "engine", "scalar");
+        fake_host_set(&f, "steps", "2");
+        fake_host_set(&f, "contact", "hard");
+        check_direction(&f, t->id, 3 * t->action_dim, 1e-5);
+        fake_host_close(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +511,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_divergence_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_scene, set_up, tear_down),
+        cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_own_particles_as_target),
+        cmocka_unit_test(test_tasks_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

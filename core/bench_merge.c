@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_merge.c - copies runs between result folders, complete or not at all. */
+#include "config.h"
+
+#include "bench_merge.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench_state.h"
+#include "file.h"
+#include "folder.h"
+#include "runlock.h"
+#include "signals.h"
+#include "store.h"
+
+enum { CHUNK = 1 << 20, FILE_LIMIT = 1 << 20 };
+
+static int no_memory(ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+/* ---- folders ---- */
+
+static int remove_folder(const char *folder)
+{
+    DIR *d = opendir(folder);
+    if (d == NULL) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    for (struct dirent *item; (item = readdir(d)) != NULL;) {
+        int self = strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0;
+        char *path = !self ? ds_folder_path(folder, item->d_name) : NULL;
+        if (path != NULL && unlink(path) != 0 && errno == EISDIR) { /* export/ */
+            remove_folder(path);
+        }
+        free(path);
+    }
+    closedir(d);
+    return rmdir(folder);
+}
+
+static int copy_file(const char *from, const char *to, ds_error *e)
+{
+    int fd = open(from, O_RDONLY | O_CLOEXEC);
+    char *chunk = malloc(CHUNK);
+    ds_file *f = NULL;
+    int rc = chunk == NULL ? no_memory(e) : fd < 0 ? ds_fail(e, DS_EXIT_IO, "%s: %s", from, strerror(errno)) : 0;
+    rc = rc != 0 ? rc : ds_file_open(&f, to, e);
+    ssize_t n = 0;
+    while (rc == 0 && (n = read(fd, chunk, CHUNK)) > 0) {
+        rc = ds_file_write(f, chunk, (size_t)n, e);
+    }
+    if (rc == 0 && n < 0) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: %s", from, strerror(errno));
+    }
+    if (rc == 0) {
+        rc = ds_file_commit(f, e);
+    } else {
+        ds_file_abort(f);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(chunk);
+    return rc;
+}
+
+/* Belongs to a process that works on the run, or to one that was killed. */
+static int is_passing(const char *name)
+{
+    return strcmp(name, "run.lock") == 0 || strcmp(name, "run.sqlite-wal") == 0 ||
+           strcmp(name, "run.sqlite-shm") == 0;
+}
+
+static int copy_files(const char *from, const char *to, ds_error *e)
+{
+    DIR *d = opendir(from);
+    int rc = d == NULL ? ds_fail(e, DS_EXIT_IO, "%s: %s", from, strerror(errno)) : ds_folder_make(to, e);
+    for (struct dirent *item; rc == 0 && (item = readdir(d)) != NULL;) {
+        struct stat st;
+        char *source = ds_folder_path(from, item->d_name);
+        char *target = ds_folder_path(to, item->d_name);
+        if (source == NULL || target == NULL) {
+            rc = no_memory(e);
+        } else if (item->d_name[0] != '.' && !is_passing(item->d_name) && lstat(source, &st) == 0 &&
+                   S_ISREG(st.st_mode)) {
+            rc = copy_file(source, target, e);
+        }
+        free(source);
+        free(target);
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    return rc;
+}
+
+/* After this, run.sqlite holds everything: what a killed process has left in the log is folded in. */
+static int settle(const char *folder, ds_error *e)
+{
+    char *log = ds_folder_path(folder, "run.sqlite-wal");
+    char *path = ds_folder_path(folder, "run.sqlite");
+    ds_store *s = NULL;
+    int rc = log == NULL || path == NULL ? no_memory(e) : 0;
+    if (rc == 0 && access(log, F_OK) == 0) {
+        rc = ds_store_open(path, DS_STORE_WRITE, &s, e);
+        rc = rc != 0 ? rc : ds_store_close(s, e);
+    }
+    free(log);
+    free(path);
+    return rc;
+}
+
+/* "FOLDER" and a word behind it; to be freed. */
+static char *beside(const char *folder, const char *word)
+{
+    size_t size = strlen(folder) + strlen(word) + 1;
+    char *path = malloc(size);
+    if (path != NULL) {
+        snprintf(path, size, "%s%s", folder, word);
+    }
+    return path;
+}
+
+/* Copies a run: first to FOLDER.new, which then takes the place of what is there. */
+static int copy_run(const char *from, const char *to, ds_error *e)
+{
+    char *draft = beside(to, ".new");
+    char *old = beside(to, ".old");
+    ds_runlock *lock = NULL;
+    int rc = draft == NULL || old == NULL ? no_memory(e) : ds_runlock_take(from, &lock, e);
+    rc = rc != 0 ? rc : settle(from, e);
+    if (rc == 0 && (remove_folder(draft) != 0 || remove_folder(old) != 0)) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", draft, strerror(errno));
+    }
+    rc = rc != 0 ? rc : copy_files(from, draft, e);
+    if (rc == 0 && ((rename(to, old) != 0 && errno != ENOENT) || rename(draft, to) != 0)) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be renamed: %s", draft, strerror(errno));
+    }
+    if (old != NULL) {
+        remove_folder(old);
+    }
+    ds_runlock_drop(lock);
+    free(draft);
+    free(old);
+    return rc;
+}
+
+/* What a failed run said. */
+static int copy_log(const char *from, const char *to, ds_error *e)
+{
+    char *source = beside(from, ".log");
+    char *target = beside(to, ".log");
+    int rc = source == NULL || target == NULL ? no_memory(e) : 0;
+    if (rc == 0 && access(source, F_OK) == 0) {
+        rc = copy_file(source, target, e);
+    }
+    free(source);
+    free(target);
+    return rc;
+}
+
+/* ---- experiments ---- */
+
+/* The text of bench.ini without its comments, which name versions; to be freed. */
+static char *experiment_of(const char *folder, ds_error *e)
+{
+    char *path = ds_folder_path(folder, "bench.ini");
+    void *text = NULL;
+    size_t length = 0;
+    if (path == NULL) {
+        no_memory(e);
+    } else if (access(path, F_OK) != 0) {
+        ds_fail(e, DS_EXIT_IO, "%s holds no experiment (there is no bench.ini)", folder);
+    } else if (ds_file_read(path, FILE_LIMIT, &text, &length, DS_EXIT_IO, e) == 0) {
+        char *to = text;
+        for (char *line = text; *line != '\0';) {
+            size_t n = strcspn(line, "\n");
+            n += line[n] == '\n';
+            if (line[0] != ';') {
+                memmove(to, line, n);
+                to += n;
+            }
+            line += n;
+        }
+        *to = '\0';
+    }
+    free(path);
+    return text;
+}
+
+static int check_parts(const char *const *parts, size_t count, ds_error *e)
+{
+    char *first = experiment_of(parts[0], e);
+    int rc = first == NULL ? e->status : 0;
+    for (size_t i = 1; i < count && rc == 0; i++) {
+        char *other = experiment_of(parts[i], e);
+        rc = other == NULL ? e->status : 0;
+        if (rc == 0 && strcmp(first, other) != 0) {
+            rc = ds_fail(e, DS_EXIT_CONFIG, "%s and %s are parts of different experiments: their bench.ini differ",
+                         parts[0], parts[i]);
+        }
+        free(other);
+    }
+    free(first);
+    return rc;
+}
+
+/* ---- runs ---- */
+
+/* Evaluations in the store of a folder; -1 = there is no run. */
+static int64_t progress_of(const char *folder, ds_error *e)
+{
+    uint64_t count = 0;
+    ds_store *s = NULL;
+    char *path = ds_folder_has_run(folder) ? ds_folder_path(folder, "run.sqlite") : NULL;
+    if (path == NULL) {
+        return -1;
+    }
+    int rc = ds_store_open(path, DS_STORE_READ, &s, e);
+    rc = rc != 0 ? rc : ds_store_count(s, &count, e);
+    ds_store_close(s, NULL);
+    free(path);
+    return rc != 0 ? -2 : (int64_t)count;
+}
+
+static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *parts, size_t count,
+                     ds_merge_counts *counts, ds_error *e)
+{
+    char *name = ds_bench_run_name(plan, k);
+    char *to = name != NULL ? ds_folder_path(plan->out, name) : NULL;
+    char *best = NULL;
+    int64_t most = to != NULL ? progress_of(to, e) : -1;
+    int rc = name == NULL || to == NULL ? no_memory(e) : most == -2 ? e->status : 0;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        char *from = ds_folder_path(parts[i], name);
+        int64_t here = from != NULL ? progress_of(from, e) : -1;
+        rc = from == NULL ? no_memory(e) : here == -2 ? e->status : copy_log(from, to, e);
+        if (rc == 0 && here > most) {
+            free(best);
+            best = from;
+            most = here;
+        } else {
+            free(from);
+        }
+    }
+    if (rc == 0 && best != NULL) {
+        rc = copy_run(best, to, e);
+        counts->copied++;
+    } else if (rc == 0) {
+        counts->kept += most >= 0;
+        counts->missing += most < 0;
+    }
+    free(best);
+    free(to);
+    free(name);
+    return rc;
+}
+
+int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts, ds_error *e)
+{
+    const ds_bench_choice choice = {.out = out, .shards = 1};
+    ds_settings none;
+    ds_bench_plan plan;
+    ds_bench_state state;
+    ds_runlock *lock = NULL;
+    memset(&none, 0, sizeof(none));
+    memset(&plan, 0, sizeof(plan));
+    memset(&state, 0, sizeof(state));
+    memset(counts, 0, sizeof(*counts));
+    int rc = check_parts(parts, count, e);
+    char *ini = ds_folder_path(parts[0], "bench.ini");
+    rc = rc != 0 ? rc : ini == NULL ? no_memory(e) : ds_bench_plan_make(ini, &none, &none, &choice, &plan, e);
+    rc = rc != 0 ? rc : ds_folder_make(out, e);
+    rc = rc != 0 ? rc : ds_runlock_take(out, &lock, e);
+    rc = rc != 0 ? rc : ds_bench_plan_write(&plan, e);
+    for (size_t k = 0; k < plan.runs && rc == 0; k++) {
+        rc = atomic_load(&ds_stop_flag) > 0 ? ds_fail(e, 128 + atomic_load(&ds_stop_flag),
+                                                      "stopped by a signal; the same command goes on")
+                                            : merge_run(&plan, k, parts, count, counts, e);
+    }
+    rc = rc != 0 ? rc : ds_bench_state_open(&plan, 0, &state, e);
+    rc = rc != 0 ? rc : ds_bench_state_write(&state, 1, e);
+    counts->done = state.done;
+    counts->all = state.mine;
+    ds_bench_state_close(&state);
+    ds_bench_plan_clear(&plan);
+    ds_runlock_drop(lock);
+    free(ini);
+    return rc;
+}

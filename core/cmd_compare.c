@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_compare.c - `dshost compare`: which of two sets of runs is better, by how much, how sure. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "compare.h"
+#include "json_text.h"
+
+typedef struct request {
+    const char *set[2];
+    int json, help;
+} request;
+
+static const char usage[] =
+    "usage: dshost compare A B [OPTIONS]\n\n"
+    "Compares the final losses of two sets of finished runs, environment by environment and over all of them. A set is a\n"
+    "folder with runs, or FOLDER:OPT for the runs of one optimizer in it:\n\n"
+    "  dshost compare results/fig2:boleap results/fig2:cmaes\n\n"
+    "  --json    one object with all numbers on the standard output\n";
+
+static int parse(int argc, char **argv, request *q, ds_error *e)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    int c;
+    while ((c = ds_arguments_next(argc, argv, "compare", options, e)) != -1) {
+        switch (c) {
+        case 'j':
+            q->json = 1;
+            break;
+        case 'h':
+            q->help = 1;
+            return 0;
+        default:
+            return e->status;
+        }
+    }
+    if (argc - optind < 2) {
+        return ds_fail(e, DS_EXIT_USAGE, "compare: name two sets of runs: dshost compare DIR1 DIR2");
+    }
+    q->set[0] = argv[optind++];
+    q->set[1] = argv[optind++];
+    return ds_arguments_end(argc, argv, "compare", e);
+}
+
+/* ---- words ---- */
+
+static void say_side(const char *name, const ds_side *s)
+{
+    printf("  %s  %zu run%s, mean %.6g (90 %%: %.6g to %.6g), median %.6g\n", name, s->runs, s->runs == 1 ? "" : "s", s->mean,
+           s->mean90.low, s->mean90.high, s->median);
+}
+
+static void say_env(const ds_versus *v, size_t envs)
+{
+    printf("%s\n", v->env);
+    say_side("A", &v->a);
+    say_side("B", &v->b);
+    if (isfinite(v->difference)) {
+        printf("  B - A = %.6g (95 %%: %.6g to %.6g)\n", v->difference, v->difference95.low, v->difference95.high);
+    }
+    printf("  a run of A ends below one of B with probability %.3f; Mann-Whitney p = %.3g", v->test.a12, v->test.p);
+    if (envs > 1) {
+        printf(", %.3g after Holm's correction", v->p_holm);
+    }
+    if (v->paired && !isnan(v->pairs.p)) {
+        printf("; paired by seed (Wilcoxon) p = %.3g", v->pairs.p);
+    }
+    const int sure = v->p_holm < 0.05;
+    printf("\n  => %s\n", !sure                  ? "no significant difference"
+                           : v->test.a12 > 0.5 ? "A is better"
+                                               : "B is better");
+}
+
+static void say_all(const request *q, const ds_comparison *c)
+{
+    printf("A = %s\nB = %s\n\n", q->set[0], q->set[1]);
+    for (size_t i = 0; i < c->count; i++) {
+        say_env(&c->item[i], c->count);
+    }
+    if (c->count > 1) {
+        size_t better = 0, worse = 0;
+        for (size_t i = 0; i < c->count; i++) {
+            better += c->item[i].p_holm < 0.05 && c->item[i].test.a12 > 0.5;
+            worse += c->item[i].p_holm < 0.05 && c->item[i].test.a12 < 0.5;
+        }
+        printf("\nover %zu environments: A is significantly better on %zu, B on %zu; a run of A ends below one of B with "
+               "probability %.3f (95 %%: %.3f to %.3f)\n",
+               c->count, better, worse, c->improvement, c->improvement95.low, c->improvement95.high);
+    }
+    for (int k = 0; k < 2; k++) {
+        if (c->only[k] > 0 || c->open[k] > 0) {
+            printf("left out of %c: %zu environment%s that the other set lacks, %zu unfinished run%s\n", 'A' + k, c->only[k],
+                   c->only[k] == 1 ? "" : "s", c->open[k], c->open[k] == 1 ? "" : "s");
+        }
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *interval(ds_interval i)
+{
+    const double ends[2] = {i.low, i.high};
+    return ds_json_reals(ends, 2);
+}
+
+static json_t *side(const ds_side *s)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "runs", json_integer((json_int_t)s->runs));
+    json_object_set_new(o, "values", ds_json_reals(s->value, s->runs));
+    json_object_set_new(o, "mean", ds_json_real(s->mean));
+    json_object_set_new(o, "mean90", interval(s->mean90));
+    json_object_set_new(o, "median", ds_json_real(s->median));
+    return o;
+}
+
+static json_t *object(const request *q, const ds_comparison *c)
+{
+    json_t *o = json_object(), *envs = json_array();
+    json_object_set_new(o, "a", ds_json_text(q->set[0]));
+    json_object_set_new(o, "b", ds_json_text(q->set[1]));
+    for (size_t i = 0; i < c->count; i++) {
+        const ds_versus *v = &c->item[i];
+        json_t *env = json_object();
+        json_object_set_new(env, "env", ds_json_text(v->env));
+        json_object_set_new(env, "a", side(&v->a));
+        json_object_set_new(env, "b", side(&v->b));
+        json_object_set_new(env, "difference", ds_json_real(v->difference));
+        json_object_set_new(env, "difference95", interval(v->difference95));
+        json_object_set_new(env, "u", ds_json_real(v->test.u));
+        json_object_set_new(env, "a12", ds_json_real(v->test.a12));
+        json_object_set_new(env, "p", ds_json_real(v->test.p));
+        json_object_set_new(env, "exact", json_boolean(v->test.exact));
+        json_object_set_new(env, "p_holm", ds_json_real(v->p_holm));
+        json_object_set_new(env, "p_paired", v->paired ? ds_json_real(v->pairs.p) : json_null());
+        json_array_append_new(envs, env);
+    }
+    json_object_set_new(o, "envs", envs);
+    json_object_set_new(o, "improvement", ds_json_real(c->improvement));
+    json_object_set_new(o, "improvement95", interval(c->improvement95));
+    return o;
+}
+
+int ds_cmd_compare(int argc, char **argv)
+{
+    request q = {0};
+    ds_error e = {0, ""};
+    ds_comparison c;
+    int rc = parse(argc, argv, &q, &e);
+    if (rc == 0 && q.help) {
+        fputs(usage, stdout);
+    } else if (rc == 0 && (rc = ds_compare(q.set, &c, &e)) == 0) {
+        if (q.json) {
+            json_t *o = object(&q, &c);
+            rc = ds_json_write(o, stdout, "standard output", &e);
+            json_decref(o);
+        } else {
+            say_all(&q, &c);
+        }
+        ds_comparison_clear(&c);
+    }
+    rc = rc != 0 ? rc : ds_stdout_done(&e);
+    return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}

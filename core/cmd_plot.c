@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_plot.c - `dshost plot`: one figure about the runs in some folders, as PNG, SVG or CSV. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "folder.h"
+#include "json_text.h"
+#include "report_figures.h"
+#include "text.h"
+
+enum { BARS, CURVES, SCORES, PROFILE, TARGETS, KINDS };
+
+static const char *const kinds[KINDS] = {"bars", "curves", "scores", "profile", "targets"};
+static const char *const alongs[] = {"evaluations", "steps", "seconds"};
+enum { ALONGS = sizeof alongs / sizeof *alongs };
+
+typedef struct request {
+    const char *out, *env;
+    int kind, along;
+    int help;
+} request;
+
+static const char usage[] =
+    "usage: dshost plot DIR... [OPTIONS]\n\n"
+    "Draws a figure about all finished runs below the folders and prints the path of the file.\n\n"
+    "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all environments),\n"
+    "                 profile (share of runs above a score), targets (share of targets reached: data profile)\n"
+    "  --env E        the environment of curves and bars; needed where the folders hold several\n"
+    "  --along A      horizontal axis of curves: evaluations (default), steps (of simulation), seconds\n"
+    "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default\n";
+
+static int choice(const char *flag, const char *value, const char *const *known, int count, int *out, ds_error *e)
+{
+    for (int k = 0; k < count; k++) {
+        if (strcmp(value, known[k]) == 0) {
+            *out = k;
+            return 0;
+        }
+    }
+    const char *near = ds_nearest(value, known, (size_t)count);
+    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: not known%s%s; `dshost plot --help` lists what there is", flag, value,
+                   near != NULL ? ", nearest is " : "", near != NULL ? near : "");
+}
+
+static int parse(int argc, char **argv, request *q, ds_error *e)
+{
+    static const struct option options[] = {
+        {"kind", required_argument, NULL, 'k'},      {"env", required_argument, NULL, 'e'},
+        {"along", required_argument, NULL, 'a'},     {"out", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},            {NULL, 0, NULL, 0}};
+    int c, rc = 0;
+    q->kind = CURVES;
+    while (rc == 0 && (c = ds_arguments_next(argc, argv, "plot", options, e)) != -1) {
+        switch (c) {
+        case 'k':
+            rc = choice("kind", optarg, kinds, KINDS, &q->kind, e);
+            break;
+        case 'e':
+            q->env = optarg;
+            break;
+        case 'a':
+            rc = choice("along", optarg, alongs, ALONGS, &q->along, e);
+            break;
+        case 'o':
+            q->out = optarg;
+            break;
+        case 'h':
+            q->help = 1;
+            return 0;
+        default:
+            return e->status;
+        }
+    }
+    if (rc == 0 && optind >= argc) {
+        return ds_fail(e, DS_EXIT_USAGE, "plot: name a folder with runs: dshost plot results/");
+    }
+    return rc;
+}
+
+static int find_env(const ds_report *r, const request *q, size_t *env, ds_error *e)
+{
+    *env = 0;
+    if (q->kind != BARS && q->kind != CURVES) {
+        return 0;
+    }
+    if (q->env == NULL && r->envs == 1) {
+        return 0;
+    }
+    for (size_t i = 0; i < r->envs; i++) {
+        if (q->env != NULL && strcmp(r->env[i].name, q->env) == 0) {
+            *env = i;
+            return 0;
+        }
+    }
+    return ds_fail(e, DS_EXIT_USAGE, "plot --kind %s: name one of %zu environments with --env; the first is %.60s",
+                   kinds[q->kind], r->envs, r->env[0].name);
+}
+
+static int draw(const ds_report *r, const request *q, const char *path, ds_error *e)
+{
+    size_t env, n = strlen(path);
+    const char *ending = n > 4 ? path + n - 4 : "";
+    const ds_figure f = {strcmp(ending, ".png") == 0 ? path : NULL, strcmp(ending, ".svg") == 0 ? path : NULL,
+                         strcmp(ending, ".csv") == 0 ? path : NULL};
+    int rc = find_env(r, q, &env, e);
+    if (rc == 0 && f.png == NULL && f.svg == NULL && f.csv == NULL) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "--out %.200s: the name must end with .png, .svg or .csv", path);
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    switch (q->kind) {
+    case BARS:
+        return ds_figure_bars(r, env, &f, e);
+    case CURVES:
+        return ds_figure_anytime(r, env, q->along, &f, e);
+    case SCORES:
+        return ds_figure_scores(r, &f, e);
+    case PROFILE:
+        return ds_figure_profile(r, &f, e);
+    default:
+        return ds_figure_targets(r, &f, e);
+    }
+}
+
+int ds_cmd_plot(int argc, char **argv)
+{
+    request q = {0};
+    ds_error e = {0, ""};
+    ds_report r;
+    int rc = parse(argc, argv, &q, &e);
+    if (rc == 0 && q.help) {
+        fputs(usage, stdout);
+    } else if (rc == 0) {
+        char name[32];
+        snprintf(name, sizeof name, "%s.png", kinds[q.kind]);
+        char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
+        rc = path == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
+                          : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, &e);
+        if (rc == 0) {
+            rc = draw(&r, &q, path, &e);
+            ds_report_clear(&r);
+        }
+        if (rc == 0) {
+            printf("%s\n", path);
+        }
+        free(path);
+    }
+    rc = rc != 0 ? rc : ds_stdout_done(&e);
+    return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}

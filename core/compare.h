@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.h - two sets of runs: on which environments one of them ends lower, by how much, and how sure that is. */
+#ifndef DS_CORE_COMPARE_H
+#define DS_CORE_COMPARE_H
+
+#include "aggregate.h"
+#include "hypothesis.h"
+#include "results.h"
+
+/* The runs of one set on one environment. */
+typedef struct ds_side {
+    double *value; /* best losses, ordered by seed; +INFINITY = none */
+    uint64_t *seed;
+    size_t runs;
+    double mean, median;
+    ds_interval mean90; /* Student's t */
+} ds_side;
+
+typedef struct ds_versus {
+    const char *env;
+    ds_side a, b;
+    ds_mann_whitney test; /* a against b */
+    double p_holm;        /* test.p, adjusted over the environments */
+    int paired;           /* both sets have the same seeds, each once */
+    ds_wilcoxon pairs;    /* where they have */
+    double difference;    /* mean of b - mean of a */
+    ds_interval difference95; /* bootstrap of both sets, percentile */
+} ds_versus;
+
+typedef struct ds_comparison {
+    ds_results results[2];
+    ds_versus *item; /* environments that both sets have, by name */
+    size_t count;
+    size_t only[2];  /* environments that one of them has alone */
+    size_t open[2];  /* runs that are not finished: left out */
+    double improvement; /* probability that a run of a ends below one of b, mean over environments */
+    ds_interval improvement95;
+} ds_comparison;
+
+/* A set is a folder, or FOLDER:OPT for one optimizer of it. Exit status and message on failure; then nothing is to be
+ * cleared. */
+int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e);
+void ds_comparison_clear(ds_comparison *c);
+
+#endif

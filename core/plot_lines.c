@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plot_lines.c - curves with bands (see plot_lines.h). */
+#include "config.h"
+
+#include "plot_lines.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plot_axes.h"
+
+enum { LEFT = 120, TOP = 110, RIGHT = 930, BOTTOM = DS_LINES_HEIGHT - 80, LEGEND = 24 };
+
+typedef struct range {
+    double low, high;
+} range;
+
+static void widen(range *r, double v)
+{
+    if (isfinite(v)) {
+        r->low = fmin(r->low, v);
+        r->high = fmax(r->high, v);
+    }
+}
+
+static range range_of(const ds_lines *p, int vertical)
+{
+    range r = {INFINITY, -INFINITY};
+    for (size_t k = 0; k < p->lines; k++) {
+        const ds_line *l = &p->line[k];
+        for (size_t i = 0; i < l->count; i++) {
+            if (!isfinite(l->y[i])) {
+                continue;
+            }
+            widen(&r, vertical ? l->y[i] : l->x[i]);
+            /* A band below 0 does not fit a logarithm: what is left of it is cut at the frame. */
+            if (vertical && l->low != NULL) {
+                widen(&r, p->y_kind != DS_SCALE_LOG || l->low[i] > 0 ? l->low[i] : (double)NAN);
+                widen(&r, l->high[i]);
+            }
+        }
+    }
+    if (vertical) {
+        r.low = isfinite(p->y_low) ? p->y_low : r.low;
+        r.high = isfinite(p->y_high) ? p->y_high : r.high;
+    }
+    return r;
+}
+
+/* The points of a line from `from` on, up to a gap, as pixels; returns where it ends. */
+static size_t stretch(const ds_line *l, const ds_scale *x, const ds_scale *y, const double *value, size_t from,
+                      double *xy, size_t *count)
+{
+    size_t i = from, n = 0;
+    for (; i < l->count && isfinite(l->y[i]); i++) {
+        xy[2 * n] = ds_scale_map(x, l->x[i]);
+        xy[2 * n + 1] = ds_scale_map(y, isfinite(value[i]) ? value[i] : l->y[i]);
+        n++;
+    }
+    *count = n;
+    return i;
+}
+
+static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const ds_scale *y, double *xy, int band)
+{
+    for (size_t i = 0; i < l->count;) {
+        size_t n = 0, m = 0;
+        if (!isfinite(l->y[i])) {
+            i++;
+            continue;
+        }
+        if (band) {
+            stretch(l, x, y, l->low, i, xy, &n);
+            i = stretch(l, x, y, l->high, i, xy + 2 * n, &m);
+            for (size_t a = n, b = n + m - 1; a < b; a++, b--) { /* back along the upper edge */
+                for (int k = 0; k < 2; k++) {
+                    double swap = xy[2 * a + (size_t)k];
+                    xy[2 * a + (size_t)k] = xy[2 * b + (size_t)k];
+                    xy[2 * b + (size_t)k] = swap;
+                }
+            }
+            ds_color fill = l->color;
+            fill.a = 0.16;
+            ds_canvas_polygon(c, xy, n + m, fill, fill, 0);
+        } else {
+            i = stretch(l, x, y, l->y, i, xy, &n);
+            ds_canvas_polyline(c, xy, n, l->color, 2.4, l->dashed ? 7 : 0);
+            if (n == 1) {
+                ds_canvas_circle(c, xy[0], xy[1], 3, l->color, l->color, 0);
+            }
+        }
+    }
+}
+
+static void draw_legend(ds_canvas *c, const ds_lines *p)
+{
+    double y = TOP + 14;
+    for (size_t k = 0; k < p->lines && y < BOTTOM; k++, y += LEGEND) {
+        ds_canvas_line(c, RIGHT + 22, y - 5, RIGHT + 54, y - 5, p->line[k].color, 3, p->line[k].dashed ? 7 : 0);
+        ds_canvas_text_fit(c, RIGHT + 64, y, 15, 0, DS_PLOT_TEXT, DS_LINES_WIDTH - RIGHT - 74, p->line[k].name);
+    }
+}
+
+static int draw(ds_canvas *c, const ds_lines *p, ds_error *e)
+{
+    range xr = range_of(p, 0), yr = range_of(p, 1);
+    size_t most = 1;
+    for (size_t k = 0; k < p->lines; k++) {
+        most = p->line[k].count > most ? p->line[k].count : most;
+    }
+    double *xy = malloc(4 * most * sizeof *xy);
+    if (xy == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    ds_plot_title(c, p->title, p->subtitle, DS_LINES_WIDTH);
+    if (!(xr.low <= xr.high && yr.low <= yr.high)) {
+        ds_canvas_text(c, (LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0, 20, DS_TEXT_CENTER, DS_PLOT_SOFT, 0,
+                       "nothing to draw: there is no finite value");
+        free(xy);
+        return 0;
+    }
+    const ds_scale x = ds_scale_make(p->x_kind, xr.low, xr.high, 1, LEFT, RIGHT);
+    const ds_scale y = ds_scale_make(p->y_kind, yr.low, yr.high, 1, BOTTOM, TOP);
+    const ds_axes axes = {LEFT, TOP, RIGHT, BOTTOM, &x, &y, p->x_label, p->y_label, 1, 0, 88};
+    ds_axes_draw(c, &axes);
+    ds_canvas_clip(c, LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
+    for (int pass = 0; pass < 2; pass++) { /* all bands lie below all lines */
+        for (size_t k = 0; k < p->lines; k++) {
+            if (pass == 1 || p->line[k].low != NULL) {
+                draw_line(c, &p->line[k], &x, &y, xy, pass == 0);
+            }
+        }
+    }
+    ds_canvas_unclip(c);
+    draw_legend(c, p);
+    free(xy);
+    return 0;
+}
+
+static int write_one(int kind, const char *path, const ds_lines *p, ds_error *e)
+{
+    if (path == NULL) {
+        return 0;
+    }
+    ds_canvas *c = ds_canvas_new(kind, DS_LINES_WIDTH, DS_LINES_HEIGHT);
+    int rc = c == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : draw(c, p, e);
+    rc = rc != 0 ? rc : ds_canvas_write(c, path, e);
+    ds_canvas_free(c);
+    return rc;
+}
+
+int ds_plot_lines(const char *png_path, const char *svg_path, const ds_lines *lines, ds_error *e)
+{
+    int rc = write_one(DS_CANVAS_PNG, png_path, lines, e);
+    return rc != 0 ? rc : write_one(DS_CANVAS_SVG, svg_path, lines, e);
+}

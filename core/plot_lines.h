@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plot_lines.h - several named curves in one frame, each with a band about it where it has one. */
+#ifndef DS_CORE_PLOT_LINES_H
+#define DS_CORE_PLOT_LINES_H
+
+#include "canvas.h"
+
+enum { DS_LINES_WIDTH = 1200, DS_LINES_HEIGHT = 720 };
+
+typedef struct ds_line {
+    const char *name;
+    ds_color color;
+    const double *x, *y;      /* `count` points; where y is not finite the line is interrupted */
+    const double *low, *high; /* band; NULL = none */
+    size_t count;
+    int dashed;
+} ds_line;
+
+typedef struct ds_lines {
+    const char *title, *subtitle, *x_label, *y_label;
+    int x_kind, y_kind;  /* DS_SCALE_* */
+    double y_low, y_high; /* NAN = those of the curves */
+    const ds_line *line;
+    size_t lines;
+} ds_lines;
+
+/* Writes both files; either path may be NULL. 0 or an exit status. */
+int ds_plot_lines(const char *png_path, const char *svg_path, const ds_lines *lines, ds_error *e);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - groups runs by environment and optimizer, and computes what a report says about them (see report.h). */
+#include "config.h"
+
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCORE_RESAMPLES = 50000 };
+static const uint64_t SEED = 1; /* of the bootstrap: reports are reproducible */
+
+static int no_memory(ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+/* ---- grouping ---- */
+
+static int finished(const ds_result *r)
+{
+    return r->error == NULL && ds_result_is_done(r);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Distinct names, sorted; to be freed. NULL without memory. */
+static const char **names(const ds_results *all, int of_env, size_t *count)
+{
+    const char **name = calloc(all->count + 1, sizeof *name);
+    size_t n = 0;
+    for (size_t i = 0; name != NULL && i < all->count; i++) {
+        name[i] = of_env ? all->item[i].env : all->item[i].opt;
+    }
+    if (name != NULL) {
+        qsort(name, all->count, sizeof *name, by_name);
+        for (size_t i = 0; i < all->count; i++) {
+            if (n == 0 || strcmp(name[n - 1], name[i]) != 0) {
+                name[n++] = name[i];
+            }
+        }
+    }
+    *count = n;
+    return name;
+}
+
+static size_t index_of(const char *const *name, size_t count, const char *wanted)
+{
+    const char *const *at = bsearch(&wanted, name, count, sizeof *name, by_name);
+    return at != NULL ? (size_t)(at - name) : count;
+}
+
+static int add_run(ds_report_cell *cell, const ds_result *result, ds_error *e)
+{
+    ds_report_run *run = realloc(cell->run, (cell->runs + 1) * sizeof *run);
+    if (run == NULL) {
+        return no_memory(e);
+    }
+    cell->run = run;
+    memset(&run[cell->runs], 0, sizeof *run);
+    run[cell->runs].result = result;
+    int rc = ds_curve_read(result->folder, &run[cell->runs].curve, e);
+    cell->runs += rc == 0;
+    return rc;
+}
+
+static int group(ds_report *r, ds_error *e)
+{
+    const char **env = names(&r->results, 1, &r->envs), **opt = names(&r->results, 0, &r->opts);
+    int rc = 0;
+    r->env = calloc(r->envs + 1, sizeof *r->env);
+    r->opt = calloc(r->opts + 1, sizeof *r->opt);
+    r->cell = calloc(r->envs * r->opts + 1, sizeof *r->cell);
+    r->open = calloc(r->results.count + 1, sizeof *r->open);
+    if (env == NULL || opt == NULL || r->env == NULL || r->opt == NULL || r->cell == NULL || r->open == NULL) {
+        rc = no_memory(e);
+    }
+    for (size_t i = 0; rc == 0 && i < r->envs; i++) {
+        r->env[i].name = env[i];
+    }
+    for (size_t i = 0; rc == 0 && i < r->opts; i++) {
+        r->opt[i].name = opt[i];
+    }
+    for (size_t i = 0; rc == 0 && i < r->results.count; i++) {
+        const ds_result *item = &r->results.item[i];
+        if (finished(item)) {
+            size_t row = index_of(env, r->envs, item->env), column = index_of(opt, r->opts, item->opt);
+            rc = add_run(&r->cell[row * r->opts + column], item, e);
+        } else {
+            r->open[r->open_count++] = item;
+        }
+    }
+    free(env);
+    free(opt);
+    return rc;
+}
+
+/* ---- one cell ---- */
+
+double ds_report_best_after(const ds_report_run *run, double evaluations)
+{
+    const ds_curve *c = &run->curve;
+    size_t low = 0, high = c->count; /* steps at evaluations <= the wanted one */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((double)c->id[middle] <= evaluations) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? c->loss[low - 1] : (double)INFINITY;
+}
+
+static int describe(ds_report_cell *c, ds_error *e)
+{
+    c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->area = c->rank = c->p_holm = NAN;
+    c->evaluations = c->cost_steps = c->wall_s = NAN;
+    c->student90 = c->student95 = c->bootstrap95 = (ds_interval){NAN, NAN};
+    c->test = (ds_mann_whitney){NAN, NAN, NAN, 0};
+    const size_t n = c->runs;
+    if (n == 0) {
+        return 0;
+    }
+    c->final = calloc(2 * n, sizeof *c->final);
+    double *sorted = malloc((3 * n + DS_REPORT_RESAMPLES) * sizeof *sorted);
+    if (c->final == NULL || sorted == NULL) {
+        free(sorted);
+        return no_memory(e);
+    }
+    c->score = c->final + n;
+    c->evaluations = c->cost_steps = c->wall_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        const ds_curve *curve = &c->run[i].curve;
+        c->final[i] = curve->count > 0 ? curve->loss[curve->count - 1] : (double)INFINITY;
+        c->evaluations += (double)curve->evaluations / (double)n;
+        c->cost_steps += (double)curve->all_cost_steps / (double)n;
+        c->wall_s += c->run[i].result->wall_s / (double)n;
+    }
+    memcpy(sorted, c->final, n * sizeof *sorted);
+    ds_sample_sort(sorted, n);
+    c->mean = ds_sample_mean(c->final, n);
+    c->sd = ds_sample_sd(c->final, n);
+    c->median = ds_sorted_quantile(sorted, n, 0.5);
+    c->q1 = ds_sorted_quantile(sorted, n, 0.25);
+    c->q3 = ds_sorted_quantile(sorted, n, 0.75);
+    c->least = sorted[0];
+    c->most = sorted[n - 1];
+    c->student90 = ds_student_interval(c->final, n, 0.9);
+    c->student95 = ds_student_interval(c->final, n, 0.95);
+    double *drawn = sorted + 3 * n;
+    ds_bootstrap(c->final, n, ds_statistic_mean, SEED, sorted, drawn, DS_REPORT_RESAMPLES);
+    c->bootstrap95 = isfinite(c->mean) ? ds_bca_interval(c->final, n, ds_statistic_mean, sorted, drawn, DS_REPORT_RESAMPLES,
+                                                         0.95)
+                                       : (ds_interval){c->mean, c->mean};
+    free(sorted);
+    return 0;
+}
+
+/* ---- one environment ---- */
+
+static void set_scale(ds_report *r, size_t i)
+{
+    ds_report_env *env = &r->env[i];
+    double worst = -(double)INFINITY;
+    env->random = NAN;
+    env->best = (double)INFINITY;
+    for (size_t k = 0; k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        for (size_t j = 0; j < c->runs; j++) {
+            const ds_result *result = c->run[j].result;
+            if (c->final[j] < env->best) {
+                env->best = c->final[j];
+                env->best_run = result;
+            }
+            env->n = env->best_run == NULL || env->n == 0 || env->n == result->n ? result->n : 0;
+            env->budget = j == 0 && env->budget == 0 ? result->budget
+                          : env->budget == result->budget ? env->budget
+                                                          : UINT64_MAX;
+        }
+        if (c->runs > 0 && isfinite(c->mean)) {
+            worst = c->mean > worst ? c->mean : worst;
+            if (strcmp(r->opt[k].name, "rand") == 0) {
+                env->random = c->mean;
+                env->has_random = 1;
+            }
+        }
+    }
+    env->budget = env->budget == UINT64_MAX ? 0 : env->budget;
+    env->random = env->has_random ? env->random : worst;
+}
+
+/* Area under the curve of the score, without going through every evaluation. */
+static double anytime_area(const ds_report_run *run, const ds_report_env *env, double budget)
+{
+    const ds_curve *c = &run->curve;
+    double total = 0, reached = 1;
+    double score = 0; /* before the first valid loss */
+    for (size_t k = 0; k < c->count && (double)c->id[k] <= budget; k++) {
+        total += ((double)c->id[k] - reached) * score;
+        reached = (double)c->id[k];
+        score = ds_score(c->loss[k], env->random, env->best);
+    }
+    total += (budget + 1 - reached) * score;
+    return total / budget;
+}
+
+static void score_runs(ds_report *r, size_t i)
+{
+    const ds_report_env *env = &r->env[i];
+    double budget = (double)env->budget;
+    for (size_t k = 0; k < r->opts && env->budget == 0; k++) { /* budgets differ: up to the longest run */
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        for (size_t j = 0; j < c->runs; j++) {
+            budget = fmax(budget, (double)c->run[j].curve.evaluations);
+        }
+    }
+    for (size_t k = 0; k < r->opts; k++) {
+        ds_report_cell *c = &r->cell[i * r->opts + k];
+        for (size_t j = 0; j < c->runs; j++) {
+            c->score[j] = ds_score(c->final[j], env->random, env->best);
+            c->area = (j == 0 ? 0 : c->area) + anytime_area(&c->run[j], env, fmax(1, budget)) / (double)c->runs;
+        }
+    }
+}
+
+static int rank_means(ds_report *r, size_t i, ds_error *e)
+{
+    double *mean = calloc(2 * r->opts + 1, sizeof *mean), *rank = mean + r->opts;
+    size_t n = 0;
+    if (mean == NULL) {
+        return no_memory(e);
+    }
+    for (size_t k = 0; k < r->opts; k++) {
+        if (ds_report_at(r, i, k)->runs > 0) {
+            mean[n++] = ds_report_at(r, i, k)->mean;
+        }
+    }
+    ds_ranks(mean, n, rank);
+    n = 0;
+    for (size_t k = 0; k < r->opts; k++) {
+        if (ds_report_at(r, i, k)->runs > 0) {
+            r->cell[i * r->opts + k].rank = rank[n++];
+        }
+    }
+    free(mean);
+    return 0;
+}
+
+static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
+{
+    double *p = calloc(r->opts + 1, sizeof *p);
+    size_t n = 0;
+    const ds_report_cell *reference = ds_report_at(r, i, r->reference);
+    if (p == NULL) {
+        return no_memory(e);
+    }
+    for (size_t k = 0; k < r->opts; k++) {
+        ds_report_cell *c = &r->cell[i * r->opts + k];
+        if (k != r->reference && c->runs > 0 && reference->runs > 0) {
+            c->test = ds_mann_whitney_test(c->final, c->runs, reference->final, reference->runs);
+            p[n++] = c->test.p;
+        }
+    }
+    ds_holm(p, n);
+    n = 0;
+    for (size_t k = 0; k < r->opts; k++) {
+        ds_report_cell *c = &r->cell[i * r->opts + k];
+        if (k != r->reference && c->runs > 0 && reference->runs > 0) {
+            c->p_holm = p[n++];
+            r->opt[k].better += c->p_holm < 0.05 && c->test.a12 > 0.5;
+            r->opt[k].worse += c->p_holm < 0.05 && c->test.a12 < 0.5;
+        }
+    }
+    free(p);
+    return 0;
+}
+
+/* ---- over environments ---- */
+
+/* Scores (or losses, as pairs with the reference) of an optimizer, per environment. */
+static size_t collect(const ds_report *r, size_t k, int pairs, ds_runs *own, ds_runs *other)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->envs; i++) {
+        const ds_report_cell *c = ds_report_at(r, i, k), *b = ds_report_at(r, i, r->reference);
+        if (c->runs > 0 && (!pairs || b->runs > 0)) {
+            own[n] = (ds_runs){pairs ? c->final : c->score, c->runs};
+            other[n++] = (ds_runs){b->final, b->runs};
+        }
+    }
+    return n;
+}
+
+static int score_optimizers(ds_report *r, ds_error *e)
+{
+    ds_runs *own = calloc(2 * r->envs + 1, sizeof *own), *other = own + r->envs;
+    int failed = own == NULL;
+    for (size_t k = 0; k < r->opts && !failed; k++) {
+        ds_report_opt *o = &r->opt[k];
+        o->score = NAN;
+        o->score95 = (ds_interval){NAN, NAN};
+        o->envs = collect(r, k, 0, own, other);
+        if (o->envs > 0) {
+            failed = ds_interquartile_mean(own, o->envs, SCORE_RESAMPLES, SEED, 0.95, &o->score, &o->score95);
+        }
+        for (size_t i = 0; i < r->envs; i++) {
+            o->rank += ds_report_at(r, i, k)->runs > 0 ? ds_report_at(r, i, k)->rank / (double)o->envs : 0;
+        }
+    }
+    free(own);
+    return failed ? no_memory(e) : 0;
+}
+
+static int improve_on_reference(ds_report *r, ds_error *e)
+{
+    ds_runs *own = calloc(2 * r->envs + 1, sizeof *own), *other = own + r->envs;
+    int failed = own == NULL;
+    for (size_t k = 0; k < r->opts && !failed; k++) {
+        ds_report_opt *o = &r->opt[k];
+        o->improvement = NAN;
+        o->improvement95 = (ds_interval){NAN, NAN};
+        size_t n = k != r->reference ? collect(r, k, 1, own, other) : 0;
+        if (n > 0) {
+            failed = ds_probability_of_improvement(own, other, n, DS_REPORT_RESAMPLES, SEED, 0.95, &o->improvement,
+                                                   &o->improvement95);
+        }
+    }
+    free(own);
+    return failed ? no_memory(e) : 0;
+}
+
+static int choose_reference(ds_report *r, const char *reference, ds_error *e)
+{
+    for (size_t k = 0; k < r->opts; k++) {
+        if (strcmp(r->opt[k].name, reference != NULL ? reference : "boleap") == 0) {
+            r->reference = k;
+            return 0;
+        }
+    }
+    if (reference != NULL) {
+        return ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no runs of it; the first of %zu optimizers is %.60s",
+                       reference, r->opts, r->opt[0].name);
+    }
+    for (size_t k = 1; k < r->opts; k++) {
+        r->reference = r->opt[k].score > r->opt[r->reference].score ? k : r->reference;
+    }
+    return 0;
+}
+
+int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out, ds_error *e)
+{
+    memset(out, 0, sizeof *out);
+    int rc = ds_results_read(folders, count, &out->results, e);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = group(out, e);
+    for (size_t i = 0; rc == 0 && i < out->envs * out->opts; i++) {
+        rc = describe(&out->cell[i], e);
+    }
+    for (size_t i = 0; rc == 0 && i < out->envs; i++) {
+        set_scale(out, i);
+        score_runs(out, i);
+        rc = rank_means(out, i, e);
+    }
+    rc = rc != 0 ? rc : score_optimizers(out, e);
+    rc = rc != 0 ? rc : choose_reference(out, reference, e);
+    for (size_t i = 0; rc == 0 && i < out->envs; i++) {
+        rc = compare_with_reference(out, i, e);
+    }
+    rc = rc != 0 ? rc : improve_on_reference(out, e);
+    if (rc != 0) {
+        ds_report_clear(out);
+    }
+    return rc;
+}
+
+void ds_report_clear(ds_report *r)
+{
+    for (size_t i = 0; r->cell != NULL && i < r->envs * r->opts; i++) {
+        for (size_t j = 0; j < r->cell[i].runs; j++) {
+            ds_curve_clear(&r->cell[i].run[j].curve);
+        }
+        free(r->cell[i].run);
+        free(r->cell[i].final);
+    }
+    free(r->env);
+    free(r->opt);
+    free(r->cell);
+    free(r->open);
+    ds_results_clear(&r->results);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h - the runs of one or more result folders as a table of environments and optimizers, with what statistics says
+ * about it. Sources of the measures: sample.h, hypothesis.h, aggregate.h. */
+#ifndef DS_CORE_REPORT_H
+#define DS_CORE_REPORT_H
+
+#include "aggregate.h"
+#include "hypothesis.h"
+#include "results.h"
+
+enum { DS_REPORT_RESAMPLES = 10000 };
+
+/* A finished run. */
+typedef struct ds_report_run {
+    const ds_result *result;
+    ds_curve curve;
+} ds_report_run;
+
+/* The runs of one optimizer on one environment, in the order of their seeds. All numbers but the counts are NaN where there
+ * is no run. */
+typedef struct ds_report_cell {
+    size_t runs;
+    ds_report_run *run;
+    double *final; /* best loss of each run; +INFINITY = no valid one */
+    double *score; /* ds_score() of each */
+    double mean, sd, median, q1, q3, least, most;
+    ds_interval student90, student95, bootstrap95; /* of the mean; the bootstrap's by BCa */
+    double evaluations, cost_steps, wall_s;        /* mean of each */
+    double area;                                   /* mean of ds_anytime_area() */
+    double rank;           /* of its mean among the optimizers on this environment, 1 = best */
+    ds_mann_whitney test;  /* this optimizer (x) against the reference (y) */
+    double p_holm;         /* test.p, adjusted over the optimizers compared on this environment */
+} ds_report_cell;
+
+typedef struct ds_report_env {
+    const char *name;
+    uint64_t n;            /* number of variables; 0 where runs differ */
+    uint64_t budget;       /* evaluations planned; 0 where runs differ */
+    double random, best;   /* what scores 0 and 1, see ds_score() */
+    int has_random;        /* `random` is the mean of optimizer rand, else of the worst one here */
+    const ds_result *best_run;
+} ds_report_env;
+
+typedef struct ds_report_opt {
+    const char *name;
+    size_t envs;            /* environments with runs */
+    double score;           /* interquartile mean over all runs of all environments */
+    ds_interval score95;
+    double improvement;     /* probability that a run of it beats one of the reference, mean over environments */
+    ds_interval improvement95;
+    double rank;            /* mean over environments */
+    size_t better, worse;   /* environments where it differs from the reference with p_holm < 0.05 */
+} ds_report_opt;
+
+typedef struct ds_report {
+    ds_results results;
+    size_t envs, opts;
+    ds_report_env *env;
+    ds_report_opt *opt;
+    ds_report_cell *cell;  /* envs x opts, row-major */
+    size_t reference;      /* optimizer that others are compared with */
+    const ds_result **open; /* runs that did not finish or failed: not in the cells */
+    size_t open_count;
+} ds_report;
+
+/* Reads all runs below the folders. `reference` is the name of an optimizer, or NULL for boleap where there is one, else the
+ * one with the highest score. Exit status and message on failure; then nothing is to be cleared. */
+int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out, ds_error *e);
+void ds_report_clear(ds_report *r);
+
+static inline const ds_report_cell *ds_report_at(const ds_report *r, size_t env, size_t opt)
+{
+    return &r->cell[env * r->opts + opt];
+}
+
+/* Best loss so far of a run after `evaluations`; +INFINITY before the first valid one. */
+double ds_report_best_after(const ds_report_run *run, double evaluations);
+
+#endif

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `dshost bench` under mpirun: the records of one process; ranks that die; errors that are said once.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/bench_lib.sh"
+: "${RUNS:=1}" "${BUDGET:=20}" "${ONLY:=*/cmaes */adam}"
+cd "$tmp" || exit 99
+if ! command -v mpirun >/dev/null || [ ! -f "$DS_TOP_BUILD/core/.libs/ranks_mpi.so" ]; then
+    skip "without MPI: there is no mpirun, or this dshost was built without it"
+    finish
+    exit 0
+fi
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# What MPI itself does not release is not ours.
+LSAN_OPTIONS=detect_leaks=0
+ASAN_OPTIONS=detect_leaks=0
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM LSAN_OPTIONS ASAN_OPTIONS
+ranks() { # ranks N ARGUMENT...
+    n=$1
+    shift
+    mpirun --oversubscribe --mca btl self,vader,tcp -n "$n" "$dshost" "$@"
+}
+cheap all.ini "$RUNS" "$BUDGET"
+status 0 "one process" "$dshost" bench all.ini --only "$ONLY" --jobs 2 --out one
+status 0 "four ranks" ranks 4 bench all.ini --only "$ONLY" --out four
+[ "$(cat "$tmp/out")" = four ]
+result $? "of which one speaks"
+same_bench "the records are the same" one four
+cmp -s one/bench.ini four/bench.ini && [ "$(count four done)" = "$(count one done)" ]
+result $? "and so is the experiment"
+status 0 "nothing to do" ranks 2 bench all.ini --only "$ONLY" --out four
+printf '[bench]\nenvs = atlantis\nopts = rand\n' >bad.ini
+got=0
+ranks 3 bench bad.ini >"$tmp/out" 2>"$tmp/err" || got=$?
+[ $got -eq 4 ] && [ "$(grep -c '^dshost: error: ' "$tmp/err")" -eq 1 ]
+result $? "an error is said once"
+
+# A rank that is killed: it may take the job with it; the same command again goes on.
+cat >slow.ini <<END
+[bench]
+envs = faulty analytic
+opts = cmaes
+runs = 4
+[run]
+budget = 100
+[env faulty]
+plugin = $faulty
+n = 3
+noise = 0.1
+work = 0.005
+END
+"$dshost" bench slow.ini --out slow1 >"$tmp/out" 2>"$tmp/err"
+# children PID: its child processes.
+children() {
+    cat "/proc/$1/task/$1/children" 2>/dev/null
+}
+stores() {
+    find slow3 -name run.sqlite 2>/dev/null | wc -l
+}
+lost=0
+for k in 1 2; do
+    have=$(stores)
+    ranks 3 bench slow.ini --out slow3 >"$tmp/out" 2>"$tmp/err" &
+    pid=$!
+    tries=0
+    while [ "$(stores)" -le "$have" ] && [ $tries -lt 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+    # The function runs in a shell of its own, mpirun is its child, the ranks are those of mpirun: the last one.
+    for rank in $(children "$(children $pid | tr -d ' ')"); do :; done
+    [ -n "$rank" ] && kill -9 "$rank" 2>"$tmp/err" && lost=$((lost + 1))
+    wait $pid
+done
+[ $lost -gt 0 ]
+result $? "ranks were killed"
+status 0 "the same command again" ranks 3 bench slow.ini --out slow3
+same_bench "nothing is lost" slow1 slow3
+finish

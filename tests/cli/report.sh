@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# report, compare and plot on a few short runs: what they write, what they say, what they refuse.
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 99
+
+for e in sphere rastrigin; do
+    for o in rand cmaes boleap; do
+        "$dshost" --env analytic --set env.function=$e --set env.dim=4 --opt $o --runs 4 --budget 60 --pictures no \
+            --out "all/$e/$o" >"$tmp/out" 2>"$tmp/err" || result 1 "runs of $o on $e"
+    done
+done
+# The names of the experiment are those of the folders.
+: >all/bench.ini
+
+# ---- report ----
+status 0 "a report" "$dshost" report all
+[ "$(cat "$tmp/out")" = all/report/index.html ] && [ -s all/report/index.html ]
+result $? "says where it is"
+page=all/report/index.html
+for text in '<h2>sphere</h2>' '<h2>rastrigin</h2>' '24 finished runs of 3 optimizers on 2 environments' 'dshost report all'; do
+    grep -q "$text" $page
+    result $? "holds $text"
+done
+! grep -Eq 'https?://|<script|<link|src="[^d]' $page
+result $? "nothing is loaded from elsewhere, there is no script"
+[ "$(wc -l <all/report/runs.csv)" -eq 25 ] && [ "$(wc -l <all/report/cells.csv)" -eq 7 ]
+result $? "the tables have all runs and cells"
+# The mean of one cell again, from the table of runs.
+mean=$(awk -F, '$1 == "sphere" && $2 == "rand" { s += $8; n++ } END { printf "%.10g", s / n }' all/report/runs.csv)
+cell=$(awk -F, '$1 == "sphere" && $2 == "rand" { printf "%.10g", $4 }' all/report/cells.csv)
+[ -n "$mean" ] && [ "$mean" = "$cell" ]
+result $? "the mean of a cell is that of its runs"
+# Each loss is that of the summary.
+for run in all/sphere/cmaes/seed-2 all/rastrigin/boleap/seed-0; do
+    best=$(sed -n 's/.*"best_loss": \([^,]*\),/\1/p' $run/summary.json)
+    grep -q "$run" all/report/runs.csv && [ "$(awk -F, -v f="$run" '$14 == f { printf "%.15g", $8 }' all/report/runs.csv)" = \
+        "$(printf '%.15g' "$best")" ]
+    result $? "the loss of $run"
+done
+for f in bars-sphere evaluations-rastrigin steps-sphere scores targets profile; do
+    grep -q '</svg>' all/report/figures/$f.svg && [ "$(wc -l <all/report/figures/$f.csv)" -gt 3 ]
+    result $? "figure $f with its numbers"
+done
+cp $page first.html
+"$dshost" report all >/dev/null 2>&1
+cmp -s first.html $page
+result $? "the same again is the same page"
+status 0 "another reference and place" "$dshost" report all/sphere --reference rand --out here
+grep -q 'compared with <b>rand</b>' here/index.html
+result $? "is on the page"
+
+# A run that did not finish is named, not counted.
+mkdir -p part/a part/b
+cp -r all/sphere/rand/seed-0 part/a/
+cp -r all/sphere/rand/seed-1 part/b/
+rm part/b/seed-1/summary.json
+status 0 "a report with an unfinished run" "$dshost" report part
+grep -q 'Left out: 1 run that did not finish' part/report/index.html && grep -q '1 finished run' part/report/index.html
+result $? "leaves it out and says so"
+
+# ---- compare ----
+status 0 "compare two optimizers" "$dshost" compare all:cmaes all:rand
+grep -q 'over 2 environments: A is significantly better' "$tmp/out" && grep -q 'paired by seed (Wilcoxon)' "$tmp/out"
+result $? "says what it found"
+status 0 "compare as JSON" "$dshost" compare all/sphere/cmaes all/sphere/rand --json
+grep -q '"a12": 1.0' "$tmp/out" && grep -q '"exact": true' "$tmp/out" && grep -q '"p": 0.0285714285714285' "$tmp/out"
+result $? "four runs each, all lower: p = 2/70"
+
+# ---- plot ----
+for k in curves bars; do
+    status 0 "plot $k" "$dshost" plot all --kind $k --env sphere --out $k.svg
+    grep -q '</svg>' $k.svg
+    result $? "is an SVG"
+done
+status 0 "plot scores" "$dshost" plot all --kind scores
+[ "$(head -c 4 all/scores.png | tail -c 3)" = PNG ]
+result $? "is a PNG at its default place"
+status 0 "the numbers of a plot" "$dshost" plot all/sphere --along steps --out numbers.csv
+[ "$(head -n 1 numbers.csv)" = "optimizer,steps,value,low90,high90" ]
+result $? "are a table"
+
+# ---- what is refused ----
+refuses 2 'name a folder' "report without a folder" "$dshost" report
+refuses 6 'nowhere' "report on what is not there" "$dshost" report nowhere
+mkdir empty
+refuses 6 'empty' "report on an empty folder" "$dshost" report empty
+refuses 2 'reference nobody' "report with an unknown reference" "$dshost" report all --reference nobody
+refuses 2 '3 optimizers: choose one' "compare needs one optimizer per set" "$dshost" compare all all/sphere/rand
+refuses 6 'no finished run of nobody' "compare with an unknown optimizer" "$dshost" compare all:nobody all:rand
+refuses 2 'two sets' "compare with one set" "$dshost" compare all
+refuses 2 'environment in common' "compare different environments" "$dshost" compare all/sphere/rand all/rastrigin/rand
+refuses 2 'nearest is bars' "plot of an unknown kind" "$dshost" plot all --kind bar
+refuses 2 '2 environments with --env' "plot needs an environment" "$dshost" plot all --kind bars
+refuses 2 '.png, .svg or .csv' "plot to an unknown kind of file" "$dshost" plot all --kind scores --out x.pdf
+finish
