@@ -37,6 +37,11 @@ status 0 "with noise there are no residuals, but a gradient" $run --budget 50 --
 refuses 4 "residuals = vector: this environment has no residuals" "asking for them is an error" \
     "$dshost" run --env pendulum --opt lm --set opt.residuals=vector --budget 5 --pictures no --out refused
 
+status 0 "a recorded lift: residuals fit the loss, its gradient and each other" \
+    "$dshost" check realtosim --set env.r2s_norm=sq --only ext.residuals
+grep -q '^# 372 residuals' "$tmp/out"
+result $? "3 coordinates of 4 corners in 31 samples"
+
 if command -v sqlite3 >/dev/null; then
     [ "$(sqlite3 whole/run.sqlite 'SELECT count(*) FROM extra')" -eq 400 ] &&
         [ "$(sqlite3 whole/run.sqlite 'SELECT count(*) FROM extra WHERE (kind = 1) <> (answered IS NOT NULL)')" -eq 0 ] &&
