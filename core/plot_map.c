@@ -280,14 +280,16 @@ static void draw_path(const drawing *d, const ds_map_path *p)
 
 static void draw_bar(const drawing *d)
 {
-    uint32_t pixels[COLORS];
+    uint32_t pixels[COLORS][BAR_WIDTH]; /* viewers that smooth images would blur a single column */
     ds_scale y = d->color;
     y.from = TOP + SIDE;
     y.to = TOP;
     for (int k = 0; k < COLORS; k++) {
-        pixels[k] = ds_color_pixel(ds_color_viridis(1 - (double)k / (COLORS - 1)));
+        for (int i = 0; i < BAR_WIDTH; i++) {
+            pixels[k][i] = ds_color_pixel(ds_color_viridis(1 - (double)k / (COLORS - 1)));
+        }
     }
-    ds_canvas_cells(d->c, BAR_LEFT, TOP, BAR_WIDTH, SIDE, 1, COLORS, pixels);
+    ds_canvas_cells(d->c, BAR_LEFT, TOP, BAR_WIDTH, SIDE, BAR_WIDTH, COLORS, pixels[0]);
     ds_tick ticks[DS_SCALE_MAX_TICKS];
     size_t n = ds_scale_ticks(&y, 8, ticks);
     for (size_t k = 0; k < n; k++) {

@@ -6,12 +6,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { WAIT_NS = 20000000, WAITS_MAX = 100 /* 2 s for a dead holder's children */ };
 
 struct ds_runlock {
     int fd;
@@ -19,7 +23,7 @@ struct ds_runlock {
 };
 
 /* One attempt. 1 = the file was removed by its last holder in between: try again. */
-static int attempt(const char *path, int *out, ds_error *e)
+static int attempt(const char *path, int *out, long *holder, ds_error *e)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
@@ -32,6 +36,7 @@ static int attempt(const char *path, int *out, ds_error *e)
         pid[got > 0 ? got : 0] = '\0';
         pid[strspn(pid, "0123456789")] = '\0';
         close(fd);
+        *holder = strtol(pid, NULL, 10);
         if (code == EWOULDBLOCK) {
             return ds_fail(e, DS_EXIT_LOCKED, "%s: process %s is working on this run; wait for it or stop it",
                            path, pid[0] != '\0' ? pid : "(unknown)");
@@ -56,9 +61,17 @@ int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", folder);
     }
     sprintf(lock->path, "%s/run.lock", folder);
-    int rc;
+    int rc, waits = 0;
+    long holder = 0;
     do {
-        rc = attempt(lock->path, &lock->fd, e);
+        rc = attempt(lock->path, &lock->fd, &holder, e);
+        /* A killed process leaves its lock to a child that has not yet become a worker: wait for that. */
+        if (rc == DS_EXIT_LOCKED && holder > 0 && kill((pid_t)holder, 0) != 0 && errno == ESRCH &&
+            waits++ < WAITS_MAX) {
+            struct timespec nap = {0, WAIT_NS};
+            nanosleep(&nap, NULL);
+            rc = 1;
+        }
     } while (rc == 1);
     if (rc == 0) {
         char pid[32];
