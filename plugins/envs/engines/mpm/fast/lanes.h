@@ -170,6 +170,26 @@ INLINE vec quad_constant(real x, real y, real z, real w)
 #endif
 }
 
+/* Stores past the caches what is not needed soon; `to` is aligned to whole vectors. */
+INLINE void stream(real *to, vec a)
+{
+#if defined(__AVX512F__) && VL * MPM_REAL_BITS == 512
+    _mm512_stream_ps((float *)to, (__m512)a);
+#elif defined(__AVX__) && VL * MPM_REAL_BITS == 256
+    _mm256_stream_ps((float *)to, (__m256)a);
+#else
+    *(vec *)to = a;
+#endif
+}
+
+/* Asks for `reals` numbers that will be wanted soon. */
+INLINE void fetch(const real *from, int reals)
+{
+    for (int i = 0; i < reals; i += 64 / (int)sizeof(real)) {
+        __builtin_prefetch(from + i, 0, 2);
+    }
+}
+
 #define SHUFFLE __builtin_shufflevector
 
 #if defined(HALVES)

@@ -95,7 +95,9 @@ static void nodes_walls(const mpm_nodes *nodes, int plane)
                     4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
         for (int k = 0; k < box->size[2]; k++) {
             quad low = row_low, high = row_high, u = *(quad *)(row + 4 * k);
-            wall_limits(nodes, 2, box->lower[2] + k, &low, &high);
+            if (ends) {
+                wall_limits(nodes, 2, box->lower[2] + k, &low, &high);
+            }
             quad_mask stopped = (u < low) | (u > high);
             if (sticky && u[1] < R(0)) {
                 stopped = (quad_mask){-1, -1, -1, 0};
