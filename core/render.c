@@ -88,7 +88,8 @@ static int fill(job *j, const ds_scenedata *s, uint64_t k, uint32_t what)
         m->gloss = body->role == DS_ROLE_TOOL ? 0.8f : body->shape == DS_BODY_POINTS ? 0.12f : 0.3f;
         j->dense[DS_SURFACE_FIRST + b] =
             ds_geometry_dense_radius(s, &j->ref, body->role == DS_ROLE_TARGET ? 0 : k, b);
-        j->clear[DS_SURFACE_FIRST + b] = body->shape == DS_BODY_POINTS ? least((float)body->size[1], 0.95f) : 0;
+        j->clear[DS_SURFACE_FIRST + b] =
+            body->shape == DS_BODY_POINTS ? least((float)body->size[1], 0.95f) : 0;
         if (body->role == DS_ROLE_TARGET) {
             if ((what & DS_RENDER_TARGET) != 0) {
                 ds_geometry_add(&j->scene, s, &j->ref, 0, b);
@@ -119,8 +120,8 @@ static float grid_offset(double center, double scale, float spacing)
     return (float)-(c - s * floor(c / s));
 }
 
-/* Lays the translucent target over a colour: stronger where nothing is in front of it. A clear body tints what
- * is behind its surface, more so where it is seen from the side. */
+/* Lays the translucent target over a colour: stronger where nothing is in front of it. A clear body tints
+ * what is behind its surface, more so where it is seen from the side. */
 static vec3 over(const job *j, vec3 below, size_t at)
 {
     const ds_pixel *g = &j->ghost_pixels[at];
@@ -230,7 +231,8 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
         for (size_t i = 0; i < DS_SURFACE_FIRST + (size_t)s->bodies; i++) {
             j->dense[i] = j->clear[i] > 0 ? j->dense[i] : 0;
         }
-        if (ds_smooth_points(j->ghost_pixels, &j->camera, j->dense, DS_SURFACE_FIRST + (size_t)s->bodies) != 0) {
+        size_t surfaces = DS_SURFACE_FIRST + (size_t)s->bodies;
+        if (ds_smooth_points(j->ghost_pixels, &j->camera, j->dense, surfaces) != 0) {
             return DS_EXIT_MEMORY;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities of the ladle in
- * the segments of an episode. */
+/* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities
+ * of the ladle in the segments of an episode. */
 #include "engines/mpm/env.h"
 #include "engines/scene/scene_kit.h"
 #include "engines/scene/settings.h"
@@ -9,34 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SYRUP, CUBE };                                  /* bodies of the simulation, and the first that are drawn */
-enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK };    /* the others */
-enum { M_CUBE_Y, M_SUCCESS, M_LEVEL, M_CUBE_X, M_CUBE_Z, M_LADLE_X, M_LADLE_Y, M_LOSS, M_SPEED, M_LEAST, M_MOST };
+enum { SYRUP, CUBE };                               /* bodies of the simulation, the first to be drawn */
+enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK }; /* the others */
+enum { M_CUBE_Y, M_SUCCESS, M_LEVEL, M_CUBE_X, M_CUBE_Z, M_LADLE_X };
+enum { M_LADLE_Y = M_LADLE_X + 1, M_LOSS, M_SPEED, M_LEAST, M_MOST };
 enum { SIGN_CORRECTED, SIGN_PRINTED };
-enum { RINGS = 25, SECTORS = 48 };                     /* of the ladle, as it is drawn */
+enum { RINGS = 25, SECTORS = 48 }; /* of the ladle, as it is drawn */
 
 static const double tank[3] = {0.4, 0.5, 0.4}; /* inner size; the walls are higher than what is drawn */
-static const double rim = 0.2;                 /* height of the tank's walls in the paper; the cube is to get above it */
-static const double depth = 0.12;              /* of the syrup */
-static const double axis[2] = {0.2, 0.2};      /* x and z of the middle of the tank */
-static const double speed_limit = 2.0;         /* of the ladle, each component */
-static const double frame_time = 0.02;         /* seconds per output step */
+static const double rim = 0.2;            /* of the tank in the paper; the cube is to get above it */
+static const double depth = 0.12;         /* of the syrup */
+static const double axis[2] = {0.2, 0.2}; /* x and z of the middle of the tank */
+static const double speed_limit = 2.0;    /* of the ladle, each component */
+static const double frame_time = 0.02;    /* seconds per output step */
 
 static const char *const preset_choices[] = {"default", "fast", "small", NULL};
 static const char *const sign_choices[] = {"corrected", "printed", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("preset", "default", preset_choices,
-            "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 substeps of "
-            "1e-3 s, 10268 particles. small: 0.05 m, 500 substeps of 2e-3 s, 1276 particles, a thicker shell: for tests of "
-            "programs."),
+            "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
+            "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for tests "
+            "of programs."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 50, "segments", "5", "",
                       "Pieces of constant velocity, of equal length; each has two variables.", NULL},
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
     DS_ENUM("loss_sign", "corrected", sign_choices,
-            "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as the paper prints it."),
+            "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as the "
+            "paper prints it."),
     DS_REAL("viscosity", "5", 0, 50, "Pa s", "Of the syrup."),
-    DS_REAL("bulk", "25000", 1000, 40000, "Pa", "Bulk modulus of the syrup: density times speed of sound squared."),
+    DS_REAL("bulk", "25000", 1000, 40000, "Pa",
+            "Bulk modulus of the syrup: density times speed of sound squared."),
     DS_REAL("stiffness", "50000", 0, 1e5, "Pa", "Shear modulus of the cube."),
     DS_REAL("cube_density", "1000", 200, 5000, "kg/m^3", "Of the cube; the syrup has 1000."),
     DS_REAL("friction", "0.2", 0, 10, "", "Coulomb friction of the ladle."),
@@ -61,7 +64,8 @@ typedef struct fluid {
 
 /* ---- the scene ---- */
 
-/* Lattice spacing of the syrup and half thickness of the ladle's shell; the rest is the same for both presets. */
+/* Lattice spacing of the syrup and half thickness of the ladle's shell; the rest is the same for all
+ * presets. */
 static mpm_scene make_scene(double spacing, double shell)
 {
     const mpm_scene scene = {
@@ -120,17 +124,19 @@ static double loss(const void *self, const mpm_particle *particles, const mpm_po
     const double *at = ladle->position;
     double c[3];
     cube_center(e, particles, c);
-    return height_term(e, c[1]) + 3.0 * length2(c[0] - at[0], c[2] - at[2]) + length2(c[0] - axis[0], c[2] - axis[1]);
+    return height_term(e, c[1]) + 3.0 * length2(c[0] - at[0], c[2] - at[2]) +
+           length2(c[0] - axis[0], c[2] - axis[1]);
 }
 
-static void loss_adjoint(const void *self, const mpm_particle *particles, const mpm_pose *ladle, mpm_particle *bar,
-                         mpm_pose *ladle_bar)
+static void loss_adjoint(const void *self, const mpm_particle *particles, const mpm_pose *ladle,
+                         mpm_particle *bar, mpm_pose *ladle_bar)
 {
     const fluid *e = self;
     const double *at = ladle->position;
     double c[3], c_bar[3];
     cube_center(e, particles, c);
-    double near = 3.0 / length2(c[0] - at[0], c[2] - at[2]), middle = 1.0 / length2(c[0] - axis[0], c[2] - axis[1]);
+    double near = 3.0 / length2(c[0] - at[0], c[2] - at[2]);
+    double middle = 1.0 / length2(c[0] - axis[0], c[2] - axis[1]);
     double toward_x = near * (c[0] - at[0]), toward_z = near * (c[2] - at[2]);
     c_bar[0] = toward_x + middle * (c[0] - axis[0]);
     c_bar[1] = height_term(e, c[1]) > 0.0 ? (e->sign == SIGN_PRINTED ? 1.0 : -1.0) : 0.0;
@@ -170,8 +176,9 @@ static ds_status read_params(fluid *e, mpm_episode_spec *spec)
         return s;
     }
     if (segments > steps) {
-        return setting_bad(host, "parameters segments = %d and steps = %d: there must be at least one step for each segment",
-                           (int)segments, (int)steps);
+        return setting_bad(
+            host, "parameters segments = %d and steps = %d: there must be at least one step for each segment",
+            (int)segments, (int)steps);
     }
     const double *size = sizes[preset];
     e->sign = (uint32_t)sign;
@@ -182,7 +189,8 @@ static ds_status read_params(fluid *e, mpm_episode_spec *spec)
     e->scene.bodies[CUBE].matter.density = density;
     e->scene.tools[0].friction = friction;
     e->scene.gravity[1] = -gravity;
-    spec->domain = mpm_domain_tank(size[0], tank, 0.001, size[1], (int)(frame_time / size[1] + 0.5), (uint32_t)steps);
+    spec->domain =
+        mpm_domain_tank(size[0], tank, 0.001, size[1], (int)(frame_time / size[1] + 0.5), (uint32_t)steps);
     spec->steps = (uint32_t)steps;
     spec->segments = (uint32_t)segments;
     spec->loss_mode = MPM_LOSS_FINAL;
@@ -199,7 +207,8 @@ static void make_ladle_mesh(fluid *e)
     const double radius = e->scene.tools[0].size[0], half = e->scene.tools[0].size[1], pi = acos(-1.0);
     uint32_t *t = e->triangles;
     for (int r = 0; r < RINGS; r++) {
-        double at = 10.0 * r / (RINGS - 1) - 5.0, side = at < 0.0 ? 1.0 : -1.0; /* -5 .. -1 outside, 1 .. 5 inside */
+        double at = 10.0 * r / (RINGS - 1) - 5.0; /* -5 .. -1 outside, 1 .. 5 inside */
+        double side = at < 0.0 ? 1.0 : -1.0;
         double turn = 0.5 * pi * (5.0 - fabs(at)) / 4.0, lip = 0.5 * pi * (1.0 + at);
         double own = radius + side * half;
         double x = fmax(own * sin(turn), 1e-4), y = -own * cos(turn);
@@ -224,7 +233,8 @@ static void make_ladle_mesh(fluid *e)
     }
 }
 
-static const uint32_t tank_edges[24] = {0, 1, 1, 3, 3, 2, 2, 0, 4, 5, 5, 7, 7, 6, 6, 4, 0, 4, 1, 5, 2, 6, 3, 7};
+static const uint32_t tank_edges[24] = {0, 1, 1, 3, 3, 2, 2, 0, 4, 5, 5, 7,
+                                        7, 6, 6, 4, 0, 4, 1, 5, 2, 6, 3, 7};
 
 static void place(const void *self, uint64_t k, uint64_t b, double *out)
 {
@@ -239,7 +249,8 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
             }
         }
     } else if (b == DRAWN_HANDLE) {
-        scene_kit_pose(e->ladle[k][0] - e->scene.tools[0].size[0], e->ladle[k][1] + 0.06, e->ladle[k][2], 0.0, out);
+        scene_kit_pose(e->ladle[k][0] - e->scene.tools[0].size[0], e->ladle[k][1] + 0.06, e->ladle[k][2], 0.0,
+                       out);
     } else {
         for (int v = 0; v < 8; v++) {
             out[3 * v] = v & 1 ? tank[0] : 0.0;
@@ -251,13 +262,15 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
 
 static int set_scene(fluid *e)
 {
-    static const char *const metrics[][2] = {
-        {"cube_y", "m"},  {"success", ""}, {"level", "m"},  {"cube_x", "m"},     {"cube_z", "m"},     {"ladle_x", "m"},
-        {"ladle_y", "m"}, {"loss", ""},    {"speed", "m/s"}, {"volume_least", ""}, {"volume_most", ""}};
+    static const char *const metrics[][2] = {{"cube_y", "m"},      {"success", ""},    {"level", "m"},
+                                             {"cube_x", "m"},      {"cube_z", "m"},    {"ladle_x", "m"},
+                                             {"ladle_y", "m"},     {"loss", ""},       {"speed", "m/s"},
+                                             {"volume_least", ""}, {"volume_most", ""}};
     scene_kit *s = &e->kit;
     const double spacing = e->scene.bodies[SYRUP].spacing;
     scene_kit_open(s, e->episode.steps, frame_time, place);
-    scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP], (double[4]){0.6 * spacing, 0.45, 0, 0});
+    scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP],
+                   (double[4]){0.6 * spacing, 0.45, 0, 0});
     scene_kit_body(s, "cube", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[CUBE], (double[4]){0.0065, 0, 0, 0});
     s->body[SYRUP].variety = 2; /* golden, and red */
     s->body[CUBE].variety = 3;
@@ -288,7 +301,8 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
     fluid *e = context;
     scene_kit *s = &e->kit;
     uint32_t n = e->episode.sim.n_particles;
-    double *x = e->positions + 3 * (size_t)step * n, c[3], speed = 0.0, least = INFINITY, most = 0.0, level = 0.0;
+    double *x = e->positions + 3 * (size_t)step * n, c[3];
+    double speed = 0.0, least = INFINITY, most = 0.0, level = 0.0;
     (void)measure;
     cube_center(e, particles, c);
     for (uint32_t p = 0; p < n; p++) {
@@ -403,8 +417,8 @@ static ds_status evaluate(void *self, ds_eval *io)
     bool scene = (io->want & DS_WANT_SCENE) != 0;
     e->kit.kept = 0;
     if (scene && !reserve_frames(e)) {
-        return mpm_env_fail(e->host, DS_E_NOMEM, "no memory to keep %u frames of %u particles", e->episode.steps + 1,
-                            e->episode.sim.n_particles);
+        return mpm_env_fail(e->host, DS_E_NOMEM, "no memory to keep %u frames of %u particles",
+                            e->episode.steps + 1, e->episode.sim.n_particles);
     }
     ds_status status = mpm_env_episode(&e->episode, e->host, io, scene ? keep_frame : NULL, e);
     e->kit.kept = scene && status == DS_OK && io->outcome != DS_EVAL_DIVERGED;
@@ -417,7 +431,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, NULL};
 
@@ -429,16 +444,17 @@ static const ds_desc desc = {
     "0.1.0",
     "Apache-2.0",
     "A ladle lifts a sugar cube out of a tank of syrup.",
-    "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly compressible, viscous) "
-    "and cube (elastic) are particles of the material point method; the ladle is a half spherical shell, 0.1 m wide. Loss at the end "
-    "of one second: how far the cube is below 0.2 m, 3 times its horizontal distance from the ladle, and that from the axis of the "
-    "tank.\n"
-    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 0 0.6 scoops the cube "
-    "out. The gradient is the exact adjoint of the whole episode; the loss has kinks where a grid node meets the shell.\n"
-    "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube is above 0.2 m), level "
-    "of the syrup, highest speed, and least and most relative volume of the syrup.",
-    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167.",
+    "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
+    "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is a half "
+    "spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 times its "
+    "horizontal distance from the ladle, and that from the axis of the tank.\n"
+    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 0 "
+    "0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has kinks "
+    "where a grid node meets the shell.\n"
+    "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube is "
+    "above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the syrup.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167.",
     params,
     extensions,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fluid.c - environment fluid: figures measured once with an independent program, physical limits, gradients against
- * central differences, both engines. With SLOW: more points, whole episodes, the default preset. */
+/* test_fluid.c - environment fluid: figures measured once with an independent program, physical limits,
+ * gradients against central differences, both engines. With SLOW: more points, whole episodes, the default
+ * preset. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -140,9 +141,9 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One variable for every step and direction; each component by itself, at steps h where two quotients agree. */
-static void check_components(const char *preset, const char *engine, const char *steps, const char *segments, int count,
-                             double median, double most)
+/* One variable for every step and direction; each component by itself, at h where two quotients agree. */
+static void check_components(const char *preset, const char *engine, const char *steps, const char *segments,
+                             int count, double median, double most)
 {
     fake_env e;
     double x[MOST], g[MOST], direction[MOST], error[MOST];
@@ -173,8 +174,8 @@ static void check_components(const char *preset, const char *engine, const char 
         compared += n;
         wanted += e.info.n;
         if (!(n > 0 && error[n / 2] <= median && error[n - 1] <= most)) {
-            fail_msg("point %d: %d compared, median error %.2e, largest %.2e", k, (int)n, n ? error[n / 2] : HUGE_VAL,
-                     n ? error[n - 1] : HUGE_VAL);
+            fail_msg("point %d: %d compared, median error %.2e, largest %.2e", k, (int)n,
+                     n ? error[n / 2] : HUGE_VAL, n ? error[n - 1] : HUGE_VAL);
         }
     }
     print_message("# %s %s: %d of %d components compared\n", preset, engine, (int)compared, (int)wanted);
@@ -238,8 +239,9 @@ static void test_episodes(void **state)
 static void check_engines(const char *preset, const char *steps, const double *x, double loss_tolerance,
                           double gradient_tolerance)
 {
-    static const char *const settings[3][2] = {
-        {"engine=scalar", "precision=f64"}, {"engine=fast", "precision=f64"}, {"engine=fast", "precision=f32"}};
+    static const char *const settings[3][2] = {{"engine=scalar", "precision=f64"},
+                                               {"engine=fast", "precision=f64"},
+                                               {"engine=fast", "precision=f32"}};
     double g[3][MOST], loss[3], norm = 0;
     for (int k = 0; k < 3; k++) {
         fake_env e;

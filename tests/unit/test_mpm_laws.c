@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elastic solid and syrup of the material point engine: closed forms, limits, and the adjoint against differences. */
+/* Elastic solid and syrup of the material point engine: closed forms, limits, and the adjoint against
+ * differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,8 @@ static const double dt = 1e-3;
 static const mpm_material elastic = {.law = MPM_ELASTIC, .modulus = 50.0};
 static const mpm_material syrup = {.law = MPM_SYRUP, .modulus = 25.0, .viscosity = 0.005};
 
-static void step(const mpm_material *law, const double c[9], const double f[9], double f_new[9], double stress[9])
+static void step(const mpm_material *law, const double c[9], const double f[9], double f_new[9],
+                 double stress[9])
 {
     mpm_svd svd;
     double again[9];
@@ -117,7 +119,8 @@ static void check_adjoint(const mpm_material *law, const double c[9], const doub
         }
         q[side] = value(law, cm, fm, start, stress_bar);
     }
-    double scale = sqrt(dot(f_bar, f_bar, 9) * dot(df, df, 9)) + sqrt(dot(bar, bar, 9) * dot(dc, dc, 9)) + 1e-3;
+    double scale =
+        sqrt(dot(f_bar, f_bar, 9) * dot(df, df, 9)) + sqrt(dot(bar, bar, 9) * dot(dc, dc, 9)) + 1e-3;
     mpm_expect(dot(f_bar, df, 9) + dot(bar, dc, 9), (q[0] - q[1]) / (2.0 * h), 1e-7 * scale, "%s", label);
 }
 

@@ -143,7 +143,8 @@ static double particles_dot(const mpm_particle *a, const mpm_particle *b, uint32
 }
 
 /* Adjoint of one substep in a random direction of all its inputs, against a difference. */
-static void check_substep(world *w, const mpm_pose *now, const mpm_pose *next, double tolerance, const char *label)
+static void check_substep(world *w, const mpm_pose *now, const mpm_pose *next, double tolerance,
+                          const char *label)
 {
     mpm_pose bars[2], moved[2];
     memset(bars, 0, sizeof bars);
@@ -254,8 +255,9 @@ static void test_tank_nodes(void **state)
     for (uint32_t k = 0; k < w.sim.n_phases; k++) {
         sum += w.sim.phases[k].count * w.sim.phases[k].mass;
     }
-    mpm_expect(sum, (16 * 8 * 16 - 36) * 1000.0 * pow(0.0125, 3) + 64 * 1200.0 * 1e-6 + 77 * domain->particle_mass, 1e-12,
-               "mass of the particles");
+    mpm_expect(sum,
+               (16 * 8 * 16 - 36) * 1000.0 * pow(0.0125, 3) + 64 * 1200.0 * 1e-6 + 77 * domain->particle_mass,
+               1e-12, "mass of the particles");
     const mpm_tool *tool = &w.scene.tools[0];
     mpm_pose now = tool->start, next;
     mpm_control control = {{5e-4, -8e-4}};

@@ -104,8 +104,8 @@ static void test_distances_and_normals(void **state)
     }
 }
 
-/* The ladle's distance is that to the nearest of many points of its middle surface, less half its thickness; and the normal
- * points away from there, so that a step along it changes the distance by its length. */
+/* The ladle's distance is that to the nearest of many points of its middle surface, less half its thickness;
+ * and the normal points away from there, so that a step along it changes the distance by its length. */
 static void test_ladle(void **state)
 {
     (void)state;
@@ -131,16 +131,19 @@ static void test_ladle(void **state)
         }
         double d = mpm_tool_distance(&tool, &pose, x);
         assert_true(d <= nearest - half + 1e-9);
-        mpm_expect(d, nearest - half, nearest > gap ? gap * gap / nearest : gap, "distance at %g %g %g", x[0], x[1], x[2]);
+        mpm_expect(d, nearest - half, nearest > gap ? gap * gap / nearest : gap, "distance at %g %g %g", x[0],
+                   x[1], x[2]);
         mpm_tool_normal(&tool, &pose, x, n);
         for (int i = 0; i < 3; i++) {
             beyond[i] = x[i] + 1e-4 * n[i];
         }
-        mpm_expect(mpm_tool_distance(&tool, &pose, beyond), d + 1e-4, 1e-9, "away from %g %g %g", x[0], x[1], x[2]);
+        mpm_expect(mpm_tool_distance(&tool, &pose, beyond), d + 1e-4, 1e-9, "away from %g %g %g", x[0], x[1],
+                   x[2]);
     }
     /* open to the top, a shell below, bounds of its position kept, no motion along z */
     const double inside[3] = {0.1, 0.19, 0.3}, bottom[3] = {0.1, 0.15, 0.3}, mouth[3] = {0.1, 0.21, 0.3};
-    assert_true(mpm_tool_distance(&tool, &pose, inside) > 0.02 && mpm_tool_distance(&tool, &pose, mouth) > 0.02);
+    assert_true(mpm_tool_distance(&tool, &pose, inside) > 0.02 &&
+                mpm_tool_distance(&tool, &pose, mouth) > 0.02);
     mpm_expect(mpm_tool_distance(&tool, &pose, bottom), -half, 1e-12, "in the shell");
 }
 

@@ -66,13 +66,14 @@ static void syrup_stress(const mpm_material *law, const double c[9], double j, d
 {
     for (int r = 0; r < 3; r++) {
         for (int k = 0; k < 3; k++) {
-            stress[3 * r + k] = law->viscosity * (c[3 * r + k] + c[3 * k + r]) + (r == k ? law->modulus * (j - 1.0) : 0.0);
+            stress[3 * r + k] =
+                law->viscosity * (c[3 * r + k] + c[3 * k + r]) + (r == k ? law->modulus * (j - 1.0) : 0.0);
         }
     }
 }
 
-static void syrup_adjoint(const mpm_material *law, double dt, const double c[9], double j, const double stress_bar[9],
-                          double f_bar[9], double c_bar[9])
+static void syrup_adjoint(const mpm_material *law, double dt, const double c[9], double j,
+                          const double stress_bar[9], double f_bar[9], double c_bar[9])
 {
     bool free;
     syrup_volume(dt, c, j, &free);
@@ -89,8 +90,8 @@ static void syrup_adjoint(const mpm_material *law, double dt, const double c[9],
 
 /* ---- all laws ---- */
 
-void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd, double f_new[9],
-                double stress[9])
+void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd,
+                double f_new[9], double stress[9])
 {
     double step[9], a[9];
     bool free;
@@ -124,8 +125,9 @@ void mpm_deform_stress(const mpm_material *law, const double c[9], const mpm_svd
     }
 }
 
-void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9], const mpm_svd *svd,
-                        const double f_new[9], const double stress_bar[9], double f_bar[9], double c_bar[9])
+void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9],
+                        const mpm_svd *svd, const double f_new[9], const double stress_bar[9],
+                        double f_bar[9], double c_bar[9])
 {
     double step[9], a_bar[9];
     if (law->law == MPM_SYRUP) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deformation and stress of one particle in one substep, whatever it is made of: von Mises plasticine (material.h), an
- * elastic solid, or syrup; each with its adjoint. */
+/* Deformation and stress of one particle in one substep, whatever it is made of: von Mises plasticine
+ * (material.h), an elastic solid, or syrup; each with its adjoint. */
 #ifndef MPM_DEFORM_H
 #define MPM_DEFORM_H
 
@@ -8,20 +8,24 @@
 
 /* With A = (1 + dt C) F:
  *     plasticine  see material.h
- *     elastic     F_new = A, stress = mu F F^T + (mu ln max(det F, 0.05) - mu) 1: neo-Hookean without bulk modulus of
- *                 its own, as a fluid around it takes that part (the solid of DiffTaichi's liquid example, Hu et al. 2020)
- *     syrup       knows its relative volume J = f[0] only: J_new = J (1 + dt tr C) within 0.6 .. 1.05, stress =
- *                 K (J_new - 1) 1 + eta (C + C^T). The upper limit lets it come apart instead of pulling.
- * c: C; f: before; svd: room for the decomposition of A that the calls below need. Writes f_new and the Kirchhoff stress. */
-void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd, double f_new[9],
-                double stress[9]);
+ *     elastic     F_new = A, stress = mu F F^T + (mu ln max(det F, 0.05) - mu) 1: neo-Hookean without a bulk
+ *                 modulus of its own, as a fluid around it takes that part (the solid of DiffTaichi's liquid
+ *                 example, Hu et al. 2020)
+ *     syrup       knows its relative volume J = f[0] only: J_new = J (1 + dt tr C) within 0.6 .. 1.05,
+ *                 stress = K (J_new - 1) 1 + eta (C + C^T). The upper limit lets it come apart instead of
+ *                 pulling.
+ * c: C; f: before; svd: room for the decomposition of A that the calls below need. Writes f_new and the
+ * Kirchhoff stress. */
+void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd,
+                double f_new[9], double stress[9]);
 
 /* The stress again, from what mpm_deform() wrote. */
 void mpm_deform_stress(const mpm_material *law, const double c[9], const mpm_svd *svd, const double f_new[9],
                        double stress[9]);
 
 /* f_bar: adjoint of f_new on entry, of f on return. Writes the adjoint of C. */
-void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9], const mpm_svd *svd,
-                        const double f_new[9], const double stress_bar[9], double f_bar[9], double c_bar[9]);
+void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9],
+                        const mpm_svd *svd, const double f_new[9], const double stress_bar[9],
+                        double f_bar[9], double c_bar[9]);
 
 #endif

@@ -93,7 +93,8 @@ static bool all_finite(uint64_t n, const double *values)
     return true;
 }
 
-ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook, void *context)
+ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,
+                          void *context)
 {
     bool grad = (io->want & DS_WANT_GRAD) != 0;
     if (io->n != mpm_episode_dim(e) || !all_finite(io->n, io->x)) {
@@ -105,8 +106,8 @@ ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_
         return DS_STOPPED;
     }
     if (result == MPM_NO_MEMORY) {
-        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles over %u steps%s", e->sim.n_particles,
-                            e->steps, grad ? " with gradient" : "");
+        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles over %u steps%s",
+                            e->sim.n_particles, e->steps, grad ? " with gradient" : "");
     }
     io->loss = outcome.loss;
     io->outcome = DS_EVAL_OK;

@@ -50,7 +50,8 @@ ds_status mpm_env_evaluate(void *self, ds_eval *io);
 const void *mpm_env_extension(void *self, const char *id);
 
 /* One evaluation as an episode: sets all that io returns. hook and context: see mpm_episode_run(). */
-ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook, void *context);
+ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,
+                          void *context);
 /* Whether the host wants the episode to end; context: the ds_host. */
 uint32_t mpm_env_should_stop(const void *context);
 

@@ -142,7 +142,8 @@ static void controls_of(const mpm_episode *e, const double *x, uint32_t step, mp
         const mpm_tool *tool = &e->scene->tools[t];
         memset(&controls[t], 0, sizeof controls[t]);
         for (uint32_t c = 0; c < tool->action_dim; c++) {
-            controls[t].value[c] = clamp(action[c], -e->action_limit, e->action_limit) * tool->scale[c] / e->sim.domain.substeps;
+            controls[t].value[c] =
+                clamp(action[c], -e->action_limit, e->action_limit) * tool->scale[c] / e->sim.domain.substeps;
         }
         action += tool->action_dim;
     }
@@ -217,8 +218,8 @@ static mpm_result assess(mpm_episode *e, uint32_t step, mpm_measure *measure, do
     return result;
 }
 
-/* Simulates from the state after output step `from`, given in e->now, to the end; sums the losses after output
- * step `sum_from`. */
+/* Simulates from the state after output step `from`, given in e->now, to the end; sums the losses after
+ * output step `sum_from`. */
 static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t sum_from, bool keep, mpm_step_hook *hook,
                           void *context, mpm_outcome *out)
 {
@@ -302,7 +303,8 @@ static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, m
             }
         } else {
             mpm_particle *in = e->frame + (size_t)j * count;
-            mpm_substep_adjoint(&e->sim, in, in + count, &e->tape[j], now, next, e->bar, before_bar, pose_bar);
+            mpm_substep_adjoint(&e->sim, in, in + count, &e->tape[j], now, next, e->bar, before_bar,
+                                pose_bar);
         }
         for (uint32_t t = 0; t < n_tools; t++) {
             mpm_tool_move_adjoint(&e->scene->tools[t], &now[t], &controls[t], &pose_bar[t], &before_bar[t],

@@ -80,8 +80,8 @@ void mpm_episode_free(mpm_episode *e);
 /* Number of decision variables: segments * action_dim. */
 uint32_t mpm_episode_dim(const mpm_episode *e);
 
-/* x: actions of the segments, each clipped to the limit. grad: NULL, or where d loss / d x goes. hook: NULL, or
- * what is called with the measures of every output step. */
+/* x: actions of the segments, each clipped to the limit. grad: NULL, or where d loss / d x goes. hook: NULL,
+ * or what is called with the measures of every output step. */
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
 

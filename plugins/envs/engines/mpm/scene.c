@@ -38,10 +38,12 @@ mpm_domain mpm_domain_make(uint32_t preset)
     return d;
 }
 
-/* Nodes outside each wall: the stencil of a particle reaches one, or two where rounding adds half a spacing. */
+/* Nodes outside each wall: the stencil of a particle reaches one, or two where rounding adds half a spacing.
+ */
 enum { TANK_MARGIN = 3 };
 
-mpm_domain mpm_domain_tank(double dx, const double size[3], double margin, double dt, int substeps, uint32_t steps)
+mpm_domain mpm_domain_tank(double dx, const double size[3], double margin, double dt, int substeps,
+                           uint32_t steps)
 {
     mpm_domain d = {.offset = TANK_MARGIN,
                     .gravity_factor = 1.0,
@@ -176,7 +178,8 @@ static void fill_sphere(const mpm_body *body, uint32_t count, mpm_rng *rng, mpm_
     }
 }
 
-static void fill_lattice(const mpm_scene *scene, const mpm_body *body, uint32_t count, mpm_rng *rng, mpm_particle *out)
+static void fill_lattice(const mpm_scene *scene, const mpm_body *body, uint32_t count, mpm_rng *rng,
+                         mpm_particle *out)
 {
     lattice_points(scene, body, out);
     for (uint32_t p = 0; body->jitter > 0.0 && p < count; p++) {

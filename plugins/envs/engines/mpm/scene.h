@@ -11,7 +11,7 @@ enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
 /* What a body is made of, see material.h. */
 enum { MPM_PLASTICINE = 0, MPM_ELASTIC = 1, MPM_SYRUP = 2, MPM_LAWS = 3 };
 typedef struct mpm_matter {
-    uint32_t law;     /* plasticine has the constants of the scene and the density of the domain; the others: */
+    uint32_t law; /* plasticine has the constants of the scene and the density of the domain; the others: */
     double density;   /* kg/m^3 */
     double modulus;   /* elastic: shear modulus; syrup: bulk modulus; Pa */
     double viscosity; /* syrup; Pa s */
@@ -50,8 +50,8 @@ typedef struct mpm_pose {
 
 typedef struct mpm_tool {
     uint32_t shape;
-    uint32_t action_dim; /* 0: fixed. 2: moves in x and y. 3: moves. 6: moves and turns. 7: also opens and closes
-                            (chopsticks) */
+    uint32_t action_dim; /* 0: fixed. 2: moves in x and y. 3: moves. 6: moves and turns. 7: also opens and
+                            closes (chopsticks) */
     double size[3];
     double friction;
     double lower[3], upper[3];    /* bounds of the position */
@@ -97,11 +97,12 @@ typedef struct mpm_domain {
 enum { MPM_PRESET_FULL = 0, MPM_PRESET_SMALL = 1 };
 mpm_domain mpm_domain_make(uint32_t preset);
 
-/* A tank with walls at 0 and `size`, which is a multiple of dx; particles are stopped `margin` before them. */
-mpm_domain mpm_domain_tank(double dx, const double size[3], double margin, double dt, int substeps, uint32_t steps);
+/* A tank with walls at 0 and `size`, a multiple of dx; particles are stopped `margin` before them. */
+mpm_domain mpm_domain_tank(double dx, const double size[3], double margin, double dt, int substeps,
+                           uint32_t steps);
 
-/* The state of one particle: position, velocity, affine velocity matrix (APIC) and deformation gradient. Syrup
- * knows its relative volume J only and keeps diag(J, 1, 1). */
+/* The state of one particle: position, velocity, affine velocity matrix (APIC) and deformation gradient.
+ * Syrup knows its relative volume J only and keeps diag(J, 1, 1). */
 typedef struct mpm_particle {
     double x[3];
     double v[3];

@@ -25,7 +25,8 @@ static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, cons
 static void make_phases(mpm_sim *sim, const mpm_scene *scene)
 {
     const mpm_domain *domain = &sim->domain;
-    uint32_t total = sim->n_particles == mpm_particle_count(scene, domain, 0) ? 0 : sim->n_particles, first = 0;
+    uint32_t total = sim->n_particles == mpm_particle_count(scene, domain, 0) ? 0 : sim->n_particles,
+             first = 0;
     for (uint32_t b = 0; b < scene->n_bodies; b++) {
         uint32_t count = mpm_body_count(scene, domain, total, b);
         mpm_phase phase = phase_of(scene, domain, &scene->bodies[b]);
@@ -96,7 +97,8 @@ static void stencil_of(const mpm_domain *domain, const double x[3], mpm_stencil 
 }
 
 /* The affine momentum field m v + Q d that a particle hands to the grid, d = (o - fx) dx, and its mass. */
-static mpm_affine momentum_field(double mass, double dx, const mpm_stencil *s, const double v[3], const double q[9])
+static mpm_affine momentum_field(double mass, double dx, const mpm_stencil *s, const double v[3],
+                                 const double q[9])
 {
     mpm_affine g;
     for (int c = 0; c < 3; c++) {
@@ -117,8 +119,8 @@ static double stress_factor(const mpm_domain *domain, const mpm_phase *phase)
     return -domain->dt * phase->volume * 4.0 * domain->inv_dx * domain->inv_dx;
 }
 
-static void affine_momentum(const mpm_domain *domain, const mpm_phase *phase, const double stress[9], const double c[9],
-                            double q[9])
+static void affine_momentum(const mpm_domain *domain, const mpm_phase *phase, const double stress[9],
+                            const double c[9], double q[9])
 {
     double factor = stress_factor(domain, phase);
     for (int i = 0; i < 9; i++) {
@@ -127,7 +129,8 @@ static void affine_momentum(const mpm_domain *domain, const mpm_phase *phase, co
 }
 
 /* Writes the new deformation gradients to `out` and mass and momentum to the grid. */
-static void phase_to_grid(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in, mpm_particle *out, mpm_svd *keep)
+static void phase_to_grid(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in, mpm_particle *out,
+                          mpm_svd *keep)
 {
     const mpm_domain *domain = &sim->domain;
     for (uint32_t p = phase->first; p < phase->first + phase->count; p++) {
@@ -216,8 +219,8 @@ static void gather_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_parti
 
 /* Adjoint of particles_to_grid for one particle. bar: adjoint of the new F and, in x, what gather_adjoint()
  * found. */
-static void scatter_adjoint(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in, const mpm_particle *out,
-                            const mpm_svd *svd, mpm_particle *bar)
+static void scatter_adjoint(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in,
+                            const mpm_particle *out, const mpm_svd *svd, mpm_particle *bar)
 {
     const mpm_domain *domain = &sim->domain;
     double stress[9], q[9];

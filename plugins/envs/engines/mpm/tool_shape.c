@@ -242,8 +242,8 @@ static void torus_normal_adjoint(const double size[3], const double x[3], const 
     x_bar[2] += q_bar[0] * x[2] / r;
 }
 
-/* ---- ladle: half a spherical shell, y <= 0, of middle radius size[0] and half thickness size[1]. Above its rim that is
- * a torus of the same two numbers. ---- */
+/* ---- ladle: half a spherical shell, y <= 0, of middle radius size[0] and half thickness size[1]. Above its
+ * rim that is a torus of the same two numbers. ---- */
 
 static double shell_side(const double size[3], const double x[3])
 {
@@ -276,7 +276,8 @@ static void ladle_normal(const double size[3], const double x[3], double n[3])
     }
 }
 
-static void ladle_normal_adjoint(const double size[3], const double x[3], const double n_bar[3], double x_bar[3])
+static void ladle_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
+                                 double x_bar[3])
 {
     if (x[1] > 0.0) {
         torus_normal_adjoint(size, x, n_bar, x_bar);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The laws of deform.c other than plasticine, for VL particles at once: the syrup, and the elastic solid in it; forward
- * beside adjoint. Stresses come out multiplied by the pass's factor. */
+/* The laws of deform.c other than plasticine, for VL particles at once: the syrup, and the elastic solid in
+ * it; forward beside adjoint. Stresses come out multiplied by the pass's factor. */
 #ifndef MPM_FAST_LAW_FLUID_H
 #define MPM_FAST_LAW_FLUID_H
 
@@ -35,8 +35,8 @@ INLINE void syrup_stress(const mpm_pass *p, const vec step[9], vec j_new, sym ou
     out[4] = viscosity * (step[5] + step[7]);
 }
 
-/* t_bar: symmetric part of the adjoint of the stress; *j_bar: adjoint of J after on entry, before on return. turned: adjoint of
- * C, divided by dt. */
+/* t_bar: symmetric part of the adjoint of the stress; *j_bar: adjoint of J after on entry, before on return.
+ * turned: adjoint of C, divided by dt. */
 INLINE void syrup_adjoint(const mpm_pass *p, vec j, vec growth, const sym t_bar, vec *j_bar, vec turned[9])
 {
     vec next = j * growth;
