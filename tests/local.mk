@@ -48,3 +48,4 @@ include tests/bench.mk
 include tests/stats.mk
 include tests/resid.mk
 include tests/lscape.mk
+include tests/leap.mk
