@@ -366,6 +366,46 @@ static void test_threads_and_memory(void **state)
     expect_same_for_all_threads(TANK);
 }
 
+/* One engine, episode after episode: with gradient, without, and with it again. */
+static void test_again(void **state)
+{
+    (void)state;
+    reference r;
+    open_reference(&r, TASK_TORUS, MPM_PRESET_SMALL, 10, 0.2);
+    for (int store = 0; store < 2; store++) {
+        mpm_fast *f = mpm_fast_create(&r.sim, &(mpm_fast_options){.bits = 64, .interval = 4, .store = store});
+        mpm_particle *end[3], *bar = malloc(r.n * sizeof *bar), *again = malloc(r.n * sizeof *again);
+        mpm_pose pose_bar[MPM_MAX_TOOLS];
+        memset(pose_bar, 0, sizeof pose_bar);
+        for (int k = 0; k < 3; k++) {
+            end[k] = malloc(r.n * sizeof *end[k]);
+            assert_int_equal(mpm_fast_start(f, r.frames, r.poses, r.substeps, k != 1), MPM_OK);
+            for (uint32_t j = 0; j < r.substeps; j++) {
+                assert_int_equal(mpm_fast_advance(f), MPM_OK);
+            }
+            assert_int_equal(mpm_fast_state(f, end[k]), MPM_OK);
+            assert_memory_equal(end[k], end[0], r.n * sizeof *end[k]);
+            if (k == 1) {
+                continue;
+            }
+            mpm_fast_turn(f);
+            mpm_fast_add_bar(f, r.end_bar);
+            for (uint32_t j = 0; j < r.substeps; j++) {
+                assert_int_equal(mpm_fast_retreat(f, pose_bar, pose_bar), MPM_OK);
+            }
+            assert_int_equal(mpm_fast_bar(f, k == 0 ? bar : again), MPM_OK);
+        }
+        assert_memory_equal(bar, again, r.n * sizeof *bar);
+        for (int k = 0; k < 3; k++) {
+            free(end[k]);
+        }
+        free(bar);
+        free(again);
+        mpm_fast_destroy(f);
+    }
+    close_reference(&r);
+}
+
 static void test_not_finite(void **state)
 {
     (void)state;
@@ -448,8 +488,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_substep),      cmocka_unit_test(test_many_substeps),
         cmocka_unit_test(test_extreme_states),   cmocka_unit_test(test_fast_particles),
-        cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_episodes),
+        cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_again),
+        cmocka_unit_test(test_not_finite),       cmocka_unit_test(test_episodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

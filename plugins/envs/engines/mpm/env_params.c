@@ -84,8 +84,8 @@ const ds_param mpm_memory_param = {
     .default_text = "checkpoint",
     .unit = "",
     .doc =
-        "What is kept for the gradient: a checkpoint every 38 substeps, which are simulated again, or all "
-        "substeps (1.3 GB for 10000 particles).",
+        "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are simulated "
+        "again, and the grid as far as it fits into about 200 MB; or all substeps (1.3 GB for 10000 particles).",
     .choices = memory_choices,
 };
 

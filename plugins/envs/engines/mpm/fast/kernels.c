@@ -14,7 +14,14 @@
 
 enum { GROUPS = CHUNK / VL }; /* vectors of particles in a chunk */
 
+/* Constants of a pass for quads: built once, because the compiler would do so in every loop. */
+typedef struct constants {
+    vec low, high, drift;     /* where particles are stopped; displacement per velocity */
+    vec apic, inertia, mass;  /* factors of moments, velocity; what component 3 of the momentum field holds */
+} constants;
+
 typedef struct work {
+    constants by;
     site before, now;       /* where the particles were and are on the grid */
     affine moved;           /* grid velocity at `before`: value and moments */
     affine field;           /* what goes to the grid */
@@ -62,6 +69,16 @@ static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, 
     for (int k = 0; k < 9; k++) {
         a_bar[k][lane] = R(ab[k]);
     }
+}
+
+static void set_constants(const mpm_pass *p, constants *by)
+{
+    by->low = quad_constant(R(p->low[0]), R(p->low[1]), R(p->low[2]), R(0));
+    by->high = quad_constant(R(p->high[0]), R(p->high[1]), R(p->high[2]), R(0));
+    by->drift = quad_constant(R(p->drift), R(p->drift), R(p->drift), R(0));
+    by->apic = quad_constant(R(4 * p->mass), R(4 * p->mass), R(4 * p->mass), R(0));
+    by->inertia = quad_constant(R(p->mass), R(p->mass), R(p->mass), R(0));
+    by->mass = quad_constant(R(0), R(0), R(0), R(p->mass));
 }
 
 /* ---- forward ---- */
@@ -142,16 +159,12 @@ INLINE void save_stress(work *w, int group, const sym t)
 
 /* The affine momentum field m v + Q (o - fx) dx of the particles, and their mass as component 3. `velocity`, `columns`:
  * velocity and moments. */
-INLINE void momentum_quads(const mpm_pass *p, const work *w, const real *velocity, const real *const columns[3], int i,
-                           vec field[4])
+INLINE void momentum_quads(const work *w, const real *velocity, const real *const columns[3], int i, vec field[4])
 {
-    const vec apic = quad_constant(R(4 * p->mass), R(4 * p->mass), R(4 * p->mass), R(0));
-    const vec inertia = quad_constant(R(p->mass), R(p->mass), R(p->mass), R(0));
-    const vec mass = quad_constant(R(0), R(0), R(0), R(p->mass));
-    field[0] = inertia * load(velocity + 4 * i) + mass;
+    field[0] = w->by.inertia * load(velocity + 4 * i) + w->by.mass;
 #pragma GCC unroll 3
     for (int k = 0; k < 3; k++) {
-        field[1 + k] = apic * load(columns[k] + 4 * i) + load(w->stress[k][i]);
+        field[1 + k] = w->by.apic * load(columns[k] + 4 * i) + load(w->stress[k][i]);
     }
 }
 
@@ -229,11 +242,9 @@ CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
     }
 }
 
-INLINE vec move(const mpm_pass *p, vec x, vec v)
+INLINE vec move(const constants *by, vec x, vec v)
 {
-    vec to = x + v * quad_constant(R(p->drift), R(p->drift), R(p->drift), R(0));
-    return least(most(to, quad_constant(R(p->low[0]), R(p->low[1]), R(p->low[2]), R(0))),
-                 quad_constant(R(p->high[0]), R(p->high[1]), R(p->high[2]), R(0)));
+    return least(most(x + v * by->drift, by->low), by->high);
 }
 
 CHUNK_STEP void syrup_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
@@ -308,7 +319,7 @@ static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
         locate(&p->box, x, &w->before, NULL);
         gather_chunk(p, &w->before, count, &w->moved);
         for (int i = 0; i < CHUNK; i += QUADS) {
-            store(x + 4 * i, move(p, load(x + 4 * i), load(velocity + 4 * i)));
+            store(x + 4 * i, move(&w->by, load(x + 4 * i), load(velocity + 4 * i)));
         }
     }
     if (keep_x) {
@@ -324,7 +335,7 @@ static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     locate(&p->box, x, &w->now, bounds);
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4];
-        momentum_quads(p, w, velocity, columns, i, field);
+        momentum_quads(w, velocity, columns, i, field);
         save_field(&w->field, &w->now, i, field);
     }
     scatter_chunk(p, block, &w->now, count, &w->field);
@@ -356,9 +367,11 @@ static int chunk_count(const mpm_block *block, int start)
 
 static void forward_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first, bool known)
 {
+    work *w = scratch;
     reach bounds = nowhere();
+    set_constants(pass, &w->by);
     for (int i = 0; i < (int)block->count; i += CHUNK) {
-        forward_chunk(pass, block, i, chunk_count(block, i), &bounds, scratch, first, known);
+        forward_chunk(pass, block, i, chunk_count(block, i), &bounds, w, first, known);
     }
     if (!known) {
         report_reach(block, &bounds);
@@ -389,13 +402,14 @@ static void repeat_first(const mpm_pass *pass, mpm_block *block, void *scratch)
 static void gather(const mpm_pass *p, mpm_block *block, void *scratch)
 {
     work *w = scratch;
+    set_constants(p, &w->by);
     for (int i = 0; i < (int)block->count; i += CHUNK) {
         size_t at = block->first + (size_t)i;
         const real *x = (const real *)p->now.x + 4 * at;
         locate(&p->box, x, &w->before, NULL);
         gather_chunk(p, &w->before, chunk_count(block, i), &w->moved);
         for (int j = 0; j < CHUNK; j += QUADS) {
-            store((real *)p->out.x + 4 * at + 4 * j, move(p, load(x + 4 * j), load(w->moved.part[0][j])));
+            store((real *)p->out.x + 4 * at + 4 * j, move(&w->by, load(x + 4 * j), load(w->moved.part[0][j])));
         }
         memcpy((real *)p->out.v + 4 * at, w->moved.part[0], 4 * CHUNK * sizeof(real));
         for (size_t k = 0; k < 3; k++) {
@@ -425,13 +439,11 @@ CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, co
 
 /* Adjoint of the end of the substep before: h: adjoint of velocity and moments at QUADS particles, x_bar: that of the new
  * position. Saves what goes to the grid and returns the adjoint of the old position. */
-INLINE vec gather_adjoint_quads(const mpm_pass *p, work *w, int i, vec x_bar, vec x, vec h[4])
+INLINE vec gather_adjoint_quads(work *w, int i, vec x_bar, vec x, vec h[4])
 {
-    const vec drift = quad_constant(R(p->drift), R(p->drift), R(p->drift), R(0));
-    mask free = (x > quad_constant(R(p->low[0]), R(p->low[1]), R(p->low[2]), R(0))) &
-                (x < quad_constant(R(p->high[0]), R(p->high[1]), R(p->high[2]), R(0)));
+    mask free = less(w->by.low, x) & less(x, w->by.high);
     x_bar = choose(free, x_bar, all(R(0)));
-    h[0] += drift * x_bar;
+    h[0] += w->by.drift * x_bar;
     save_field(&w->field, &w->before, i, h);
     return x_bar + position_adjoint(&w->own, h[0], h[1], h[2], h[3], i);
 }
@@ -580,16 +592,14 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     gather_chunk_derivatives(p, p->node_bar, &w->now, count, &w->other);
     law_adjoint_chunk(p, w, columns, f_records, f_bar, turned);
 
-    const vec apic = quad_constant(R(4 * p->mass), R(4 * p->mass), R(4 * p->mass), R(0));
-    const vec inertia = quad_constant(R(p->mass), R(p->mass), R(p->mass), R(0));
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4], h[4];
-        momentum_quads(p, w, velocity, columns, i, field);
+        momentum_quads(w, velocity, columns, i, field);
         vec bar = load(x_bar + 4 * i) + position_adjoint(&w->other, field[0], field[1], field[2], field[3], i);
-        h[0] = inertia * load(w->other.sums.part[0][i]);
+        h[0] = w->by.inertia * load(w->other.sums.part[0][i]);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; k++) {
-            h[1 + k] = apic * load(w->other.sums.part[1 + k][i]) + R(p->stretch) * load(turned[k][i]);
+            h[1 + k] = w->by.apic * load(w->other.sums.part[1 + k][i]) + R(p->stretch) * load(turned[k][i]);
         }
         if (first) {
             store((real *)p->bar.v + 4 * (at + (size_t)i), h[0]);
@@ -597,7 +607,7 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
                 store((real *)p->bar.m + 4 * (k * p->padded + at + (size_t)i), h[1 + k]);
             }
         } else {
-            bar = gather_adjoint_quads(p, w, i, bar, load(x + 4 * i), h);
+            bar = gather_adjoint_quads(w, i, bar, load(x + 4 * i), h);
         }
         store(x_bar + 4 * i, bar);
     }
@@ -608,8 +618,10 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
 
 static void adjoint_block(const mpm_pass *pass, mpm_block *block, void *scratch, bool first)
 {
+    work *w = scratch;
+    set_constants(pass, &w->by);
     for (int i = 0; i < (int)block->count; i += CHUNK) {
-        adjoint_chunk(pass, block, i, chunk_count(block, i), scratch, first);
+        adjoint_chunk(pass, block, i, chunk_count(block, i), w, first);
     }
 }
 
@@ -627,6 +639,7 @@ static void adjoint_first(const mpm_pass *pass, mpm_block *block, void *scratch)
 static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
 {
     work *w = scratch;
+    set_constants(p, &w->by);
     for (int start = 0; start < (int)block->count; start += CHUNK) {
         size_t at = block->first + (size_t)start;
         int count = chunk_count(block, start);
@@ -640,8 +653,8 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
             for (size_t k = 0; k < 3; k++) {
                 h[1 + k] = load((const real *)p->bar.m + 4 * (k * p->padded + at + (size_t)i));
             }
-            vec x = move(p, load(before + 4 * i), load(w->own.sums.part[0][i]));
-            store(x_bar + 4 * i, gather_adjoint_quads(p, w, i, load(x_bar + 4 * i), x, h));
+            vec x = move(&w->by, load(before + 4 * i), load(w->own.sums.part[0][i]));
+            store(x_bar + 4 * i, gather_adjoint_quads(w, i, load(x_bar + 4 * i), x, h));
         }
         scatter_chunk(p, block, &w->before, count, &w->field);
     }
