@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench/bench_gp.c - times of the Gaussian process: one evaluation of the fit objective with gradient, a
- * refit, and the search of the acquisition function, at the sizes that Bayesian optimization meets. CPU time
- * of one thread. */
+ * refit, and the search of the acquisition function, at the sizes that Bayesian optimization meets; then whole
+ * trials of Bayesian optimization with their memory, up to 4000 points. CPU time of one thread. */
 #include "../plugins/optimizers/methods/acquisition.h"
 #include "../plugins/optimizers/methods/blas.h"
 #include "../plugins/optimizers/methods/gp.h"
+#include "../plugins/optimizers/methods/surrogate.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* Seconds of CPU time: other processes disturb it little. */
@@ -68,7 +70,7 @@ static void bench(const char *name, const gp_model *model, size_t n, size_t d, i
     gp_set_targets(g, y);
     double refit = now() - t;
     acquisition a = {ACQUISITION_LCB, 1.0, 0.0};
-    acquisition_search search = {512, 10, 200, u, (n + 19) / 20, u, n};
+    acquisition_search search = {512, 10, 200, u, (n + 19) / 20, u, n, 1e-3};
     double *point = malloc(d * sizeof(double));
     t = now();
     acquisition_minimise(g, &a, &search, &rng, NULL, NULL, point);
@@ -83,6 +85,52 @@ static void bench(const char *name, const gp_model *model, size_t n, size_t d, i
     gp_destroy(g);
 }
 
+static void silent(const ds_host *host, uint32_t level, const char *line)
+{
+    (void)host, (void)level, (void)line;
+}
+
+static uint32_t never(const ds_host *host)
+{
+    (void)host;
+    return 0;
+}
+
+/* A model with the options that bo has by default, filled to n points: a proposal with a fit (a tenth of the data is
+ * new) and one without (one point is new), and the largest memory of the process so far. */
+static void bench_trial(size_t n, size_t d)
+{
+    static const surrogate_options usual = {.model = {GP_SE, GP_PRIOR_2024, 0.0}, .alpha = 1.0, .raw = 512,
+                                            .starts = 10, .around_best = 1, .fit_max = 500, .n_max = 2000};
+    ds_host host = {.struct_size = sizeof(host), .seed = 1, .log = silent, .should_stop = never};
+    ds_problem problem = {.struct_size = sizeof(problem), .n = d, .loss_floor = -INFINITY};
+    double *v = malloc(n * d * sizeof(double)), *y = malloc(n * sizeof(double)), *point = malloc(d * sizeof(double));
+    surrogate *s = surrogate_create(&host, &problem, &usual);
+    make_data(n, d, v, y);
+    for (size_t i = 0; i < n * d; i++) {
+        v[i] = 2.0 * v[i] - 1.0;
+    }
+    size_t first = n * 9 / 10, second = n - 1;
+    surrogate_add(s, first, v, y, 0);
+    surrogate_propose(s, 1, point);
+    surrogate_add(s, second - first, v + first * d, y + first, 0);
+    double t = now();
+    surrogate_propose(s, 2, point);
+    double with_fit = now() - t;
+    surrogate_add(s, 1, v + second * d, y + second, 0);
+    t = now();
+    surrogate_propose(s, 3, point);
+    double without = now() - t;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("trial          n %4zu d %3zu  with a fit %6.3f s  without %6.3f s  memory at most %.0f MB\n", n, d, with_fit,
+           without, (double)usage.ru_maxrss / 1024.0);
+    surrogate_destroy(s);
+    free(v);
+    free(y);
+    free(point);
+}
+
 int main(void)
 {
     static const gp_model se = {GP_SE, GP_PRIOR_2024, 0.0}, matern = {GP_MATERN52, GP_PRIOR_2022, 0.0};
@@ -93,5 +141,11 @@ int main(void)
     bench("se 2024", &se, 1000, 30, 10);
     bench("matern52 2022", &matern, 1000, 30, 10);
     bench("se 2024", &se, 2000, 30, 3);
+    static const size_t sizes[] = {200, 500, 1000, 2000, 4000};
+    for (int i = 0; i < 5; i++) {
+        bench_trial(sizes[i], 30);
+    }
+    bench_trial(1000, 200);
+    bench_trial(1000, 400);
     return 0;
 }

@@ -41,9 +41,11 @@ include tests/rigid.mk
 include tests/front.mk
 include tests/bayes.mk
 include tests/mpm.mk
+include tests/mpm_bad.mk
 include tests/opts.mk
 include tests/cloth.mk
 include tests/bench.mk
 include tests/stats.mk
 include tests/resid.mk
 include tests/lscape.mk
+include tests/leap.mk

@@ -155,6 +155,29 @@ static void test_affine_losses(void **state)
     surrogate_destroy(t);
 }
 
+/* A search in progress counts as if it had been simulated: the next one begins elsewhere. Afterwards nothing of it is
+ * left in the model. */
+static void test_searches_in_progress(void **state)
+{
+    (void)state;
+    surrogate *s = make(3, &usual), *t = make(3, &usual);
+    double a[3], b[3], bad = 1e3, distance = 0.0;
+    add_random(s, 3, 40, 0);
+    add_random(t, 3, 40, 0);
+    assert_int_equal(surrogate_propose(t, 1, a), DS_OK);
+    assert_int_equal(surrogate_propose_beside(s, 1, 1, a, &bad, b), DS_OK);
+    for (int k = 0; k < 3; k++) {
+        distance = fmax(distance, fabs(a[k] - b[k]));
+    }
+    assert_true(distance > 0.05);
+    assert_int_equal(surrogate_size(s), surrogate_size(t));
+    assert_int_equal(surrogate_propose(s, 2, a), DS_OK);
+    assert_int_equal(surrogate_propose(t, 2, b), DS_OK);
+    assert_memory_equal(a, b, sizeof(a));
+    surrogate_destroy(s);
+    surrogate_destroy(t);
+}
+
 /* A stop request at any moment of a proposal ends it; asked again, it succeeds. */
 static void test_stop(void **state)
 {
@@ -197,7 +220,7 @@ int main(void)
         cmocka_unit_test(test_empty),      cmocka_unit_test(test_near_points_and_failures),
         cmocka_unit_test(test_limits),     cmocka_unit_test(test_growth),
         cmocka_unit_test(test_stop),       cmocka_unit_test(test_affine_losses),
-        cmocka_unit_test(test_odd_losses),
+        cmocka_unit_test(test_odd_losses), cmocka_unit_test(test_searches_in_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

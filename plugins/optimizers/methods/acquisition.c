@@ -15,6 +15,8 @@
 #define HALF_LOG_2PI 0.91893853320467274178
 #define HALF_LOG_HALF_PI 0.22579135264472743236
 #define SQRT_HALF 0.70710678118654752440
+#define RACE_ROUNDS 30 /* after so many rounds, and again after twice as many, ..., half of the searches are given up */
+#define RACE_LEAST 2   /* ... down to so many */
 #define SAME_POINT 1e-6 /* two inputs closer than this in every coordinate count as one */
 
 /* exp(x^2) erfc(x) for x >= 0; from 25 on the asymptotic series, whose next term is below 1e-14 there. */
@@ -190,6 +192,7 @@ typedef struct search_group {
     size_t count, active;
     lbfgsb **search;
     size_t *owner; /* row of the round -> search */
+    size_t *rank;  /* of each row among the others */
     double *u, *mean, *sd, *dmean, *dsd;
 } search_group;
 
@@ -200,6 +203,7 @@ static void free_group(search_group *s)
     }
     free(s->search);
     free(s->owner);
+    free(s->rank);
     free(s->u);
 }
 
@@ -210,8 +214,9 @@ static ds_status make_group(size_t d, size_t count, int max_iterations, search_g
     s->count = count;
     s->search = calloc(count, sizeof(*s->search));
     s->owner = calloc(count, sizeof(*s->owner));
+    s->rank = calloc(count, sizeof(*s->rank));
     s->u = calloc(count * (3 * d + 2) + 2 * d, sizeof(double));
-    if (!s->search || !s->owner || !s->u) {
+    if (!s->search || !s->owner || !s->rank || !s->u) {
         return DS_E_NOMEM;
     }
     s->dmean = s->u + count * d;
@@ -231,14 +236,41 @@ static ds_status make_group(size_t d, size_t count, int max_iterations, search_g
     return DS_OK;
 }
 
-/* Runs all searches to their ends. */
+/* Keeps the better half of the active searches, in their order. */
+static size_t give_up_half(search_group *s, size_t active)
+{
+    size_t keep = (active + 1) / 2 > RACE_LEAST ? (active + 1) / 2 : RACE_LEAST, kept = 0;
+    for (size_t r = 0; r < active; r++) {
+        double mine, other;
+        size_t better = 0;
+        lbfgsb_solution(s->search[s->owner[r]], &mine);
+        for (size_t q = 0; q < active; q++) {
+            lbfgsb_solution(s->search[s->owner[q]], &other);
+            better += other < mine || (other == mine && q < r);
+        }
+        s->rank[r] = better;
+    }
+    for (size_t r = 0; r < active; r++) {
+        if (s->rank[r] < keep) {
+            s->owner[kept++] = s->owner[r];
+        }
+    }
+    return kept;
+}
+
+/* Runs all searches to their ends, but for those that others have left behind: in many dimensions a search takes
+ * hundreds of rounds, while it shows early which ones lead somewhere. */
 static ds_status run_group(gp *g, const acquisition *a, search_group *s, gp_stop stop, const void *stop_ctx)
 {
     size_t d = g->d, active = s->count;
     for (size_t j = 0; j < s->count; j++) {
         s->owner[j] = j;
     }
-    while (active > 0) {
+    for (int round = 0, race = RACE_ROUNDS; active > 0; round++) {
+        if (round == race && active > RACE_LEAST) {
+            active = give_up_half(s, active);
+            race *= 2;
+        }
         if (stop && stop(stop_ctx)) {
             return DS_STOPPED;
         }
@@ -267,15 +299,20 @@ static ds_status run_group(gp *g, const acquisition *a, search_group *s, gp_stop
     return DS_OK;
 }
 
-static int was_told(const acquisition_search *search, size_t d, const double *u)
+static int was_told(const gp *g, const acquisition_search *search, const double *u)
 {
+    size_t d = g->d;
+    double near = search->near * search->near;
     for (size_t i = 0; i < search->told_count; i++) {
         const double *t = search->told + i * d;
-        size_t k = 0;
-        while (k < d && fabs(u[k] - t[k]) <= SAME_POINT) {
-            k++;
+        double square = 0.0;
+        int same = 1;
+        for (size_t k = 0; k < d && (same || square < near); k++) {
+            double z = (u[k] - t[k]) / g->hyper.length[k];
+            square += z * z;
+            same &= fabs(u[k] - t[k]) <= SAME_POINT;
         }
-        if (k == d) {
+        if (same || square < near) {
             return 1;
         }
     }
@@ -284,9 +321,10 @@ static int was_told(const acquisition_search *search, size_t d, const double *u)
 
 /* The end point of the searches with the least value; where that was told already, the best raw point that
  * was not. */
-static ds_status pick_best(size_t d, const acquisition_search *search, const search_group *group,
+static ds_status pick_best(const gp *g, const acquisition_search *search, const search_group *group,
                            const raw_points *raw, double *best_point)
 {
+    size_t d = g->d;
     double least = INFINITY;
     const double *best = raw->u + best_raw(raw, NULL) * d;
     for (size_t j = 0; j < group->count; j++) {
@@ -298,7 +336,7 @@ static ds_status pick_best(size_t d, const acquisition_search *search, const sea
         }
     }
     memcpy(best_point, best, d * sizeof(double));
-    if (!was_told(search, d, best)) {
+    if (!was_told(g, search, best)) {
         return DS_OK;
     }
     unsigned char *skip = calloc(raw->count, 1);
@@ -307,7 +345,7 @@ static ds_status pick_best(size_t d, const acquisition_search *search, const sea
     }
     size_t i;
     while ((i = best_raw(raw, skip)) < raw->count) {
-        if (!was_told(search, d, raw->u + i * d)) {
+        if (!was_told(g, search, raw->u + i * d)) {
             memcpy(best_point, raw->u + i * d, d * sizeof(double));
             break;
         }
@@ -336,7 +374,7 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
         status = run_group(g, a, &group, stop, stop_ctx);
     }
     if (status == DS_OK) {
-        status = pick_best(g->d, search, &group, &raw, best_point);
+        status = pick_best(g, search, &group, &raw, best_point);
     }
     free(index);
     free_group(&group);

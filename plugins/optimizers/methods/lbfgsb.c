@@ -142,13 +142,20 @@ double lbfgsb_projected_gradient(const lbfgsb *s)
     return s->pg_norm;
 }
 
+/* Four partial sums: one would make every addition wait for the last. */
 static double dot(size_t n, const double *a, const double *b)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
+    double sum[4] = {0.0, 0.0, 0.0, 0.0}, rest = 0.0;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (size_t j = 0; j < 4; j++) {
+            sum[j] += a[i + j] * b[i + j];
+        }
     }
-    return sum;
+    for (; i < n; i++) {
+        rest += a[i] * b[i];
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
 }
 
 /* Largest component of P(x - g) - x. */
@@ -167,8 +174,12 @@ static void multiply_wt(const lbfgsb *s, const double *v, const unsigned char *o
     for (int j = 0; j < s->pairs; j++) {
         const double *y = s->Y + (size_t)j * s->n, *p = s->S + (size_t)j * s->n;
         double sy = 0.0, ss = 0.0;
-        for (size_t i = 0; i < s->n; i++) {
-            if (!only || only[i]) {
+        if (!only) {
+            sy = dot(s->n, y, v);
+            ss = dot(s->n, p, v);
+        }
+        for (size_t i = 0; only && i < s->n; i++) {
+            if (only[i]) {
                 sy += y[i] * v[i];
                 ss += p[i] * v[i];
             }

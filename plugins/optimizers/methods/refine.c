@@ -245,8 +245,9 @@ ds_status refine_run(refine *r, double *best, double *best_loss, refine_evaluate
             point_moved(r, arm);
             r->fruitless[arm] = 0;
         } else if (arm == REFINE_SAMPLES) {
-            r->out[arm] = ++r->fruitless[arm] >= 2;
             r->cma.sigma *= 0.3;
+            int is_alone = r->arms == 1u << REFINE_SAMPLES;
+            r->out[arm] = ++r->fruitless[arm] >= 2 && (!is_alone || r->cma.sigma < LEAST_SIGMA);
         } else if (arm == REFINE_ADAM) {
             r->out[arm] = r->lr <= ADAM_LEAST_LR && ++r->fruitless[arm] >= 2;
         } else {

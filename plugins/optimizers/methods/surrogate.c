@@ -560,6 +560,7 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
     search.good = s->inputs;
     search.told = s->u;
     search.told_count = s->recorded;
+    search.near = NEAR; /* the process would not learn from such a point, and propose it again */
     ds_random rng = ds_random_open(s->host->seed, "acquisition", trial);
     status = acquisition_minimise(s->process, &a, &search, &rng, host_says_stop, s->host, v);
     drop_fantasies(s);
