@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256 }; /* rows of one batch */
+enum { ROWS = 256, NUMBERS = 1 << 22 }; /* of one batch, at most */
 
 static const double difference = 1e-6; /* in units of half the box */
 
@@ -39,7 +39,9 @@ ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_pro
         return DS_E_UNSUPPORTED;
     }
     q->m = q->vector ? (size_t)q->vector->m : 1;
-    size_t most = q->n > q->m ? q->n : q->m, rows = CHUNK > arms ? CHUNK : arms;
+    size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
+    q->chunk = rows;
+    rows = rows > arms ? rows : arms;
     q->x = malloc(rows * (q->n + 2 * most + 1) * sizeof(double));
     q->outcome = malloc(rows * sizeof(*q->outcome));
     q->last_loss = calloc(arms * (q->n + 2), sizeof(double));
@@ -121,8 +123,8 @@ static ds_status products(least_squares *q, sim_label label, const double *v, do
     uint32_t kind = m < n ? DS_RESIDUALS_JTV : DS_RESIDUALS_JV;
     size_t in = m < n ? m : n, out = m < n ? n : m;
     ds_status status = DS_OK;
-    for (size_t from = 0; status == DS_OK && from < total; from += CHUNK) {
-        size_t count = total - from < CHUNK ? total - from : CHUNK;
+    for (size_t from = 0; status == DS_OK && from < total; from += q->chunk) {
+        size_t count = total - from < q->chunk ? total - from : q->chunk;
         memset(q->seed, 0, count * in * sizeof(double));
         for (size_t k = 0; k < count; k++) {
             box_x_from_v(n, p->lower, p->upper, v, q->x + k * n);
@@ -144,8 +146,8 @@ static ds_status differences(least_squares *q, sim_label label, size_t arm, cons
 {
     size_t n = q->n, done = 0;
     ds_status status = DS_OK;
-    for (size_t from = 0; status == DS_OK && from < n; from += CHUNK) {
-        size_t count = n - from < CHUNK ? n - from : CHUNK;
+    for (size_t from = 0; status == DS_OK && from < n; from += q->chunk) {
+        size_t count = n - from < q->chunk ? n - from : q->chunk;
         for (size_t k = 0; k < count; k++) {
             double *row = q->seed + k * n;
             memcpy(row, v, n * sizeof(double));

@@ -22,8 +22,8 @@ typedef struct least_squares {
     const ds_objective *objective;
     const ds_residual_objective *vector; /* NULL = one residual */
     sim sim;
-    size_t n, m, arms;
-    double *x, *seed, *out, *loss; /* CHUNK rows of a batch */
+    size_t n, m, arms, chunk;      /* chunk: most rows of one batch */
+    double *x, *seed, *out, *loss; /* `chunk` rows of a batch */
     uint32_t *outcome;
     double *last_loss, *last_gradient, *floor; /* of each arm: scalar */
     int *fresh;                                /* of each arm: its floor is not known yet */

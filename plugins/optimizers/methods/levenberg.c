@@ -23,7 +23,7 @@ struct lm {
     double cost, radius, factor, predicted;
     size_t iterations;
     size_t *free, frees; /* variables that may move */
-    double *stack, *rhs; /* (m + n) x n and max of its sides: the system, by columns */
+    double *stack, *rhs; /* (m + n) min(m, n), and m + n: the system of a step, by columns */
     double *work;
     int lwork;
     int started; /* r at x is known */
@@ -35,17 +35,19 @@ lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, cons
     if (!s) {
         return NULL;
     }
-    int rows = (int)(m + n), columns = (int)n, one = 1, info = 0, query = -1;
+    size_t least = m < n ? m : n;
+    int rows = (int)(m < n ? m : m + n), columns = (int)(m < n ? m + n : n), longest = (int)(m + n);
+    int one = 1, info = 0, query = -1;
     double size = 0;
     s->n = n;
     s->m = m;
     s->options = *options;
-    dgels_("N", &rows, &columns, &one, NULL, &rows, NULL, &rows, &size, &query, &info, 1);
+    dgels_("N", &rows, &columns, &one, NULL, &rows, NULL, &longest, &size, &query, &info, 1);
     s->lwork = (int)size;
     s->lower = malloc(7 * n * sizeof(double));
     s->r = malloc((m + m * n) * sizeof(double));
     s->free = malloc(n * sizeof(*s->free));
-    s->stack = malloc(((m + n) * n + m + n) * sizeof(double));
+    s->stack = malloc((m + n) * (least + 1) * sizeof(double));
     s->work = malloc((size_t)s->lwork * sizeof(double));
     if (!s->lower || !s->r || !s->free || !s->stack || !s->work) {
         lm_destroy(s);
@@ -58,7 +60,7 @@ lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, cons
     s->damping = s->g + n;
     s->step = s->damping + n;
     s->j = s->r + m;
-    s->rhs = s->stack + (m + n) * n;
+    s->rhs = s->stack + (m + n) * least;
     memcpy(s->lower, lower, n * sizeof(double));
     memcpy(s->upper, upper, n * sizeof(double));
     return s;
@@ -125,26 +127,52 @@ static double choose_free(lm *s)
     return largest;
 }
 
-/* min |J p + r|^2 + p^T D p / mu over the free variables, by QR of [J; sqrt(D/mu)]. 0 where that fails. */
-static int solve(lm *s)
+/* The system of solve() by columns: as many rows as residuals and free variables, J over sqrt(D/mu). */
+static int fill_tall(lm *s)
 {
-    int rows = (int)(s->m + s->frees), columns = (int)s->frees, one = 1, info = 0;
-    size_t height = (size_t)rows;
-    memset(s->step, 0, s->n * sizeof(double));
+    size_t height = s->m + s->frees;
     for (size_t k = 0; k < s->frees; k++) {
         double *column = s->stack + k * height;
         memcpy(column, s->j + s->free[k] * s->m, s->m * sizeof(double));
         memset(column + s->m, 0, s->frees * sizeof(double));
         column[s->m + k] = sqrt(s->damping[s->free[k]] / s->radius);
     }
+    return (int)height;
+}
+
+/* The same with q = sqrt(D/mu) p and the residual left over, e = -(J p + r), as unknowns of least length:
+ * fewer numbers where there are fewer residuals than variables. */
+static int fill_wide(lm *s)
+{
+    for (size_t k = 0; k < s->frees; k++) {
+        double root = sqrt(s->damping[s->free[k]] / s->radius);
+        for (size_t i = 0; i < s->m; i++) {
+            s->stack[k * s->m + i] = s->j[s->free[k] * s->m + i] / root;
+        }
+    }
+    memset(s->stack + s->frees * s->m, 0, s->m * s->m * sizeof(double));
+    for (size_t i = 0; i < s->m; i++) {
+        s->stack[(s->frees + i) * s->m + i] = 1;
+    }
+    return (int)s->m;
+}
+
+/* min |J p + r|^2 + p^T D p / mu over the free variables, by orthogonal factorisation. 0 where that fails. */
+static int solve(lm *s)
+{
+    int wide = s->m < s->frees, one = 1, info = 0;
+    int rows = wide ? fill_wide(s) : fill_tall(s), columns = (int)(wide ? s->frees + s->m : s->frees);
+    int longest = (int)(s->m + s->frees);
+    memset(s->step, 0, s->n * sizeof(double));
+    memset(s->rhs, 0, (size_t)longest * sizeof(double));
     for (size_t i = 0; i < s->m; i++) {
         s->rhs[i] = -s->r[i];
     }
-    memset(s->rhs + s->m, 0, s->frees * sizeof(double));
-    dgels_("N", &rows, &columns, &one, s->stack, &rows, s->rhs, &rows, s->work, &s->lwork, &info, 1);
+    dgels_("N", &rows, &columns, &one, s->stack, &rows, s->rhs, &longest, s->work, &s->lwork, &info, 1);
     for (size_t k = 0; k < s->frees; k++) {
-        s->step[s->free[k]] = s->rhs[k];
-        if (!isfinite(s->rhs[k])) {
+        size_t i = s->free[k];
+        s->step[i] = wide ? s->rhs[k] / sqrt(s->damping[i] / s->radius) : s->rhs[k];
+        if (!isfinite(s->step[i])) {
             return 0;
         }
     }
