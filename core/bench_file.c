@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_file.c - reads experiment files: first all lines, then what they mean, so that sections may stand in any
- * order. */
+/* bench_file.c - reads experiment files: first all lines, then what they mean, so that sections may stand in
+ * any order. */
 #include "config.h"
 
 #include "bench_file.h"
@@ -16,7 +16,8 @@ enum { BENCH, RUN, ENV, OPT, SWEEP_ENV, SWEEP_OPT };
 enum { VARIANTS_MAX = 1000, WORDS_MAX = 1000 };
 
 const ds_param *const ds_bench_schema[] = {
-    DS_TEXT("envs", "", "Names of the environments: plugin ids, or names that an [env NAME] section explains."),
+    DS_TEXT("envs", "",
+            "Names of the environments: plugin ids, or names that an [env NAME] section explains."),
     DS_TEXT("opts", "", "Names of the optimizers, likewise."),
     DS_TEXT("seed", "0", "Seed of the first run of every cell, 0 to 18446744073709551615."),
     DS_INT("runs", "10", 1, 1e6, "", "Runs of every cell, with seeds seed, seed + 1, ..."),
@@ -60,8 +61,12 @@ static int add_line(lines *all, const char *key, const char *value, const char *
         all->capacity = capacity;
     }
     line *l = &all->item[all->count];
-    *l = (line){all->kind, strdup(all->names), key != NULL ? strdup(key) : NULL,
-                value != NULL ? strdup(value) : NULL, strdup(origin), more};
+    *l = (line){all->kind,
+                strdup(all->names),
+                key != NULL ? strdup(key) : NULL,
+                value != NULL ? strdup(value) : NULL,
+                strdup(origin),
+                more};
     all->count++;
     return l->names == NULL || l->origin == NULL || (key != NULL && l->key == NULL) ||
                    (value != NULL && l->value == NULL)
@@ -100,8 +105,9 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
             const char *names = name + n + strspn(name + n, " ,");
             if ((names[0] != '\0') != known[k].named) {
                 return ds_fail(e, DS_EXIT_CONFIG, "%s: section [%s]: %s", origin, name,
-                               known[k].named ? "name the environments or optimizers it is for, as in [env torus]"
-                                              : "no names are possible here");
+                               known[k].named
+                                   ? "name the environments or optimizers it is for, as in [env torus]"
+                                   : "no names are possible here");
             }
             all->kind = k;
             snprintf(all->names, sizeof(all->names), "%s", names);
@@ -146,11 +152,13 @@ static int split(const char *text, const char *separators, words *out)
 /* Keys of [run] that stand in [bench], or make no sense for many runs. */
 static const char *misplaced(const char *key)
 {
-    static const char *const to[][2] = {
-        {"env", "name the environments in [bench] envs"}, {"opt", "name the optimizers in [bench] opts"},
-        {"seed", "it belongs into [bench]"},              {"runs", "it belongs into [bench]"},
-        {"out", "it belongs into [bench]"},               {"x", "it is for one evaluation"},
-        {"noise_key", "it is for one evaluation"}};
+    static const char *const to[][2] = {{"env", "name the environments in [bench] envs"},
+                                        {"opt", "name the optimizers in [bench] opts"},
+                                        {"seed", "it belongs into [bench]"},
+                                        {"runs", "it belongs into [bench]"},
+                                        {"out", "it belongs into [bench]"},
+                                        {"x", "it is for one evaluation"},
+                                        {"noise_key", "it is for one evaluation"}};
     for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
         if (strcmp(key, to[i][0]) == 0) {
             return to[i][1];
@@ -206,8 +214,8 @@ static int check_key(const line *l, ds_error *e)
     }
     const char *near = ds_nearest(l->key, known, count);
     return near != NULL
-               ? ds_fail(e, DS_EXIT_CONFIG, "%s: unknown key '%s' in [bench]; did you mean '%s'?", l->origin, l->key,
-                         near)
+               ? ds_fail(e, DS_EXIT_CONFIG, "%s: unknown key '%s' in [bench]; did you mean '%s'?", l->origin,
+                         l->key, near)
                : ds_fail(e, DS_EXIT_CONFIG, "%s: unknown key '%s' in [bench]; `dshost help bench` lists them",
                          l->origin, l->key);
 }
@@ -298,8 +306,8 @@ static ds_bench_part *find_part(const ds_bench_parts *list, const char *name)
     return NULL;
 }
 
-static int name_parts(const char *path, const lines *all, const char *key, const char *text, ds_bench_parts *out,
-                      ds_error *e)
+static int name_parts(const char *path, const lines *all, const char *key, const char *text,
+                      ds_bench_parts *out, ds_error *e)
 {
     const char *origin = path;
     words w;
@@ -317,12 +325,14 @@ static int name_parts(const char *path, const lines *all, const char *key, const
     for (size_t i = 0; i < w.count && rc == 0; i++) {
         ds_bench_part *p = &out->item[out->count];
         if (!is_name(w.item[i])) {
-            rc = ds_fail(e, DS_EXIT_CONFIG,
-                         "%s: %s: '%.60s' cannot be a name (letters, digits, _ . + - @ =, at most %d bytes); for a "
-                         "plugin elsewhere choose a name and set plugin = PATH in its section",
-                         origin, key, w.item[i], DS_BENCH_NAME);
+            rc = ds_fail(
+                e, DS_EXIT_CONFIG,
+                "%s: %s: '%.60s' cannot be a name (letters, digits, _ . + - @ =, at most %d bytes); for a "
+                "plugin elsewhere choose a name and set plugin = PATH in its section",
+                origin, key, w.item[i], DS_BENCH_NAME);
         } else if (find_part(out, w.item[i]) != NULL) {
-            rc = ds_fail(e, DS_EXIT_CONFIG, "%s: %s: '%s' is named twice: remove one", origin, key, w.item[i]);
+            rc =
+                ds_fail(e, DS_EXIT_CONFIG, "%s: %s: '%s' is named twice: remove one", origin, key, w.item[i]);
         } else {
             p->name = strdup(w.item[i]);
             p->plugin = strdup(w.item[i]);
@@ -332,8 +342,8 @@ static int name_parts(const char *path, const lines *all, const char *key, const
         }
     }
     if (rc == 0 && w.count == 0) {
-        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: [bench] %s is missing: name at least one, as in %s = %s", path, key,
-                     key, strcmp(key, "envs") == 0 ? "torus pinball" : "rand cmaes boleap");
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: [bench] %s is missing: name at least one, as in %s = %s", path,
+                     key, key, strcmp(key, "envs") == 0 ? "torus pinball" : "rand cmaes boleap");
     }
     free(w.text);
     return rc;
@@ -390,8 +400,9 @@ static int unknown_name(const ds_bench_parts *list, int which, const line *l, co
     }
     int rc = near != NULL ? ds_fail(e, DS_EXIT_CONFIG, "%s: '%s' is not in [bench] %s; did you mean '%s'?",
                                     l->origin, name, key, near)
-                          : ds_fail(e, DS_EXIT_CONFIG, "%s: '%s' is not in [bench] %s: name it there too, or "
-                                                       "remove it here",
+                          : ds_fail(e, DS_EXIT_CONFIG,
+                                    "%s: '%s' is not in [bench] %s: name it there too, or "
+                                    "remove it here",
                                     l->origin, name, key);
     free(known);
     return rc;
@@ -399,7 +410,9 @@ static int unknown_name(const ds_bench_parts *list, int which, const line *l, co
 
 static int which_of(int kind)
 {
-    return kind == ENV || kind == SWEEP_ENV ? DS_BENCH_ENV : kind == OPT || kind == SWEEP_OPT ? DS_BENCH_OPT : -1;
+    return kind == ENV || kind == SWEEP_ENV   ? DS_BENCH_ENV
+           : kind == OPT || kind == SWEEP_OPT ? DS_BENCH_OPT
+                                              : -1;
 }
 
 static int read_parts(const lines *all, const char *base, ds_bench_file *f, ds_error *e)
@@ -442,8 +455,8 @@ static char *variant_name(const char *name, const char *key, const char *value)
 }
 
 /* One variant of *from with key = value, in *out. */
-static int make_variant(const ds_bench_part *from, int section, const line *l, const char *value, const char *base,
-                        ds_bench_part *out, ds_error *e)
+static int make_variant(const ds_bench_part *from, int section, const line *l, const char *value,
+                        const char *base, ds_bench_part *out, ds_error *e)
 {
     memset(out, 0, sizeof(*out));
     out->name = variant_name(from->name, l->key, value);
@@ -464,8 +477,10 @@ static int make_variant(const ds_bench_part *from, int section, const line *l, c
                                      DS_LAYER_FILE, e);
 }
 
-/* Replaces the parts that a sweep line names (also variants of earlier lines of the sweep) by their variants. */
-static int sweep_one(ds_bench_parts *list, int which, const char *name, const line *l, const char *base, ds_error *e)
+/* Replaces the parts that a sweep line names (also variants of earlier lines of the sweep) by their variants.
+ */
+static int sweep_one(ds_bench_parts *list, int which, const char *name, const line *l, const char *base,
+                     ds_error *e)
 {
     int section = which == DS_BENCH_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
     ds_bench_parts fresh = {NULL, 0};
@@ -478,8 +493,8 @@ static int sweep_one(ds_bench_parts *list, int which, const char *name, const li
     size_t most = list->count * (values.count + 1);
     fresh.item = most <= VARIANTS_MAX * 4 ? calloc(most + 1, sizeof(*fresh.item)) : NULL;
     if (strcmp(l->key, "plugin") == 0 || values.count == 0) {
-        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: sweep of %s: expected VALUE | VALUE | ... of a parameter", l->origin,
-                     l->key);
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: sweep of %s: expected VALUE | VALUE | ... of a parameter",
+                     l->origin, l->key);
     } else if (fresh.item == NULL) {
         rc = ds_fail(e, DS_EXIT_CONFIG, "%s: more than %d variants", l->origin, VARIANTS_MAX);
     }
@@ -496,8 +511,9 @@ static int sweep_one(ds_bench_parts *list, int which, const char *name, const li
             fresh.count++;
             for (size_t j = 0; rc == 0 && j + 1 < fresh.count; j++) {
                 if (strcmp(fresh.item[j].name, to->name) == 0) {
-                    rc = ds_fail(e, DS_EXIT_CONFIG, "%s: two variants would be called '%s': write them as sections "
-                                                    "with names of their own",
+                    rc = ds_fail(e, DS_EXIT_CONFIG,
+                                 "%s: two variants would be called '%s': write them as sections "
+                                 "with names of their own",
                                  l->origin, to->name);
                 }
             }
@@ -567,8 +583,8 @@ int ds_bench_file_parse(const char *text, size_t length, const char *name, const
     return rc;
 }
 
-int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets, ds_bench_file *out,
-                       ds_error *e)
+int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets,
+                       ds_bench_file *out, ds_error *e)
 {
     lines all = {NULL, 0, 0, BENCH, ""};
     char *base = NULL;

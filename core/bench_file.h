@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_file.h - experiment files: which environments, which optimizers, with which parameters, as the user wrote
- * them. Nothing is loaded here.
+/* bench_file.h - experiment files: which environments, which optimizers, with which parameters, as the user
+ * wrote them. Nothing is loaded here.
  *
  *   [bench]             envs, opts, seed, runs, skip, out, jobs
  *   [run]               settings of every run: budget, seconds, target, ...
- *   [env A B]           parameters of the environments A and B of envs; `plugin` where the name is not the plugin
+ *   [env A B]           parameters of the environments A and B of envs; `plugin` where the name is no id
  *   [opt A]             the same for optimizers
  *   [sweep env A]       key = VALUE | VALUE | ...: a variant of A for every combination
  *   [sweep opt A]
@@ -14,16 +14,20 @@
 
 #include "params.h"
 
-enum { DS_BENCH_ENV = 0, DS_BENCH_OPT = 1, DS_BENCH_NAME = 40 /* bytes of a name: it stands in [env NAME] */ };
+enum {
+    DS_BENCH_ENV = 0,
+    DS_BENCH_OPT = 1,
+    DS_BENCH_NAME = 40 /* bytes of a name: it stands in [env NAME] */
+};
 
 /* The schema of [bench]; the names are also flags of `dshost bench`. */
 extern const ds_param *const ds_bench_schema[];
 
 /* An environment or optimizer of the experiment; with a sweep, one of its variants. */
 typedef struct ds_bench_part {
-    char *name;   /* a folder of the results: "boleap", "boleap@k=5" */
-    char *plugin; /* id or path */
-    char *origin; /* where its name stands, for messages */
+    char *name;           /* a folder of the results: "boleap", "boleap@k=5" */
+    char *plugin;         /* id or path */
+    char *origin;         /* where its name stands, for messages */
     ds_settings settings; /* section [env] or [opt] */
 } ds_bench_part;
 
@@ -33,16 +37,17 @@ typedef struct ds_bench_parts {
 } ds_bench_parts;
 
 typedef struct ds_bench_file {
-    ds_params *options;      /* of [bench], by its schema */
-    uint64_t seed;           /* of the first run of each cell */
-    ds_settings run;         /* section [run] */
-    ds_bench_parts part[2];  /* DS_BENCH_ENV, DS_BENCH_OPT; variants of a sweep are parts of their own */
+    ds_params *options;     /* of [bench], by its schema */
+    uint64_t seed;          /* of the first run of each cell */
+    ds_settings run;        /* section [run] */
+    ds_bench_parts part[2]; /* DS_BENCH_ENV, DS_BENCH_OPT; variants of a sweep are parts of their own */
 } ds_bench_file;
 
-/* Reads a file. `flags` are settings that win: keys of [bench] in section [run], with layer DS_LAYER_FLAG; `sets`
- * are those of [run] from --set and from flags. Every error is one line with file and line (DS_EXIT_CONFIG). */
-int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets, ds_bench_file *out,
-                       ds_error *e);
+/* Reads a file. `flags` are settings that win: keys of [bench] in section [run], with layer DS_LAYER_FLAG;
+ * `sets` are those of [run] from --set and from flags. Every error is one line with file and line
+ * (DS_EXIT_CONFIG). */
+int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets,
+                       ds_bench_file *out, ds_error *e);
 
 /* The same from memory; `name` stands for the file in messages, `base` for its folder. */
 int ds_bench_file_parse(const char *text, size_t length, const char *name, const char *base,

@@ -104,10 +104,11 @@ int ds_bench_agree(const ds_bench_plan *plan, const ds_ranks *ranks, int status,
         if (status == 0 && m.status != 0) {
             status = ds_fail(e, m.status, "rank %d: %.900s", from, m.text);
         } else if (status == 0 && m.digest != mine) {
-            status = ds_fail(e, DS_EXIT_CONFIG,
-                             "rank %d sees another experiment than rank 0: its %s, or the versions or parameters of its "
-                             "plugins, differ; install the same everywhere",
-                             from, plan->path);
+            status = ds_fail(
+                e, DS_EXIT_CONFIG,
+                "rank %d sees another experiment than rank 0: its %s, or the versions or parameters of its "
+                "plugins, differ; install the same everywhere",
+                from, plan->path);
         }
     }
     say_all(ranks, status == 0 ? HELLO : QUIT);
@@ -238,7 +239,8 @@ int ds_bench_loop(ds_bench_state *state, const ds_ranks *ranks, ds_error *e)
             start_here(&l);
             start_elsewhere(&l);
         }
-        if (state->running == 0 && (l.halted || state->done + state->failed + state->stopped == state->mine)) {
+        if (state->running == 0 &&
+            (l.halted || state->done + state->failed + state->stopped == state->mine)) {
             break;
         }
         ds_bench_event v;

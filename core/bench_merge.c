@@ -52,7 +52,9 @@ static int copy_file(const char *from, const char *to, ds_error *e)
     int fd = open(from, O_RDONLY | O_CLOEXEC);
     char *chunk = malloc(CHUNK);
     ds_file *f = NULL;
-    int rc = chunk == NULL ? no_memory(e) : fd < 0 ? ds_fail(e, DS_EXIT_IO, "%s: %s", from, strerror(errno)) : 0;
+    int rc = chunk == NULL ? no_memory(e)
+             : fd < 0      ? ds_fail(e, DS_EXIT_IO, "%s: %s", from, strerror(errno))
+                           : 0;
     rc = rc != 0 ? rc : ds_file_open(&f, to, e);
     ssize_t n = 0;
     while (rc == 0 && (n = read(fd, chunk, CHUNK)) > 0) {
@@ -205,8 +207,9 @@ static int check_parts(const char *const *parts, size_t count, ds_error *e)
         char *other = experiment_of(parts[i], e);
         rc = other == NULL ? e->status : 0;
         if (rc == 0 && strcmp(first, other) != 0) {
-            rc = ds_fail(e, DS_EXIT_CONFIG, "%s and %s are parts of different experiments: their bench.ini differ",
-                         parts[0], parts[i]);
+            rc = ds_fail(e, DS_EXIT_CONFIG,
+                         "%s and %s are parts of different experiments: their bench.ini differ", parts[0],
+                         parts[i]);
         }
         free(other);
     }
@@ -265,7 +268,8 @@ static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *par
     return rc;
 }
 
-int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts, ds_error *e)
+int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts,
+                   ds_error *e)
 {
     const ds_bench_choice choice = {.out = out, .shards = 1};
     ds_settings none;

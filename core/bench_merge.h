@@ -13,9 +13,10 @@ typedef struct ds_merge_counts {
     size_t done, all;
 } ds_merge_counts;
 
-/* Copies the runs of all parts to `out`, where of each run the one with the most evaluations counts. All parts must be of
- * the same experiment (bench.ini), also what `out` may hold already; else DS_EXIT_CONFIG. Nothing in the parts changes. A
- * merge that was interrupted can be repeated. */
-int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts, ds_error *e);
+/* Copies the runs of all parts to `out`, where of each run the one with the most evaluations counts. All
+ * parts must be of the same experiment (bench.ini), also what `out` may hold already; else DS_EXIT_CONFIG.
+ * Nothing in the parts changes. A merge that was interrupted can be repeated. */
+int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts,
+                   ds_error *e);
 
 #endif

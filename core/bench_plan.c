@@ -47,13 +47,19 @@ static int report_missing(const ds_bench_plan *p, const missing *m, int skip, ds
     if (m->count[0] + m->count[1] == 0) {
         return 0;
     }
-    snprintf(what, sizeof(what), "%s%s%s%s%s%s", m->count[0] > 1 ? "environments" : m->count[0] > 0 ? "environment" : "",
+    snprintf(what, sizeof(what), "%s%s%s%s%s%s",
+             m->count[0] > 1   ? "environments"
+             : m->count[0] > 0 ? "environment"
+                               : "",
              m->names[0], m->count[0] > 0 && m->count[1] > 0 ? ", " : "",
-             m->count[1] > 1 ? "optimizers" : m->count[1] > 0 ? "optimizer" : "", m->names[1],
-             "");
+             m->count[1] > 1   ? "optimizers"
+             : m->count[1] > 0 ? "optimizer"
+                               : "",
+             m->names[1], "");
     if (!skip) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s; install them, or leave them out with "
-                                          "--skip-missing (%s)",
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: cannot be loaded: %s; install them, or leave them out with "
+                       "--skip-missing (%s)",
                        p->path, what, m->reason);
     }
     ds_log(DS_LOG_WARNING, NULL, "%s: left out, because they cannot be loaded: %s", p->path, what);
@@ -80,7 +86,8 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
             rc = rc == DS_EXIT_PLUGIN ? 0 : ds_fail(e, rc, "%s", why.text);
             continue;
         }
-        rc = ds_params_make(v.module->plugin->desc->params, v.module->id, &part->settings, section, &v.params, e);
+        rc = ds_params_make(v.module->plugin->desc->params, v.module->id, &part->settings, section, &v.params,
+                            e);
         p->variant[which][p->variants[which]++] = v;
     }
     return rc;
@@ -94,7 +101,8 @@ static int matches(const char *patterns, const char *name)
     char *copy = strdup(patterns);
     char *rest = NULL;
     int found = 0;
-    for (char *w = copy != NULL ? strtok_r(copy, " \t,", &rest) : NULL; w != NULL; w = strtok_r(NULL, " \t,", &rest)) {
+    for (char *w = copy != NULL ? strtok_r(copy, " \t,", &rest) : NULL; w != NULL;
+         w = strtok_r(NULL, " \t,", &rest)) {
         found |= fnmatch(w, name, 0) == 0;
     }
     free(copy);
@@ -129,8 +137,9 @@ static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
         }
     }
     return p->cells > 0 ? 0
-                        : ds_fail(e, DS_EXIT_CONFIG, "%s: no cell is left%s%s%s", p->path, only != NULL ? ": --only " : "",
-                                  only != NULL ? only : "", only != NULL ? " matches none (cells are called ENV/OPT)" : "");
+                        : ds_fail(e, DS_EXIT_CONFIG, "%s: no cell is left%s%s%s", p->path,
+                                  only != NULL ? ": --only " : "", only != NULL ? only : "",
+                                  only != NULL ? " matches none (cells are called ENV/OPT)" : "");
 }
 
 /* results/NAME of dir/NAME.ini; to be freed. */
@@ -280,8 +289,8 @@ int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_se
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]) && rc == 0; i++) {
         char runs[32];
         snprintf(runs, sizeof(runs), "%lld", (long long)ds_bench_int(&p->file, "runs"));
-        rc = ds_settings_add(out, DS_SECTION_RUN, more[i].key, more[i].value != NULL ? more[i].value : runs, p->path,
-                             NULL, DS_EXIT_CONFIG, DS_LAYER_FLAG, e);
+        rc = ds_settings_add(out, DS_SECTION_RUN, more[i].key, more[i].value != NULL ? more[i].value : runs,
+                             p->path, NULL, DS_EXIT_CONFIG, DS_LAYER_FLAG, e);
     }
     return rc;
 }

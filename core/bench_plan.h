@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_plan.h - what an experiment consists of: variants of environments and optimizers, cells (one of each), and
- * runs (one seed of a cell), with the folders they have in the results.
+/* bench_plan.h - what an experiment consists of: variants of environments and optimizers, cells (one of
+ * each), and runs (one seed of a cell), with the folders they have in the results.
  *
  *   OUT/bench.ini                 the effective experiment: all variants, all parameters
  *   OUT/bench.json                its state, see bench_state.h
@@ -16,7 +16,7 @@
 
 typedef struct ds_bench_variant {
     const ds_bench_part *part;
-    const ds_module *module; /* NULL where it cannot be loaded */
+    const ds_module *module;
     ds_params *params;
 } ds_bench_variant;
 
@@ -25,8 +25,8 @@ typedef struct ds_bench_cell {
     char *name;      /* "ENV/OPT", also its folder in OUT */
 } ds_bench_cell;
 
-/* Runs are ordered by seed, then by cell: early results cover all cells. Run r is of cell r % cells, and has seed
- * number r / cells. */
+/* Runs are ordered by seed, then by cell: early results cover all cells. Run r is of cell r % cells, and has
+ * seed number r / cells. */
 typedef struct ds_bench_plan {
     char *path; /* of the file, as the user named it */
     char *out;  /* result folder */
@@ -35,22 +35,22 @@ typedef struct ds_bench_plan {
     size_t variants[2];
     ds_bench_cell *cell;
     size_t cells;
-    size_t runs;  /* of all cells */
+    size_t runs; /* of all cells */
     uint64_t budget;
-    int64_t jobs; /* runs at the same time on this machine */
+    int64_t jobs;         /* runs at the same time on this machine */
     size_t shard, shards; /* runs that this process is for: shard of 0..shards-1 */
 } ds_bench_plan;
 
 typedef struct ds_bench_choice {
-    const char *out;     /* NULL = as the file says */
-    const char *only;    /* pattern of cells, NULL = all */
-    int skip_missing;    /* leave out what cannot be loaded */
+    const char *out;      /* NULL = as the file says */
+    const char *only;     /* pattern of cells, NULL = all */
+    int skip_missing;     /* leave out what cannot be loaded */
     size_t shard, shards; /* 0, 1 = everything */
 } ds_bench_choice;
 
 /* Reads the file, loads the plugins and checks all parameters. Cells whose optimizer needs gradients that the
- * environment does not have are left out with a warning. Plugins that are missing are one error with all their names
- * (DS_EXIT_PLUGIN), or with skip_missing one warning. */
+ * environment does not have are left out with a warning. Plugins that are missing are one error with all
+ * their names (DS_EXIT_PLUGIN), or with skip_missing one warning. */
 int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_settings *sets,
                        const ds_bench_choice *choice, ds_bench_plan *out, ds_error *e);
 void ds_bench_plan_clear(ds_bench_plan *p);
@@ -70,9 +70,9 @@ int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_se
 /* The effective experiment as text, to be freed; equal for equal experiments. */
 char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e);
 
-/* Makes OUT with bench.ini and the run.ini of all cells. Where it holds an experiment already, a variant of the same
- * name must have the same parameters (DS_EXIT_CONFIG): else the runs in it
- * would not be what the file says. */
+/* Makes OUT with bench.ini and the run.ini of all cells. Where it holds an experiment already, a variant of
+ * the same name must have the same parameters (DS_EXIT_CONFIG): else the runs in it would not be what the
+ * file says. */
 int ds_bench_plan_write(const ds_bench_plan *p, ds_error *e);
 
 #endif

@@ -94,7 +94,8 @@ void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t 
     if (s->failed > 0) {
         snprintf(failed, sizeof(failed), ", %zu failed", s->failed);
     }
-    size_t used = (size_t)snprintf(out, size, "%zu of %zu runs done%s, %s left", s->done, s->mine, failed, time);
+    size_t used =
+        (size_t)snprintf(out, size, "%zu of %zu runs done%s, %s left", s->done, s->mine, failed, time);
     for (size_t c = 0; c < s->plan->cells && used < size; c++) {
         size_t running, done, all;
         count_left(s, c, &running, &done, &all);
@@ -106,7 +107,8 @@ void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t 
             continue;
         }
         ds_duration_text(ds_bench_cell_left(s, c), time, sizeof(time));
-        used += (size_t)snprintf(out + used, size - used, "; %s %zu/%zu, %s", s->plan->cell[c].name, done, all, time);
+        used += (size_t)snprintf(out + used, size - used, "; %s %zu/%zu, %s", s->plan->cell[c].name, done,
+                                 all, time);
     }
     if (more > 0 && used < size) {
         snprintf(out + used, size - used, "; and %zu more", more);

@@ -27,7 +27,8 @@ static int look(ds_bench_state *s, size_t k, int retry, ds_error *e)
     ds_bench_run *r = &s->run[k];
     ds_result found;
     char *folder = ds_bench_run_folder(s->plan, k);
-    int has = folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory"), -1 : ds_result_read(folder, &found, e);
+    int has = folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory"),
+        -1                   : ds_result_read(folder, &found, e);
     if (has < 0) {
         free(folder);
         return e->status;
@@ -153,8 +154,8 @@ static json_t *variants_json(const ds_bench_plan *p, int which)
     json_t *list = json_array();
     for (size_t i = 0; i < p->variants[which]; i++) {
         const ds_bench_variant *v = &p->variant[which][i];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", v->part->name, "plugin", v->module->id,
-                                              "version", v->module->plugin->desc->version));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", v->part->name, "plugin",
+                                              v->module->id, "version", v->module->plugin->desc->version));
     }
     return list;
 }
@@ -199,8 +200,8 @@ static json_t *state_json(const ds_bench_state *s)
     json_object_set_new(o, "budget", json_integer((json_int_t)p->budget));
     json_object_set_new(o, "shard", p->shards > 1 ? json_string(shard) : json_null());
     json_object_set_new(o, "counts",
-                        json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)s->mine, "done", (json_int_t)s->done,
-                                  "failed", (json_int_t)s->failed, "open",
+                        json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)s->mine, "done",
+                                  (json_int_t)s->done, "failed", (json_int_t)s->failed, "open",
                                   (json_int_t)(s->mine - s->done - s->failed)));
     json_object_set_new(o, "envs", variants_json(p, DS_BENCH_ENV));
     json_object_set_new(o, "opts", variants_json(p, DS_BENCH_OPT));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_state.h - how far an experiment is: found out from the run folders at every start, so that no other file needs
- * to survive a crash; written to OUT/bench.json for readers.
+/* bench_state.h - how far an experiment is: found out from the run folders at every start, so that no other
+ * file needs to survive a crash; written to OUT/bench.json for readers.
  *
  *   {"format": 1, "dshost": "0.1.0", "name": "fluid", "budget": 1000, "shard": "1/4" or null,
  *    "counts": {"runs": 600, "done": 12, "failed": 1, "open": 587},
@@ -19,26 +19,26 @@
 enum { DS_BENCH_OPEN = 0, DS_BENCH_RUNNING = 1, DS_BENCH_DONE = 2, DS_BENCH_FAILED = 3 };
 
 typedef struct ds_bench_run {
-    int state;     /* DS_BENCH_* */
-    int status;    /* of a failed run; or 130, 143: it was stopped, and is not begun again by this process */
-    int waits;     /* times that it was found locked */
-    char *error;   /* NULL = none */
+    int state;   /* DS_BENCH_* */
+    int status;  /* of a failed run; or 130, 143: it was stopped, and is not begun again by this process */
+    int waits;   /* times that it was found locked */
+    char *error; /* NULL = none */
     uint64_t evaluations, cost_steps;
-    uint64_t begun;  /* evaluations when this process began it */
-    uint64_t since;  /* ds_clock_ns() then */
+    uint64_t begun; /* evaluations when this process began it */
+    uint64_t since; /* ds_clock_ns() then */
     double best, wall_s;
 } ds_bench_run;
 
 typedef struct ds_bench_state {
     const ds_bench_plan *plan;
-    ds_bench_run *run; /* plan->runs */
+    ds_bench_run *run;                           /* plan->runs */
     size_t mine, done, failed, running, stopped; /* of this shard */
-    size_t next;        /* no run before this one is open */
-    uint64_t written;   /* ds_clock_ns() of the last bench.json */
+    size_t next;                                 /* no run before this one is open */
+    uint64_t written;                            /* ds_clock_ns() of the last bench.json */
 } ds_bench_state;
 
-/* Looks at all run folders. Failed runs are open again: what failed may have been mended; but those with too many failed
- * evaluations only with `retry`, since they would end the same way. */
+/* Looks at all run folders. Failed runs are open again: what failed may have been mended; but those with too
+ * many failed evaluations only with `retry`, since they would end the same way. */
 int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *out, ds_error *e);
 void ds_bench_state_close(ds_bench_state *s);
 
@@ -54,7 +54,8 @@ int ds_bench_status(const ds_bench_state *s);
 /* bench.json, atomically; without `now` at most every two seconds. */
 int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e);
 
-/* Seconds that are left by what is known: of a cell, and of all on `slots` runs at a time; INFINITY = not known. */
+/* Seconds that are left by what is known: of a cell, and of all on `slots` runs at a time; INFINITY = not
+ * known. */
 double ds_bench_cell_left(const ds_bench_state *s, size_t cell);
 double ds_bench_all_left(const ds_bench_state *s, size_t slots);
 

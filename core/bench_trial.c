@@ -78,8 +78,14 @@ void ds_bench_trial(const ds_bench_plan *plan, size_t env, ds_bench_cost *out)
     int rc = ds_settings_copy(&s, &v->part->settings, &e);
     rc = rc != 0 ? rc : ds_run_options_make(&plan->file.run, &o, &e);
     if (rc == 0) {
-        ds_pool_config c = {.module = v->module, .settings = &s, .seed = plan->file.seed, .threads = o.threads,
-                            .jobs = 1, .isolation = o.isolation, .timeout = o.timeout, .memory = o.memory,
+        ds_pool_config c = {.module = v->module,
+                            .settings = &s,
+                            .seed = plan->file.seed,
+                            .threads = o.threads,
+                            .jobs = 1,
+                            .isolation = o.isolation,
+                            .timeout = o.timeout,
+                            .memory = o.memory,
                             .stop = &ds_stop_flag};
         rc = ds_pool_open(&c, &pool, &e);
     }
@@ -136,7 +142,9 @@ static row make_row(const ds_bench_state *s, size_t cell, const ds_bench_cost *c
     }
     int gradient = (opt->flags & (DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT)) != 0;
     r.measured = evaluations > 0;
-    r.each = r.measured ? seconds / evaluations : gradient && isfinite(cost->gradient) ? cost->gradient : cost->loss;
+    r.each = r.measured                             ? seconds / evaluations
+             : gradient && isfinite(cost->gradient) ? cost->gradient
+                                                    : cost->loss;
     return r;
 }
 
@@ -146,8 +154,9 @@ static void print_row(const ds_bench_state *s, size_t cell, const row *r, const 
     ds_duration_text(r->each * (double)s->plan->budget, run, sizeof(run));
     ds_duration_text(r->evaluations > 0 ? r->each * r->evaluations : 0.0, all, sizeof(all));
     snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?", r->each, r->measured ? "" : "*");
-    printf("%-32s %6llu %5zu %5zu %5zu %10s %11s %11s%s%.120s\n", s->plan->cell[cell].name, (unsigned long long)cost->n,
-           r->runs, r->done, r->failed, each, run, all, cost->error[0] != '\0' ? "  " : "", cost->error);
+    printf("%-32s %6llu %5zu %5zu %5zu %10s %11s %11s%s%.120s\n", s->plan->cell[cell].name,
+           (unsigned long long)cost->n, r->runs, r->done, r->failed, each, run, all,
+           cost->error[0] != '\0' ? "  " : "", cost->error);
 }
 
 static json_t *row_json(const ds_bench_state *s, size_t cell, const row *r, const ds_bench_cost *cost)
@@ -171,11 +180,14 @@ static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, in
     char one[32], many[32];
     ds_duration_text(seconds, one, sizeof(one));
     ds_duration_text(seconds / (double)p->jobs, many, sizeof(many));
-    printf("\n%zu runs in %zu cells, %zu done, %zu failed; %.0f evaluations are left: %s%s of computing, %s%s with "
+    printf("\n%zu runs in %zu cells, %zu done, %zu failed; %.0f evaluations are left: %s%s of computing, "
+           "%s%s with "
            "%lld at a time\n",
            sum->runs, p->cells, sum->done, sum->failed, sum->evaluations, unknown ? "at least " : "", one,
            unknown ? "at least " : "", many, (long long)p->jobs);
-    printf("* from trial evaluations: simulation only, without the time of the optimizer itself\nresults: %s\n", p->out);
+    printf(
+        "* from trial evaluations: simulation only, without the time of the optimizer itself\nresults: %s\n",
+        p->out);
 }
 
 int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
@@ -190,8 +202,8 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     if (!json) {
-        printf("%-32s %6s %5s %5s %5s %10s %11s %11s\n", "cell", "n", "runs", "done", "fail", "s/eval", "one run",
-               "left");
+        printf("%-32s %6s %5s %5s %5s %10s %11s %11s\n", "cell", "n", "runs", "done", "fail", "s/eval",
+               "one run", "left");
     }
     for (size_t c = 0; c < p->cells; c++) {
         ds_bench_cost *mine = &cost[p->cell[c].env];
@@ -218,9 +230,10 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
         print_sum(p, &sum, seconds, unknown);
         return ds_stdout_done(e);
     }
-    json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "out", p->out, "runs", (json_int_t)sum.runs, "done",
-                          (json_int_t)sum.done, "failed", (json_int_t)sum.failed, "left_s", ds_json_real(seconds),
-                          "left_parallel_s", ds_json_real(seconds / (double)p->jobs), "cells", list);
+    json_t *o =
+        json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "out", p->out, "runs", (json_int_t)sum.runs, "done",
+                  (json_int_t)sum.done, "failed", (json_int_t)sum.failed, "left_s", ds_json_real(seconds),
+                  "left_parallel_s", ds_json_real(seconds / (double)p->jobs), "cells", list);
     int rc = ds_json_write(o, stdout, "standard output", e);
     json_decref(o);
     return rc != 0 ? rc : ds_stdout_done(e);

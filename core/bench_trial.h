@@ -8,7 +8,7 @@
 
 /* Seconds of one evaluation of an environment. */
 typedef struct ds_bench_cost {
-    uint64_t n; /* variables */
+    uint64_t n;            /* variables */
     double loss, gradient; /* without and with gradient; INFINITY = it failed, or there is none */
     char error[400];
 } ds_bench_cost;

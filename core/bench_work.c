@@ -91,7 +91,8 @@ static void add_flag(arguments *a, const char *key, const char *value)
     add(a, value);
 }
 
-/* `dshost run` on the run.ini of its cell; `dshost resume`, with what a resumed run takes, where there is a record. */
+/* `dshost run` on the run.ini of its cell; `dshost resume`, with what a resumed run takes, where there is a
+ * record. */
 static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder, arguments *a, ds_error *e)
 {
     char number[32];
@@ -275,11 +276,12 @@ static void bury(ds_bench_work *w, child *c, ds_bench_event *out)
     out->ended = 1;
     out->status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
     if (!WIFEXITED(how) && c->error[0] == '\0') {
-        snprintf(c->error, sizeof(c->error), "killed by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+        snprintf(c->error, sizeof(c->error), "killed by signal %d (%s)", WTERMSIG(how),
+                 strsignal(WTERMSIG(how)));
     }
     strcpy(out->error, c->error);
-    int failed = out->status > DS_EXIT_UNMET && out->status != DS_EXIT_LOCKED && out->status != DS_EXIT_SIGINT &&
-                 out->status != DS_EXIT_SIGTERM;
+    int failed = out->status > DS_EXIT_UNMET && out->status != DS_EXIT_LOCKED &&
+                 out->status != DS_EXIT_SIGINT && out->status != DS_EXIT_SIGTERM;
     write_log(w, c, failed);
     close(c->fd);
     c->pid = 0;

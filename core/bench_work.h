@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_work.h - the runs at work on this machine: each is a `dshost run` or `dshost resume` of its own, so that nothing
- * that happens to it touches the others.
+/* bench_work.h - the runs at work on this machine: each is a `dshost run` or `dshost resume` of its own, so
+ * that nothing that happens to it touches the others.
  */
 #ifndef DS_CORE_BENCH_WORK_H
 #define DS_CORE_BENCH_WORK_H
@@ -24,7 +24,8 @@ int ds_bench_work_open(const ds_bench_plan *plan, size_t slots, ds_bench_work **
 size_t ds_bench_work_free(const ds_bench_work *w); /* slots */
 size_t ds_bench_work_busy(const ds_bench_work *w);
 
-/* Begins or resumes a run. Its messages go to seed-K.log beside its folder, which stays where the run fails. */
+/* Begins or resumes a run. Its messages go to seed-K.log beside its folder, which stays where the run fails.
+ */
 int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e);
 
 /* Waits at most `ms` for the next event; 1 = *out is filled, 0 = none. A signal ends the waiting. */

@@ -74,7 +74,9 @@ char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e)
         ds_fail(e, DS_EXIT_MEMORY, "out of memory");
         return NULL;
     }
-    fprintf(f, "; The effective experiment, by dshost %s. The same again:\n;   dshost bench bench.ini --out OTHER\n\n",
+    fprintf(f,
+            "; The effective experiment, by dshost %s. The same again:\n;   dshost bench bench.ini --out "
+            "OTHER\n\n",
             PACKAGE_VERSION);
     fprintf(f, "[bench]\n");
     put_names(f, p, DS_BENCH_ENV);
@@ -108,9 +110,10 @@ char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e)
 
 /* ---- an experiment that is there ---- */
 
-/* Settings of both that differ in a key: what the old runs in this folder were made with is not what is wanted. */
-static int compare(const char *out, const char *what, const ds_settings *then, const ds_settings *now, int section,
-                   int (*may_differ)(const char *key), ds_error *e)
+/* Settings of both that differ in a key: what the old runs in this folder were made with is not what is
+ * wanted. */
+static int compare(const char *out, const char *what, const ds_settings *then, const ds_settings *now,
+                   int section, int (*may_differ)(const char *key), ds_error *e)
 {
     const ds_section *sec = &now->section[section];
     for (size_t i = 0; i < sec->count; i++) {
@@ -118,17 +121,18 @@ static int compare(const char *out, const char *what, const ds_settings *then, c
         const ds_setting *old = ds_settings_find(then, section, key);
         const ds_setting *new = ds_settings_find(now, section, key);
         if (old != NULL && strcmp(old->value, new->value) != 0 && (may_differ == NULL || !may_differ(key))) {
-            return ds_fail(e, DS_EXIT_CONFIG,
-                           "%s holds runs of %s with %s = %.60s, the file now says %.60s: give the variant another "
-                           "name, or choose another --out",
-                           out, what, key, old->value, new->value);
+            return ds_fail(
+                e, DS_EXIT_CONFIG,
+                "%s holds runs of %s with %s = %.60s, the file now says %.60s: give the variant another "
+                "name, or choose another --out",
+                out, what, key, old->value, new->value);
         }
     }
     return 0;
 }
 
-static int compare_parts(const ds_bench_plan *p, const ds_bench_file *then, const ds_bench_file *now, int which,
-                         ds_error *e)
+static int compare_parts(const ds_bench_plan *p, const ds_bench_file *then, const ds_bench_file *now,
+                         int which, ds_error *e)
 {
     int section = which == DS_BENCH_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
     int rc = 0;
@@ -140,8 +144,9 @@ static int compare_parts(const ds_bench_plan *p, const ds_bench_file *then, cons
                 continue;
             }
             rc = strcmp(old->plugin, mine->plugin) != 0
-                     ? ds_fail(e, DS_EXIT_CONFIG, "%s holds runs of %s with plugin %.200s, the file now says %.200s: "
-                                                  "choose another --out",
+                     ? ds_fail(e, DS_EXIT_CONFIG,
+                               "%s holds runs of %s with plugin %.200s, the file now says %.200s: "
+                               "choose another --out",
                                p->out, old->name, old->plugin, mine->plugin)
                      : compare(p->out, mine->name, &old->settings, &mine->settings, section, NULL, e);
         }

@@ -463,7 +463,8 @@ void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int c
     unsigned char *data = cairo_image_surface_get_data(cells);
     int stride = cairo_image_surface_get_stride(cells);
     for (int j = 0; j < rows; j++) {
-        memcpy(data + (ptrdiff_t)j * stride, pixels + (ptrdiff_t)j * columns, (size_t)columns * sizeof *pixels);
+        memcpy(data + (ptrdiff_t)j * stride, pixels + (ptrdiff_t)j * columns,
+               (size_t)columns * sizeof *pixels);
     }
     cairo_surface_mark_dirty(cells);
     if (c->kind == DS_CANVAS_SVG) {

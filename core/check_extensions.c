@@ -88,6 +88,10 @@ void ds_check_batch(ds_check *c)
             }
         }
         compare_rows(c, &env, ext, 1, x, orders[0], 0, grad, single);
+        if (c->failed > 0) {
+            ds_check_hint(c, "a point's answer must not depend on its company: no state that goes from one to the "
+                             "next, sums in the same order as for a point alone");
+        }
     }
     free(x);
     ds_check_env_close(&env);

@@ -28,56 +28,57 @@ typedef struct request {
     int dry, retry, json, help;
 } request;
 
-static const struct option options[] = {{"out", required_argument, NULL, 'o'},
-                                        {"jobs", required_argument, NULL, 'J'},
-                                        {"seed", required_argument, NULL, 'S'},
-                                        {"runs", required_argument, NULL, 'R'},
-                                        {"budget", required_argument, NULL, 'b'},
-                                        {"set", required_argument, NULL, 's'},
-                                        {"only", required_argument, NULL, 'O'},
-                                        {"skip-missing", no_argument, NULL, 'm'},
-                                        {"shard", required_argument, NULL, 'i'},
-                                        {"dry-run", no_argument, NULL, 'd'},
-                                        {"retry", no_argument, NULL, 'r'},
-                                        {"json", no_argument, NULL, 'j'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
+static const struct option options[] = {
+    {"out", required_argument, NULL, 'o'},    {"jobs", required_argument, NULL, 'J'},
+    {"seed", required_argument, NULL, 'S'},   {"runs", required_argument, NULL, 'R'},
+    {"budget", required_argument, NULL, 'b'}, {"set", required_argument, NULL, 's'},
+    {"only", required_argument, NULL, 'O'},   {"skip-missing", no_argument, NULL, 'm'},
+    {"shard", required_argument, NULL, 'i'},  {"dry-run", no_argument, NULL, 'd'},
+    {"retry", no_argument, NULL, 'r'},        {"json", no_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
 
 static void usage(void)
 {
-    printf(
-        "usage: dshost bench FILE.ini [OPTIONS]\n\n"
-        "Runs an experiment: every environment with every optimizer and every seed, each an ordinary run in a folder\n"
-        "OUT/ENV/OPT/seed-K. The same command again goes on where it ended, and does what is new in the file.\n\n"
-        "  --dry-run       print the cells and an estimate of the time, from a few trial evaluations\n"
-        "  --jobs N        runs at the same time; 0 = as many as fit on the processors [0]\n"
-        "  --out DIR       result folder [results/FILE without .ini]\n"
-        "  --only PATTERN  only cells ENV/OPT that match, as in 'torus/*'\n"
-        "  --budget N      evaluations of every run, instead of [run] budget\n"
-        "  --runs N        runs of every cell, instead of [bench] runs\n"
-        "  --seed N        seed of the first run, instead of [bench] seed\n"
-        "  --set run.K=V   another setting of [run]\n"
-        "  --skip-missing  leave out environments and optimizers that cannot be loaded\n"
-        "  --retry         also runs that ended because too many evaluations failed\n"
-        "  --shard I/N     only part I of N of the runs, in OUT-IofN; `dshost merge` puts the parts together\n"
-        "  --json          print bench.json, or with --dry-run the estimate, as JSON\n\n"
-        "Under mpirun, rank 0 keeps the queue, and every rank works on --jobs runs (1 if not given).\n\n"
-        "The file has these sections:\n\n"
-        "  [bench]             what to run:\n");
+    printf("usage: dshost bench FILE.ini [OPTIONS]\n\n"
+           "Runs an experiment: every environment with every optimizer and every seed, each an ordinary run "
+           "in a folder\n"
+           "OUT/ENV/OPT/seed-K. The same command again goes on where it ended, and does what is new in the "
+           "file.\n\n"
+           "  --dry-run       print the cells and an estimate of the time, from a few trial evaluations\n"
+           "  --jobs N        runs at the same time; 0 = as many as fit on the processors [0]\n"
+           "  --out DIR       result folder [results/FILE without .ini]\n"
+           "  --only PATTERN  only cells ENV/OPT that match, as in 'torus/*'\n"
+           "  --budget N      evaluations of every run, instead of [run] budget\n"
+           "  --runs N        runs of every cell, instead of [bench] runs\n"
+           "  --seed N        seed of the first run, instead of [bench] seed\n"
+           "  --set run.K=V   another setting of [run]\n"
+           "  --skip-missing  leave out environments and optimizers that cannot be loaded\n"
+           "  --retry         also runs that ended because too many evaluations failed\n"
+           "  --shard I/N     only part I of N of the runs, in OUT-IofN; `dshost merge` puts the parts "
+           "together\n"
+           "  --json          print bench.json, or with --dry-run the estimate, as JSON\n\n"
+           "Under mpirun, rank 0 keeps the queue, and every rank works on --jobs runs (1 if not given).\n\n"
+           "The file has these sections:\n\n"
+           "  [bench]             what to run:\n");
     for (int i = 0; ds_bench_schema[i] != NULL; i++) {
         printf("    %-17s %s", ds_bench_schema[i]->name, ds_bench_schema[i]->doc);
-        printf(ds_bench_schema[i]->default_text[0] != '\0' ? " [%s]\n" : "\n", ds_bench_schema[i]->default_text);
+        printf(ds_bench_schema[i]->default_text[0] != '\0' ? " [%s]\n" : "\n",
+               ds_bench_schema[i]->default_text);
     }
-    printf("  [run]               settings of every run, as in `dshost help run`; jobs = 1 and pictures = false by "
+    printf("  [run]               settings of every run, as in `dshost help run`; jobs = 1 and pictures = "
+           "false by "
            "default\n"
-           "  [env A B]           parameters of the environments A and B; plugin = ID or PATH where the name is not "
+           "  [env A B]           parameters of the environments A and B; plugin = ID or PATH where the name "
+           "is not "
            "the id\n"
            "  [opt A B]           the same for optimizers\n"
            "  [sweep env A]       key = VALUE | VALUE: a variant A@key=VALUE for each; several keys: every "
            "combination\n"
            "  [sweep opt A]\n\n"
-           "Exit status: 0 all runs are done, 4 5 6 7 that of the first run that failed, 2 usage, 3 the file, 4 a "
-           "plugin is\nmissing, 75 another process works on OUT, 130 143 stopped by a signal, everything saved.\n");
+           "Exit status: 0 all runs are done, 4 5 6 7 that of the first run that failed, 2 usage, 3 the "
+           "file, 4 a "
+           "plugin is\nmissing, 75 another process works on OUT, 130 143 stopped by a signal, everything "
+           "saved.\n");
 }
 
 /* ---- arguments ---- */
@@ -89,7 +90,8 @@ static int take_shard(const char *text, ds_bench_choice *c, ds_error *e)
     const char *rest = end != NULL && *end == '/' ? end + 1 : "";
     unsigned long n = rest[0] >= '1' && rest[0] <= '9' ? strtoul(rest, &end, 10) : 0;
     if (n == 0 || *end != '\0' || i > n || n > 100000) {
-        return ds_fail(e, DS_EXIT_USAGE, "bench: --shard %.40s: expected I/N with I from 1 to N, as in 2/8", text);
+        return ds_fail(e, DS_EXIT_USAGE, "bench: --shard %.40s: expected I/N with I from 1 to N, as in 2/8",
+                       text);
     }
     c->shard = i - 1;
     c->shards = n;
@@ -99,10 +101,11 @@ static int take_shard(const char *text, ds_bench_choice *c, ds_error *e)
 static int take_set(request *q, const char *text, ds_error *e)
 {
     if (strncmp(text, "env.", 4) == 0 || strncmp(text, "opt.", 4) == 0) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "bench: --set %.80s: only run.KEY is possible here; parameters of plugins stand in sections "
-                       "[env NAME] and [opt NAME] of the file",
-                       text);
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "bench: --set %.80s: only run.KEY is possible here; parameters of plugins stand in sections "
+            "[env NAME] and [opt NAME] of the file",
+            text);
     }
     return ds_settings_set(&q->sets, text, e);
 }
@@ -112,11 +115,12 @@ static int take(request *q, int c, ds_error *e)
     static const struct {
         int code;
         const char *key, *flag;
-    } keys[] = {{'o', "out", "--out"}, {'J', "jobs", "--jobs"}, {'S', "seed", "--seed"}, {'R', "runs", "--runs"}};
+    } keys[] = {
+        {'o', "out", "--out"}, {'J', "jobs", "--jobs"}, {'S', "seed", "--seed"}, {'R', "runs", "--runs"}};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (c == keys[i].code) {
-            return ds_settings_add(&q->flags, DS_SECTION_RUN, keys[i].key, optarg, keys[i].flag, NULL, DS_EXIT_USAGE,
-                                   DS_LAYER_FLAG, e);
+            return ds_settings_add(&q->flags, DS_SECTION_RUN, keys[i].key, optarg, keys[i].flag, NULL,
+                                   DS_EXIT_USAGE, DS_LAYER_FLAG, e);
         }
     }
     switch (c) {
@@ -163,7 +167,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         return rc;
     }
     if (optind >= argc) {
-        return ds_fail(e, DS_EXIT_USAGE, "bench: name the experiment file: dshost bench FILE.ini [--dry-run]");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "bench: name the experiment file: dshost bench FILE.ini [--dry-run]");
     }
     q->path = argv[optind++];
     const ds_setting *out = ds_settings_find(&q->flags, DS_SECTION_RUN, "out");
@@ -216,8 +221,8 @@ static int lead(const request *q, const ds_bench_plan *plan, const ds_ranks *ran
     rc = rc != 0 ? rc : ds_bench_plan_write(plan, e);
     rc = rc != 0 ? rc : ds_bench_state_open(plan, q->retry, &state, e);
     if (rc == 0) {
-        ds_log(DS_LOG_INFO, NULL, "%zu runs in %zu cells, %zu done already -> %s", state.mine, plan->cells, state.done,
-               plan->out);
+        ds_log(DS_LOG_INFO, NULL, "%zu runs in %zu cells, %zu done already -> %s", state.mine, plan->cells,
+               state.done, plan->out);
         rc = ds_bench_loop(&state, ranks, e);
     }
     if (rc == 0) {
@@ -243,7 +248,7 @@ static int run(const request *q, ds_error *e)
     ds_bench_plan plan;
     ds_ranks *ranks = NULL;
     memset(&plan, 0, sizeof(plan));
-    int rc = ds_ranks_wanted() && !q->dry ? ds_ranks_open(&ranks, e) : 0;
+    int rc = ds_ranks_given() >= 0 && !q->dry ? ds_ranks_open(&ranks, e) : 0;
     if (rc != 0) {
         return rc;
     }
@@ -253,12 +258,14 @@ static int run(const request *q, ds_error *e)
     }
     ds_signals_install();
     rc = ds_bench_plan_make(q->path, &q->flags, &q->sets, &q->choice, &plan, e);
-    if (rc == 0 && ranks != NULL && ds_settings_find(&q->flags, DS_SECTION_RUN, "jobs") == NULL) {
+    if (rc == 0 && ranks != NULL && ds_bench_int(&plan.file, "jobs") == 0) {
         plan.jobs = 1; /* mpirun -n says how many run at the same time */
     }
     rc = ds_bench_agree(&plan, ranks, rc, e);
     if (rc == 0) {
-        rc = q->dry ? dry_run(q, &plan, e) : follower ? ds_bench_follow(&plan, ranks, e) : lead(q, &plan, ranks, e);
+        rc = q->dry     ? dry_run(q, &plan, e)
+             : follower ? ds_bench_follow(&plan, ranks, e)
+                        : lead(q, &plan, ranks, e);
     }
     if (rc != 0 && !follower && ranks != NULL && e->text[0] != '\0') {
         ds_command_failed(e); /* before MPI says in many lines that a rank has ended */
@@ -276,6 +283,11 @@ int ds_cmd_bench(int argc, char **argv)
     request q;
     ds_error e = {0, ""};
     int rc = parse(argc, argv, &q, &e);
+    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) { /* rank 0 says or does it */
+        ds_settings_clear(&q.flags);
+        ds_settings_clear(&q.sets);
+        return rc;
+    }
     if (rc == 0 && q.help) {
         usage();
         rc = ds_stdout_done(&e);
@@ -297,5 +309,6 @@ int ds_cmd_bench_run(int argc, char **argv)
     if (argc < 3 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)strtol(argv[1], NULL, 10)) {
         return DS_EXIT_USAGE;
     }
-    return strcmp(argv[2], "resume") == 0 ? ds_cmd_resume(argc - 2, argv + 2) : ds_cmd_run(argc - 2, argv + 2);
+    return strcmp(argv[2], "resume") == 0 ? ds_cmd_resume(argc - 2, argv + 2)
+                                          : ds_cmd_run(argc - 2, argv + 2);
 }

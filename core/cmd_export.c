@@ -76,7 +76,8 @@ static int open_all(const char *folder, ds_export_run **out, size_t *count, ds_e
     *count = 0;
     if (ds_folder_has_landscape(folder)) {
         *out = calloc(1, sizeof(**out));
-        int failed = *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_export_open(folder, *out, e);
+        int failed =
+            *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_export_open(folder, *out, e);
         *count = failed == 0;
         return failed;
     }
@@ -129,7 +130,8 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
         char *folder = ds_folder_path(runs[i].folder, "export");
         size_t size = strlen(runs[i].folder) + 64;
         char *name = malloc(size);
-        rc = folder == NULL || name == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_export_wake(&runs[i], e);
+        rc = folder == NULL || name == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                                            : ds_export_wake(&runs[i], e);
         if (rc != 0) {
             /* nothing to write */
         } else if (q->out != NULL) {
@@ -185,11 +187,12 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
     if (q->out == NULL) {
         snprintf(folder, size, "%s/export/%s", q->folder, q->format);
     }
-    int rc = strcmp(folder, "-") == 0
-                 ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)
-                 : list_functions(runs, count, &set, e);
+    int rc =
+        strcmp(folder, "-") == 0
+            ? ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format)
+            : list_functions(runs, count, &set, e);
     qsort(runs, count, sizeof(*runs), by_opt);
-    rc = rc != 0                             ? rc
+    rc = rc != 0                         ? rc
          : strcmp(q->format, "ioh") == 0 ? ds_export_ioh(&set, folder, e)
                                          : ds_export_coco(&set, folder, e);
     if (rc == 0) {
@@ -208,12 +211,10 @@ static int export_runs(const request *q, ds_error *e)
     if (rc == 0) {
         int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
         if (folder && ds_folder_has_landscape(q->folder)) {
-            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape", q->format,
-                         q->folder);
+            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape",
+                         q->format, q->folder);
         }
-        rc = rc != 0  ? rc
-             : folder ? export_folder(q, runs, opened, e)
-                      : export_tables(q, runs, opened, e);
+        rc = rc != 0 ? rc : folder ? export_folder(q, runs, opened, e) : export_tables(q, runs, opened, e);
     }
     for (size_t i = 0; i < opened; i++) {
         ds_export_close(&runs[i]);
@@ -229,9 +230,11 @@ int ds_cmd_export(int argc, char **argv)
     int rc = parse(argc, argv, &q, &e);
     if (rc == 0 && q.help) {
         printf("usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n\n"
-               "Writes the evaluations of the runs in DIR in another format: tables to export/ in the folder of each run,\n"
+               "Writes the evaluations of the runs in DIR in another format: tables to export/ in the folder "
+               "of each run,\n"
                "folders for comparisons to DIR/export/.\n\n"
-               "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, with a\n"
+               "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, "
+               "with a\n"
                "                folder for each optimizer where there are several\n"
                "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
                "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n");

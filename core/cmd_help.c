@@ -39,14 +39,23 @@ static json_t *params_json(const ds_param *const *params)
     return list;
 }
 
+static json_t *extensions_json(const ds_desc *d)
+{
+    json_t *list = json_array();
+    for (int i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
+        json_array_append_new(list, ds_json_text(d->extensions[i]));
+    }
+    return list;
+}
+
 static json_t *plugin_json(const ds_module *m)
 {
     const ds_desc *d = m->plugin->desc;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "id", d->id, "kind",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:o}", "id", d->id, "kind",
                      d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
                      d->license, "summary", d->summary, "description", d->description, "citation",
-                     d->citation, "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "params",
-                     params_json(d->params));
+                     d->citation, "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "extensions",
+                     extensions_json(d), "params", params_json(d->params));
 }
 
 static void plugin_text(const ds_module *m)
@@ -60,6 +69,13 @@ static void plugin_text(const ds_module *m)
     }
     printf("%s %s, license %s, %s\n", d->kind == DS_KIND_ENV ? "Environment" : "Optimizer", d->version,
            d->license, m->path);
+    if (d->extensions != NULL && d->extensions[0] != NULL) {
+        printf("Extensions, some perhaps not with all parameters:");
+        for (int i = 0; d->extensions[i] != NULL; i++) {
+            printf("%s %s", i > 0 ? "," : "", d->extensions[i]);
+        }
+        printf("\n");
+    }
     printf("Set parameters with --set %s.NAME=VALUE or in section [%s] of an .ini file:\n\n",
            d->kind == DS_KIND_ENV ? "env" : "opt", d->kind == DS_KIND_ENV ? "env" : "opt");
     if (d->params == NULL || d->params[0] == NULL) {

@@ -19,8 +19,8 @@
 enum { FLAGS_MAX = 48, NAME_BYTES = 48, PATHS_MAX = 7, CODE_RUN = 1000, CODE_LANDSCAPE = 2000 };
 
 /* Settings of [run] that are flags here, too. */
-static const char *const run_keys[] = {"env",     "seed", "jobs",      "threads",   "isolation",
-                                       "out",     "timeout_s", "memory_mb", "max_failed", "pictures"};
+static const char *const run_keys[] = {"env", "seed",      "jobs",      "threads",    "isolation",
+                                       "out", "timeout_s", "memory_mb", "max_failed", "pictures"};
 
 typedef struct flags {
     ds_settings settings;
@@ -71,14 +71,11 @@ static void make_options(struct option *option, char (*name)[NAME_BYTES])
             k++;
         }
     }
-    static const struct option fixed[] = {{"gradient", no_argument, NULL, 'g'},
-                                          {"no-gradient", no_argument, NULL, 'n'},
-                                          {"path", required_argument, NULL, 'p'},
-                                          {"set", required_argument, NULL, 's'},
-                                          {"config", required_argument, NULL, 'c'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option fixed[] = {
+        {"gradient", no_argument, NULL, 'g'},     {"no-gradient", no_argument, NULL, 'n'},
+        {"path", required_argument, NULL, 'p'},   {"set", required_argument, NULL, 's'},
+        {"config", required_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     memcpy(option + k, fixed, sizeof fixed);
 }
 
@@ -115,7 +112,8 @@ static int take_flag(flags *f, int code, ds_error *e)
         return 0;
     default:
         return code >= CODE_LANDSCAPE
-                   ? add_flag(f, DS_SECTION_LANDSCAPE, ds_landscape_schema[code - CODE_LANDSCAPE]->name, optarg, e)
+                   ? add_flag(f, DS_SECTION_LANDSCAPE, ds_landscape_schema[code - CODE_LANDSCAPE]->name,
+                              optarg, e)
                    : add_flag(f, DS_SECTION_RUN, ds_run_schema[code - CODE_RUN]->name, optarg, e);
     }
 }
@@ -130,10 +128,11 @@ static int check_resume(const flags *f, ds_error *e)
         refused = ds_run_may_override(run->item[k].key) ? NULL : run->item[k].key;
     }
     if (refused != NULL || f->from_flags) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "landscape %.200s: goes on with that landscape, whose settings are fixed (%s%s cannot be "
-                       "given)",
-                       f->folder, refused != NULL ? "--" : "", refused != NULL ? refused : "--set and --config");
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "landscape %.200s: goes on with that landscape, whose settings are fixed (%s%s cannot be "
+            "given)",
+            f->folder, refused != NULL ? "--" : "", refused != NULL ? refused : "--set and --config");
     }
     return 0;
 }
@@ -168,7 +167,8 @@ static void print_help(void)
 {
     printf("usage: dshost landscape --env E [OPTIONS]\n"
            "       dshost landscape DIR [OPTIONS]      go on with that one, or draw it again\n\n"
-           "Measures the loss and its gradient on a line or plane through the box of environment E, and leaves a\n"
+           "Measures the loss and its gradient on a line or plane through the box of environment E, and "
+           "leaves a\n"
            "folder with record, data, summary.json and pictures.\n\n");
     for (int i = 0; ds_landscape_schema[i] != NULL; i++) {
         if (is_own_flag(ds_landscape_schema[i])) {

@@ -12,20 +12,20 @@
 #include "log.h"
 #include "signals.h"
 
-static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
+static const struct option options[] = {
+    {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
 
 static int print(const char *out, const ds_merge_counts *n, int json, ds_error *e)
 {
     int rc = 0;
-    ds_log(DS_LOG_INFO, NULL, "%zu runs copied, %zu were there, %zu are in no part; %zu of %zu runs are done%s",
-           n->copied, n->kept, n->missing, n->done, n->all,
+    ds_log(DS_LOG_INFO, NULL,
+           "%zu runs copied, %zu were there, %zu are in no part; %zu of %zu runs are done%s", n->copied,
+           n->kept, n->missing, n->done, n->all,
            n->done < n->all ? "; `dshost bench` with this --out goes on with the others" : "");
     if (json) {
-        json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "out", out, "copied", (json_int_t)n->copied, "kept",
-                              (json_int_t)n->kept, "missing", (json_int_t)n->missing, "done", (json_int_t)n->done,
-                              "runs", (json_int_t)n->all);
+        json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "out", out, "copied", (json_int_t)n->copied,
+                              "kept", (json_int_t)n->kept, "missing", (json_int_t)n->missing, "done",
+                              (json_int_t)n->done, "runs", (json_int_t)n->all);
         rc = ds_json_write(o, stdout, "standard output", e);
         json_decref(o);
     } else {
@@ -39,15 +39,18 @@ static int merge(int argc, char **argv, int json, ds_error *e)
     ds_merge_counts counts;
     const char *out = argv[optind];
     if (argc - optind < 2) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "merge: name the folder for the whole and its parts: dshost merge OUT OUT-1of2 OUT-2of2");
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "merge: name the folder for the whole and its parts: dshost merge OUT OUT-1of2 OUT-2of2");
     }
     for (int i = optind + 1; i < argc; i++) {
         if (strcmp(argv[i], out) == 0) {
-            return ds_fail(e, DS_EXIT_USAGE, "merge: %s is the folder for the whole and one of the parts", out);
+            return ds_fail(e, DS_EXIT_USAGE, "merge: %s is the folder for the whole and one of the parts",
+                           out);
         }
     }
-    int rc = ds_bench_merge(out, (const char *const *)argv + optind + 1, (size_t)(argc - optind - 1), &counts, e);
+    int rc =
+        ds_bench_merge(out, (const char *const *)argv + optind + 1, (size_t)(argc - optind - 1), &counts, e);
     return rc != 0 ? rc : print(out, &counts, json, e);
 }
 
@@ -63,8 +66,10 @@ int ds_cmd_merge(int argc, char **argv)
     }
     if (rc == 0 && help) {
         printf("usage: dshost merge OUT PART... [OPTIONS]\n\n"
-               "Copies the runs of the folders PART, made by `dshost bench --shard`, to the folder OUT, where `dshost "
-               "bench`\nwould have put them. Of a run that is in several folders the one with the most evaluations "
+               "Copies the runs of the folders PART, made by `dshost bench --shard`, to the folder OUT, "
+               "where `dshost "
+               "bench`\nwould have put them. Of a run that is in several folders the one with the most "
+               "evaluations "
                "counts.\n\n"
                "  --json        print counts as JSON instead of the folder\n");
         rc = ds_stdout_done(&e);

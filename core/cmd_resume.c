@@ -29,10 +29,9 @@ int ds_cmd_resume(int argc, char **argv)
         json_t *summary = NULL;
         ds_landscape_request landscape = {.folder = folder};
         ds_signals_install();
-        rc = ds_folder_has_landscape(folder)
-                 ? ds_landscape_resume(&flags.settings, &landscape, &summary, &e)
-             : ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &summary, &e)
-                                    : ds_run_resume(folder, &flags.settings, &summary, &e);
+        rc = ds_folder_has_landscape(folder) ? ds_landscape_resume(&flags.settings, &landscape, &summary, &e)
+             : ds_series_is(folder)          ? ds_series_resume(folder, &flags.settings, &summary, &e)
+                                             : ds_run_resume(folder, &flags.settings, &summary, &e);
         rc = ds_run_print(flags.json, folder, summary, rc, &e);
         json_decref(summary);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export_bench.c - files of two benchmarking programs, one folder per optimizer.
  *
- * IOHanalyzer: the layout of IOHexperimenter, a .json file per environment with a table of the best loss so far. COCO: the
- * layout that its logger_bbob writes. Environments are functions 1, 2, ...; their optimum is not known. */
+ * IOHanalyzer: the layout of IOHexperimenter, a .json file per environment with a table of the best loss so
+ * far. COCO: the layout that its logger_bbob writes. Environments are functions 1, 2, ...; their optimum is
+ * not known. */
 #include "config.h"
 
 #include <jansson.h>
@@ -35,8 +36,8 @@ static double best_of_env(const ds_export_set *set, const char *env)
     return best;
 }
 
-/* What the formats cannot say, in a file beside the folder, where the other programs do not look: which function is which
- * environment, and where the reference values come from. */
+/* What the formats cannot say, in a file beside the folder, where the other programs do not look: which
+ * function is which environment, and where the reference values come from. */
 static int write_note(const ds_export_set *set, const char *folder, const char *format, ds_error *e)
 {
     json_t *o = json_object();
@@ -44,8 +45,9 @@ static int write_note(const ds_export_set *set, const char *folder, const char *
     json_t *runs = json_array();
     for (size_t k = 0; k < set->functions; k++) {
         double best = best_of_env(set, set->function[k]);
-        json_array_append_new(functions, json_pack("{s:I, s:s, s:o}", "id", (json_int_t)k + 1, "env", set->function[k],
-                                                   "f_opt", isfinite(best) ? json_real(best) : json_null()));
+        json_array_append_new(functions,
+                              json_pack("{s:I, s:s, s:o}", "id", (json_int_t)k + 1, "env", set->function[k],
+                                        "f_opt", isfinite(best) ? json_real(best) : json_null()));
     }
     for (size_t i = 0; i < set->count; i++) {
         json_array_append_new(runs, json_string(set->run[i].folder));
@@ -89,8 +91,8 @@ static int make_in(const char *folder, const char *name, ds_error *e)
 
 /* ---- runs by optimizer and environment ---- */
 
-/* The next part of the set with the same optimizer, and environment where `env` is set; 0 = none. The set is sorted by
- * optimizer, then environment. */
+/* The next part of the set with the same optimizer, and environment where `env` is set; 0 = none. The set is
+ * sorted by optimizer, then environment. */
 static size_t part_length(const ds_export_set *set, size_t first, int env)
 {
     size_t n = 0;
@@ -110,10 +112,11 @@ static size_t function_of(const ds_export_set *set, const char *env)
     return k + 1;
 }
 
-typedef int write_function(const ds_export_set *set, size_t first, size_t count, const char *folder, ds_error *e);
+typedef int write_function(const ds_export_set *set, size_t first, size_t count, const char *folder,
+                           ds_error *e);
 
-/* Calls `write` for the runs of every optimizer on every environment: with the folder itself where there is one optimizer,
- * else with a folder in it for each. */
+/* Calls `write` for the runs of every optimizer on every environment: with the folder itself where there is
+ * one optimizer, else with a folder in it for each. */
 static int for_all(const ds_export_set *set, const char *folder, write_function *write, ds_error *e)
 {
     int several = part_length(set, 0, 0) < set->count;
@@ -214,10 +217,10 @@ static int ioh_function(const ds_export_set *set, size_t first, size_t count, co
     /* "evaluations" is no attribute: its reader in R would then number the rows itself. */
     json_t *scenario = json_pack("{s:I, s:s, s:o}", "dimension", (json_int_t)r->n, "path", table, "runs",
                                  ioh_runs(set, first, count, e));
-    json_t *o = json_pack("{s:s, s:s, s:I, s:s, s:b, s:{s:s, s:s}, s:[], s:[s], s:[o]}", "version", "1.0.0", "suite",
-                          "diffsim", "function_id", (json_int_t)id, "function_name", r->env, "maximization", 0,
-                          "algorithm", "name", r->opt, "info", r->opt_version, "experiment_attributes", "attributes",
-                          "raw_y", "scenarios", scenario);
+    json_t *o = json_pack("{s:s, s:s, s:I, s:s, s:b, s:{s:s, s:s}, s:[], s:[s], s:[o]}", "version", "1.0.0",
+                          "suite", "diffsim", "function_id", (json_int_t)id, "function_name", r->env,
+                          "maximization", 0, "algorithm", "name", r->opt, "info", r->opt_version,
+                          "experiment_attributes", "attributes", "raw_y", "scenarios", scenario);
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     rc = text == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : open_in(folder, index, &p, e);
     if (rc == 0) {
@@ -331,7 +334,8 @@ static int coco_data(ds_export_run *runs, size_t count, const char *folder, cons
     return rc;
 }
 
-static int coco_function(const ds_export_set *set, size_t first, size_t count, const char *folder, ds_error *e)
+static int coco_function(const ds_export_set *set, size_t first, size_t count, const char *folder,
+                         ds_error *e)
 {
     ds_export_run *runs = &set->run[first];
     size_t id = function_of(set, runs->env);
@@ -341,16 +345,18 @@ static int coco_function(const ds_export_set *set, size_t first, size_t count, c
     snprintf(place, sizeof(place), "data_f%zu", id);
     snprintf(data, sizeof(data), "data_f%zu/bbobexp_f%zu_DIM%llu_i1", id, id, (unsigned long long)runs[0].n);
     snprintf(index, sizeof(index), "bbobexp_f%zu_i1.info", id);
-    int rc = !isfinite(f_opt) ? ds_fail(e, DS_EXIT_IO, "%s: no evaluation has a loss: nothing to export",
-                                        runs[0].folder)
-                              : make_in(folder, place, e);
+    int rc = !isfinite(f_opt)
+                 ? ds_fail(e, DS_EXIT_IO, "%s: no evaluation has a loss: nothing to export", runs[0].folder)
+                 : make_in(folder, place, e);
     rc = rc != 0 ? rc : coco_data(runs, count, folder, data, f_opt, e);
     rc = rc != 0 ? rc : open_in(folder, index, &p, e);
     if (rc == 0) {
         ds_print(p,
-                 "suite = 'bbob', funcId = %zu, DIM = %llu, Precision = %.3e, algId = '%s', coco_version = '2.6.3'\n"
+                 "suite = 'bbob', funcId = %zu, DIM = %llu, Precision = %.3e, algId = '%s', coco_version = "
+                 "'2.6.3'\n"
                  "%% %s, dshost %s\n%s.dat",
-                 id, (unsigned long long)runs[0].n, PRECISION, runs[0].opt, runs[0].env, PACKAGE_VERSION, data);
+                 id, (unsigned long long)runs[0].n, PRECISION, runs[0].opt, runs[0].env, PACKAGE_VERSION,
+                 data);
         for (size_t i = 0; i < count; i++) {
             ds_print(p, ", 1:%llu|%.1e", (unsigned long long)runs[i].count, runs[i].best - f_opt);
         }
@@ -363,10 +369,11 @@ static int coco_function(const ds_export_set *set, size_t first, size_t count, c
 int ds_export_coco(const ds_export_set *set, const char *folder, ds_error *e)
 {
     if (set->functions > COCO_FUNCTIONS) {
-        return ds_fail(e, DS_EXIT_IO,
-                       "COCO's post-processing knows %d functions, these are runs of %zu environments: export them in "
-                       "parts",
-                       COCO_FUNCTIONS, set->functions);
+        return ds_fail(
+            e, DS_EXIT_IO,
+            "COCO's post-processing knows %d functions, these are runs of %zu environments: export them in "
+            "parts",
+            COCO_FUNCTIONS, set->functions);
     }
     int rc = for_all(set, folder, coco_function, e);
     return rc != 0 ? rc : write_note(set, folder, "coco", e);

@@ -161,16 +161,18 @@ int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e)
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     if (r->opt != NULL) {
-        fprintf(f,
-                "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out "
-                "OTHER\n\n",
-                r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version,
-                PACKAGE_VERSION);
+        fprintf(
+            f,
+            "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out "
+            "OTHER\n\n",
+            r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version,
+            PACKAGE_VERSION);
     } else {
-        fprintf(f,
-                "; %s %s, by dshost %s. The same landscape again:\n;   dshost landscape --config landscape.ini "
-                "--out OTHER\n\n",
-                r->env->id, r->env->plugin->desc->version, PACKAGE_VERSION);
+        fprintf(
+            f,
+            "; %s %s, by dshost %s. The same landscape again:\n;   dshost landscape --config landscape.ini "
+            "--out OTHER\n\n",
+            r->env->id, r->env->plugin->desc->version, PACKAGE_VERSION);
     }
     fprintf(f, "[run]\n");
     const ds_params *p = r->options->params;

@@ -33,8 +33,8 @@ typedef struct ds_recipe {
 /* Writes run.ini (landscape.ini), which reproduces it. */
 int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e);
 
-/* Makes run.sqlite (landscape.sqlite) with its settings and meta data, complete or not at all, and opens it for
- * writing. */
+/* Makes run.sqlite (landscape.sqlite) with its settings and meta data, complete or not at all, and opens it
+ * for writing. */
 int ds_folder_create_store(const char *folder, const ds_recipe *r, uint64_t n, ds_store **out, ds_error *e);
 
 /* Writes failure-NNNN.ini, with which `dshost eval --config` repeats one evaluation in its own process. */

@@ -244,7 +244,8 @@ static int on_value(void *user, const char *section, const char *key, const char
     return append(r, value, strlen(value));
 }
 
-int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler, ds_error *e)
+int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
+                 ds_error *e)
 {
     reader r = {.at = text, .end = text + length, .name = name, .handler = handler, .e = e};
 

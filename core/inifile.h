@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inifile.h - the shape of .ini files (through inih): sections, keys, values and their indented continuation, with
- * file and line in every message. What the names mean is up to the caller.
+/* inifile.h - the shape of .ini files (through inih): sections, keys, values and their indented continuation,
+ * with file and line in every message. What the names mean is up to the caller.
  */
 #ifndef DS_CORE_INIFILE_H
 #define DS_CORE_INIFILE_H
@@ -18,18 +18,19 @@ typedef struct ds_ini_handler {
     const char *sections; /* which ones there are, for messages: "[run], [env] or [opt]" */
     /* [NAME] begins. */
     int (*section)(void *user, const char *name, const char *origin, ds_error *e);
-    /* key = value of the section that began last. `more` is the number of the first indented line that goes on
-     * with the value, 0 = none. */
+    /* key = value of the section that began last. `more` is the number of the first indented line that goes
+     * on with the value, 0 = none. */
     int (*value)(void *user, const char *key, const char *value, const char *origin, int more, ds_error *e);
 } ds_ini_handler;
 
 /* Reads a text; `name` stands for the file in messages. Refused, with file and line: lines over 197 bytes,
- * control characters, text that is not UTF-8, unclosed sections, keys outside a section, lines without '=', files
- * over 1 MiB. Returns 0, DS_EXIT_CONFIG, or what a handler returned. */
-int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler, ds_error *e);
+ * control characters, text that is not UTF-8, unclosed sections, keys outside a section, lines without '=',
+ * files over 1 MiB. Returns 0, DS_EXIT_CONFIG, or what a handler returned. */
+int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
+                 ds_error *e);
 
-/* The same from a file, which must be a regular one. *folder, to be freed, is the absolute folder of the file,
- * also while handlers are called; NULL where there is none. */
+/* The same from a file, which must be a regular one. *folder, to be freed, is the absolute folder of the
+ * file, also while handlers are called; NULL where there is none. */
 int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e);
 
 /* Drops blanks at both ends of the part at *s of *n bytes. */

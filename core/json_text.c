@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "text.h"
 
 json_t *ds_json_real(double v)
@@ -57,4 +58,17 @@ int ds_stdout_done(ds_error *e)
         return ds_fail(e, DS_EXIT_IO, "standard output: cannot write: %s", strerror(errno));
     }
     return 0;
+}
+
+int ds_json_write_file(const json_t *object, const char *path, ds_error *e)
+{
+    char *text = json_dumps(object, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    if (text == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    size_t len = strlen(text);
+    text[len] = '\n'; /* in place of the NUL: the length is given */
+    int rc = ds_file_write_atomic(path, text, len + 1, e);
+    free(text);
+    return rc;
 }

@@ -23,6 +23,9 @@ json_t *ds_json_text(const char *text);
  * the order in which they were added. */
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e);
 
+/* Writes one object, indented, to a file, atomically (file.h). */
+int ds_json_write_file(const json_t *object, const char *path, ds_error *e);
+
 /* Flushes stdout and says whether everything written to it has arrived. */
 int ds_stdout_done(ds_error *e);
 

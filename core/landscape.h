@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape.h - the loss and its gradient on a slice through the box of an environment: evaluated by the worker
- * pool, recorded like a run (landscape.sqlite), measured, described and drawn.
+/* landscape.h - the loss and its gradient on a slice through the box of an environment: evaluated by the
+ * worker pool, recorded like a run (landscape.sqlite), measured, described and drawn.
  *
  * Rows of the record have three values: x is the two coordinates on the slice and 0; grad, where it was asked
  * for, the derivatives along both axes and the norm of the whole gradient in widths of the box.
@@ -22,7 +22,8 @@ typedef struct ds_landscape_request {
 } ds_landscape_request;
 
 /* Surveys a slice from settings [run], [env], [landscape] into a new folder. On return *summary (owned by the
- * caller) is NULL where nothing was measured. 0 or an exit status; 130 and 143: stopped by a signal, and saved. */
+ * caller) is NULL where nothing was measured. 0 or an exit status; 130 and 143: stopped by a signal, and
+ * saved. */
 int ds_landscape_start(const ds_settings *settings, const ds_landscape_request *q, json_t **summary,
                        ds_error *e);
 

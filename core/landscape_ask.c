@@ -24,8 +24,8 @@ static const double URGENT_SECONDS = 0.01; /* an evaluation that took longer is 
 /* The rows of one call that are handed to the pool together. */
 typedef struct chunk {
     ds_landscape *l;
-    const double *c;   /* coordinates of the call */
-    const double *x;   /* rows inside of the box */
+    const double *c;     /* coordinates of the call */
+    const double *x;     /* rows inside of the box */
     const uint64_t *row; /* number of each of them in the call */
     uint32_t want;
     const char *tag;
@@ -43,10 +43,11 @@ static ds_reply no_reply(uint32_t outcome)
 
 static int other_point(const ds_landscape *l, uint64_t id, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_PLUGIN,
-                   "%s: at evaluation %llu another point is recorded than the one that is wanted now: another "
-                   "version or machine made this landscape; nothing was changed",
-                   ds_store_path(l->store), (unsigned long long)id);
+    return ds_fail(
+        e, DS_EXIT_PLUGIN,
+        "%s: at evaluation %llu another point is recorded than the one that is wanted now: another "
+        "version or machine made this landscape; nothing was changed",
+        ds_store_path(l->store), (unsigned long long)id);
 }
 
 /* Answers a point from the record. */
@@ -56,9 +57,9 @@ static int replay(ds_landscape *l, const double *c, uint32_t want, ds_reply *out
     const double x[3] = {c[0], c[1], 0};
     int step = ds_cursor_next(l->cursor, &row, e);
     if (step <= 0) {
-        return step < 0 ? e->status
-                        : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing",
-                                  ds_store_path(l->store));
+        return step < 0
+                   ? e->status
+                   : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing", ds_store_path(l->store));
     }
     if (memcmp(x, row.x, sizeof x) != 0 || (want != 0) != (row.grad != NULL)) {
         return other_point(l, row.id, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_basins.c - counts the basins of a grid of losses by flooding it from below: where two floods meet,
- * the shallower basin ends, and how deep it was tells whether it counts. */
+/* landscape_basins.c - counts the basins of a grid of losses by flooding it from below: where two floods
+ * meet, the shallower basin ends, and how deep it was tells whether it counts. */
 #include "config.h"
 
 #include <math.h>
@@ -78,8 +78,8 @@ static int neighbours(const ds_field *f, uint64_t k, uint64_t out[NEIGHBOURS])
     return n;
 }
 
-/* Water reaches point k: joins the sets around it. Bottoms are ordered as in `order`, so that the lower one of
- * two is the one with the lower loss, or the smaller number. */
+/* Water reaches point k: joins the sets around it. Bottoms are ordered as in `order`, so that the lower one
+ * of two is the one with the lower loss, or the smaller number. */
 static void wet(flood *w, uint64_t k, double depth, ds_basin_measure *out)
 {
     uint64_t near[NEIGHBOURS];
@@ -152,7 +152,8 @@ int ds_measure_basins(const ds_field *f, double range, ds_basin_measure *out)
         drained += b == w.order[0];
     }
     out->drain = w.count > 0 ? (double)drained / (double)w.count : 0;
-    out->second = isfinite(out->second) && range > 0 ? (out->second - f->loss[w.order[0]]) / range : (double)NAN;
+    out->second =
+        isfinite(out->second) && range > 0 ? (out->second - f->loss[w.order[0]]) / range : (double)NAN;
     free(memory);
     return 0;
 }

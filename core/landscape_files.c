@@ -57,7 +57,8 @@ static int write_grid(const ds_landscape *l, const char *path, ds_error *e)
     return ds_printer_close(p, 0, e);
 }
 
-/* One row per sample and step: the derivatives of the gradient and of the difference, per unit of the axis. */
+/* One row per sample and step: the derivatives of the gradient and of the difference, per unit of the axis.
+ */
 static int write_samples(const ds_landscape *l, const char *path, ds_error *e)
 {
     const ds_slice *s = &l->slice;

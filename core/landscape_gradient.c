@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_gradient.c - gradients on a grid against differences of the losses around them, and against finite
- * differences of several steps. */
+/* landscape_gradient.c - gradients on a grid against differences of the losses around them, and against
+ * finite differences of several steps. */
 #include "config.h"
 
 #include <float.h>
@@ -32,7 +32,8 @@ static double cosine(const double *a, const double *b, int dims)
     return fmax(-1, fmin(1, c));
 }
 
-/* Gradient g against difference d, both scaled. Where the loss does not change there is nothing to compare. */
+/* Gradient g against difference d, both scaled. Where the loss does not change there is nothing to compare.
+ */
 static void compare(judge *j, const double *g, const double *d)
 {
     ds_agreement *a = j->out;
@@ -164,28 +165,34 @@ int ds_measure_gradient(const ds_field *f, double range, ds_gradient_measure *ou
 
 /* ---- several steps ---- */
 
-/* The difference that two neighbouring steps agree on best; 0 where none do. `known` = there were two. */
+/* Have the differences converged? Told by the two finest steps whose round-off is small: a saw-tooth has
+ * another slope, which also looks converged, over coarser ones. `out` gets the finer difference, *known =
+ * there were two steps. */
 static int converged(const ds_samples *s, uint64_t m, double out[2], int *known)
 {
     const double *d = s->d + m * (uint64_t)s->steps * 2;
-    double best = INFINITY;
+    int flat = 0;
     *known = 0;
-    for (int k = 0; k + 1 < s->steps; k++) {
+    for (int k = s->steps - 2; k >= 0; k--) {
         const double *a = d + (ptrdiff_t)2 * k, *b = a + 2;
         double la = length(a, s->dims), lb = length(b, s->dims);
         if (!isfinite(la) || !isfinite(lb)) {
             continue;
         }
-        double gap[2] = {a[0] - b[0], a[1] - b[1]};
+        const double gap[2] = {a[0] - b[0], a[1] - b[1]};
         double noise = 8 * DBL_EPSILON * fabs(s->loss[m]) / s->step[k + 1];
-        double miss = length(gap, s->dims) - noise;
-        *known = 1;
-        if (miss <= DS_CONVERGED * fmax(la, lb) && miss < best) {
-            best = miss;
-            memcpy(out, noise < length(gap, s->dims) ? b : a, 2 * sizeof *out);
+        double miss = length(gap, s->dims), size = fmax(la, lb);
+        if (*known == 0) { /* the finest ones: what they say where all is round-off */
+            memcpy(out, b, 2 * sizeof *out);
+            flat = miss <= noise;
+            *known = 1;
+        }
+        if (noise <= DS_CONVERGED * size) {
+            memcpy(out, b, 2 * sizeof *out);
+            return miss <= DS_CONVERGED * size;
         }
     }
-    return isfinite(best) || best < 0;
+    return flat;
 }
 
 int ds_measure_quality(const ds_samples *s, double range, ds_quality_measure *out)

@@ -41,7 +41,7 @@ typedef struct ds_time_measure {
     uint64_t blocks; /* moments; 0 = the environment does not tell */
     uint64_t points;
     double *low, *median, *high; /* blocks values each, in one allocation at `low` */
-    double growth;   /* of the median: first tenth of the episode over the last one */
+    double growth;               /* of the median: first tenth of the episode over the last one */
 } ds_time_measure;
 
 typedef struct ds_landscape {
@@ -76,8 +76,8 @@ typedef struct ds_landscape {
     double wall_before;
 } ds_landscape;
 
-/* landscape_ask.c: evaluates `count` points of the slice (2 coordinates each), or answers from the record. 0, an
- * exit status, or DS_POOL_STOPPED. */
+/* landscape_ask.c: evaluates `count` points of the slice (2 coordinates each), or answers from the record. 0,
+ * an exit status, or DS_POOL_STOPPED. */
 int ds_landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
                      ds_reply *out, ds_error *e);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_measure.h - what can be measured on a grid of losses and gradients: range, plateaus, steep places,
- * turning points, basins, and whether the gradient is of any use. Pure functions of arrays.
+/* landscape_measure.h - what can be measured on a grid of losses and gradients: range, plateaus, steep
+ * places, turning points, basins, and whether the gradient is of any use. Pure functions of arrays.
  *
  * Lengths are measured in widths of the slice, so that variables of different units can be compared: the
  * derivative along an axis is the change of the loss across the whole width if it went on like that. R is
@@ -13,15 +13,15 @@
 #include <stdint.h>
 
 /* Thresholds; docs/landscape.md explains them. */
-#define DS_EQUAL 1e-12      /* neighbours differ by at most this times the largest |loss|: a plateau */
-#define DS_STEEP 0.05       /* of R between neighbours: steep; a candidate for a jump */
-#define DS_JUMP 0.025       /* of R within 1/4096 of a grid spacing: a jump */
-#define DS_CHANGE 1e-6      /* of R: a scaled difference below this has no direction */
-#define DS_DEPTH 0.01       /* of R: what is less deep is neither a basin nor a turn */
-#define DS_ZERO 1e-9        /* of R: a scaled derivative below this is zero */
-#define DS_EXPLODING 100.0  /* times R: a scaled derivative above this has exploded */
-#define DS_CONVERGED 0.01   /* relative: differences of two steps that agree so well have converged */
-#define DS_EXACT 0.01       /* relative: a gradient so near to a converged difference is its limit */
+#define DS_EQUAL 1e-12     /* neighbours differ by at most this times the largest |loss|: a plateau */
+#define DS_STEEP 0.05      /* of R between neighbours: steep; a candidate for a jump */
+#define DS_JUMP 0.025      /* of R within 1/4096 of a grid spacing: a jump */
+#define DS_CHANGE 1e-6     /* of R: a scaled difference below this has no direction */
+#define DS_DEPTH 0.01      /* of R: what is less deep is neither a basin nor a turn */
+#define DS_ZERO 1e-9       /* of R: a scaled derivative below this is zero */
+#define DS_EXPLODING 100.0 /* times R: a scaled derivative above this has exploded */
+#define DS_CONVERGED 0.01  /* relative: differences of two steps that agree so well have converged */
+#define DS_EXACT 0.01      /* relative: a gradient so near to a converged difference is its limit */
 
 enum { DS_FIELD_DIMS = 2, DS_JUMP_LEVELS = 12, DS_MEASURE_STEPS = 8 };
 
@@ -48,20 +48,20 @@ ds_spread ds_spread_of(double *v, uint64_t count);
 
 /* Along one axis: what neighbours tell. */
 typedef struct ds_axis_measure {
-    uint64_t pairs;    /* neighbours that both have a loss */
-    uint64_t equal;    /* of these, on a plateau */
-    uint64_t steep;    /* of these, more than DS_STEEP apart */
+    uint64_t pairs; /* neighbours that both have a loss */
+    uint64_t equal; /* of these, on a plateau */
+    uint64_t steep; /* of these, more than DS_STEEP apart */
     uint64_t lines;
-    uint64_t triples;  /* three in a row that have a loss */
-    uint64_t turns;    /* up and, by more than DS_DEPTH, down again, or the reverse */
-    double sweeps;     /* total variation over range, mean of the lines: how often the loss crosses its range */
+    uint64_t triples; /* three in a row that have a loss */
+    uint64_t turns;   /* up and, by more than DS_DEPTH, down again, or the reverse */
+    double sweeps; /* total variation over range, mean of the lines: how often the loss crosses its range */
 } ds_axis_measure;
 
 typedef struct ds_loss_measure {
     uint64_t points, with_loss;
     ds_spread loss;
-    double range;   /* R */
-    uint64_t best;  /* point with the lowest loss */
+    double range;  /* R */
+    uint64_t best; /* point with the lowest loss */
     ds_axis_measure axis[DS_FIELD_DIMS];
     uint64_t cells, steep_cells; /* squares of four (on a line: two) points; R within them > DS_STEEP */
 } ds_loss_measure;
@@ -69,7 +69,8 @@ typedef struct ds_loss_measure {
 /* Needs room for points doubles; -1 without memory. */
 int ds_measure_loss(const ds_field *f, ds_loss_measure *out);
 
-/* Neighbours more than DS_STEEP apart: axis and first point of at most `room` pairs, evenly from all of them. */
+/* Neighbours more than DS_STEEP apart: axis and first point of at most `room` pairs, evenly from all of them.
+ */
 typedef struct ds_pair {
     uint64_t point;
     int axis;
@@ -79,10 +80,10 @@ uint64_t ds_measure_steep(const ds_field *f, double range, ds_pair *out, uint64_
 /* ---- basins ---- */
 
 typedef struct ds_basin_measure {
-    uint64_t minima;  /* local minima of the grid, plateaus count once */
-    uint64_t basins;  /* of these, deeper than DS_DEPTH: where descents from the grid end if they cross less */
-    double drain;     /* share of the points whose descent ends in the lowest basin */
-    double second;    /* lowest loss of the second best basin minus the best, over R; NAN = there is none */
+    uint64_t minima; /* local minima of the grid, plateaus count once */
+    uint64_t basins; /* of these, deeper than DS_DEPTH: where descents from the grid end if they cross less */
+    double drain;    /* share of the points whose descent ends in the lowest basin */
+    double second;   /* lowest loss of the second best basin minus the best, over R; NAN = there is none */
 } ds_basin_measure;
 
 /* Floods the slice from below. -1 without memory. */
@@ -92,27 +93,27 @@ int ds_measure_basins(const ds_field *f, double range, ds_basin_measure *out);
 
 /* Gradients against differences of the loss. */
 typedef struct ds_agreement {
-    double step;          /* of the difference, in widths; 0 = several */
-    uint64_t compared;    /* points where the loss changes */
-    uint64_t blind;       /* of these, with a zero gradient */
-    uint64_t wrong_way;   /* of these, with a negative cosine */
-    uint64_t wrong_sign;  /* single derivatives with the other sign */
-    uint64_t signs;       /* single derivatives compared */
+    double step;         /* of the difference, in widths; 0 = several */
+    uint64_t compared;   /* points where the loss changes */
+    uint64_t blind;      /* of these, with a zero gradient */
+    uint64_t wrong_way;  /* of these, with a negative cosine */
+    uint64_t wrong_sign; /* single derivatives with the other sign */
+    uint64_t signs;      /* single derivatives compared */
     ds_spread cosine;
-    ds_spread ratio;      /* |gradient| / |difference| */
+    ds_spread ratio; /* |gradient| / |difference| */
 } ds_agreement;
 
 typedef struct ds_gradient_measure {
-    uint64_t points;      /* with a gradient */
-    uint64_t missing;     /* with a loss but without a gradient */
-    uint64_t zero;        /* no derivative along the slice */
+    uint64_t points;                   /* with a gradient */
+    uint64_t missing;                  /* with a loss but without a gradient */
+    uint64_t zero;                     /* no derivative along the slice */
     uint64_t zero_axis[DS_FIELD_DIMS]; /* no derivative along this axis */
-    uint64_t all_zero;    /* no derivative along any variable */
+    uint64_t all_zero;                 /* no derivative along any variable */
     uint64_t exploding;
     uint64_t turns, pairs; /* neighbours between which the derivative along their axis changes its sign */
-    ds_spread size;       /* scaled derivative along the slice over R */
-    ds_spread norm;       /* of the whole gradient, in widths of the box */
-    ds_agreement trend;   /* against differences across two spacings of the grid */
+    ds_spread size;        /* scaled derivative along the slice over R */
+    ds_spread norm;        /* of the whole gradient, in widths of the box */
+    ds_agreement trend;    /* against differences across two spacings of the grid */
 } ds_gradient_measure;
 
 /* -1 without memory. */
@@ -129,21 +130,21 @@ typedef struct ds_samples {
     int dims;
     uint64_t count;
     int steps;
-    const double *step;  /* steps values, in widths, descending */
-    const double *loss;  /* count values */
-    const double *g;     /* count x 2 */
-    const double *d;     /* count x steps x 2; NAN = none */
+    const double *step; /* steps values, in widths, descending */
+    const double *loss; /* count values */
+    const double *g;    /* count x 2 */
+    const double *d;    /* count x steps x 2; NAN = none */
 } ds_samples;
 
 typedef struct ds_quality_measure {
     uint64_t samples;
     int steps;
     ds_agreement at[DS_MEASURE_STEPS];
-    uint64_t judged;      /* samples with two differences or more */
-    uint64_t converged;   /* of these, where two steps agree */
-    uint64_t exact;       /* of the converged ones, where the gradient is their limit */
-    uint64_t opposite;    /* of the converged ones, where the gradient has a negative cosine */
-    ds_spread error;      /* of the converged ones: |gradient - difference| / larger of both */
+    uint64_t judged;    /* samples with two differences or more */
+    uint64_t converged; /* of these, where two steps agree */
+    uint64_t exact;     /* of the converged ones, where the gradient is their limit */
+    uint64_t opposite;  /* of the converged ones, where the gradient has a negative cosine */
+    ds_spread error;    /* of the converged ones: |gradient - difference| / larger of both */
 } ds_quality_measure;
 
 int ds_measure_quality(const ds_samples *s, double range, ds_quality_measure *out);

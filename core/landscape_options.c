@@ -9,9 +9,10 @@
 static const char *const gradients[] = {"auto", "yes", "no", NULL};
 
 const ds_param *const ds_landscape_schema[] = {
-    DS_TEXT("axes", "",
-            "One or two variables (numbers from 0) or random directions: 0,1 or 3 or random,random; empty = the "
-            "first two, or none where a line is given."),
+    DS_TEXT(
+        "axes", "",
+        "One or two variables (numbers from 0) or random directions: 0,1 or 3 or random,random; empty = the "
+        "first two, or none where a line is given."),
     DS_TEXT("center", "",
             "Where the other variables are: start, center, random:SEED, FILE, or DIR or DIR:ID of a run (its "
             "best point, or an evaluation); empty = start."),
@@ -24,7 +25,8 @@ const ds_param *const ds_landscape_schema[] = {
     DS_ENUM("gradient", "auto", gradients,
             "yes: also gradients, and their quality; no: losses alone; auto: yes where the environment has "
             "gradients."),
-    DS_INT("samples", "200", 0, 1e6, "", "Points of the grid where gradients are compared with finite differences."),
+    DS_INT("samples", "200", 0, 1e6, "",
+           "Points of the grid where gradients are compared with finite differences."),
     DS_LIST("steps", "1e-3 1e-4 1e-5 1e-6", 1e-12, 0.25, DS_MEASURE_STEPS, "",
             "Steps of these differences, in widths of the slice, from large to small."),
     DS_INT("jumps", "50", 0, 1e6, "",
@@ -51,7 +53,8 @@ static int take_steps(const ds_settings *settings, ds_landscape_options *o, ds_e
     for (uint64_t k = 0; k < count; k++) {
         o->step[k] = list[k];
         if (k > 0 && !(o->step[k] < o->step[k - 1])) {
-            return ds_landscape_refuse(settings, "steps", "each step must be smaller than the one before it", e);
+            return ds_landscape_refuse(settings, "steps", "each step must be smaller than the one before it",
+                                       e);
         }
     }
     o->steps = (int)count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_pictures.c - the pictures of a landscape: losses with arrows, sizes of gradients, or three panels over
- * a line. */
+/* landscape_pictures.c - the pictures of a landscape: losses with arrows, sizes of gradients, or three panels
+ * over a line. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -21,9 +21,9 @@
 typedef struct sheet {
     const ds_landscape *l;
     ds_field f;
-    double *memory;  /* of the field */
+    double *memory; /* of the field */
     uint8_t *cell, *marked;
-    double *extra;   /* one value per point */
+    double *extra; /* one value per point */
     char text[DS_MAP_LINES][160];
     const char *line[DS_MAP_LINES];
     int lines, loss_lines; /* the first ones are about the loss */
@@ -64,7 +64,11 @@ static void describe_loss(sheet *s)
     ds_label_number(low, sizeof low, m->loss.loss.min, 4);
     ds_label_number(high, sizeof high, m->loss.loss.max, 4);
     add_line(s, "*Loss");
-    add_line(s, "range\t%s " "\xe2\x80\xa6" " %s", low, high);
+    add_line(s,
+             "range\t%s "
+             "\xe2\x80\xa6"
+             " %s",
+             low, high);
     add_line(s, "basins deeper than 1 %%\t%" PRIu64, m->basins.basins);
     add_line(s, "local minima\t%" PRIu64, m->basins.minima);
     add_share(s, "drains into the lowest", (uint64_t)(m->basins.drain * 1e6), 1000000);
@@ -90,6 +94,9 @@ static void describe_gradient(sheet *s)
     for (int a = 0; a < s->f.dims && s->f.dims > 1; a++) {
         add_share(s, a == 0 ? "zero along the first axis" : "zero along the second axis", g->zero_axis[a],
                   g->points);
+    }
+    if (g->missing > 0) {
+        add_share(s, "not finite", g->missing, g->points + g->missing);
     }
     add_share(s, "exploding (> 100 ranges)", g->exploding, g->points);
     ds_label_number(number, sizeof number, g->size.median, 3);
@@ -277,7 +284,7 @@ static int draw_losses(sheet *s, ds_error *e)
         m.high = v->q90 + (v->q90 - v->min);
         m.value_label = "loss (cut)";
     }
-    m.contours = l->verdict.rugged == 2 ? 0 : l->verdict.rugged == 1 || l->verdict.jumps ? 6 : 12;
+    m.contours = l->verdict.rugged == 2 ? 0 : l->verdict.jumps ? 6 : l->verdict.rugged == 1 ? 10 : 12;
     if (l->measures.loss.with_loss > 0) {
         ds_slice_grid(&l->slice, l->measures.loss.best, m.best);
     }
@@ -303,8 +310,7 @@ static int draw_losses(sheet *s, ds_error *e)
         add_line(s, "red: uphill by the trend; dots: zero");
     }
     m.lines = s->lines;
-    rc = rc != 0 ? ds_fail(e, rc, "out of memory for the pictures")
-                 : write_both(l, "landscape", &m, NULL, e);
+    rc = rc != 0 ? ds_fail(e, rc, "out of memory for the pictures") : write_both(l, "landscape", &m, NULL, e);
     s->lines = lines;
     free_trails(&t);
     return rc;
@@ -397,12 +403,22 @@ static int draw_line(sheet *s, ds_error *e)
                    .lines = s->lines};
     ds_panel *loss = &g.panel[0], *gradient = &g.panel[1], *difference = &g.panel[g.count - 1];
     *loss = (ds_panel){"loss", DS_SCALE_LINEAR, 1, NAN, NAN, {{NULL, x, s->f.loss, points, blue, 0, 1.8}}, 1};
-    *difference = (ds_panel){"difference", DS_SCALE_SYMLOG, fmax(unit, 1e-300), NAN, NAN,
-                             {{"difference of the grid (trend)", x, trend, points, blue, 0, 1.5}}, 1};
+    *difference = (ds_panel){"difference",
+                             DS_SCALE_SYMLOG,
+                             fmax(unit, 1e-300),
+                             NAN,
+                             NAN,
+                             {{"difference of the grid (trend)", x, trend, points, blue, 0, 1.5}},
+                             1};
     if (l->want_gradient) {
-        *gradient = (ds_panel){"gradient", DS_SCALE_SYMLOG, fmax(unit, 1e-300), NAN, NAN,
+        *gradient = (ds_panel){"gradient",
+                               DS_SCALE_SYMLOG,
+                               fmax(unit, 1e-300),
+                               NAN,
+                               NAN,
                                {{"gradient", x, s->f.g[0], points, blue, 0, 1.5},
-                                {"uphill by the trend", x, uphill, points, red, DS_CURVE_DOTS, 2.2}}, 2};
+                                {"uphill by the trend", x, uphill, points, red, DS_CURVE_DOTS, 2.2}},
+                               2};
     }
     char name[80];
     if (l->samples.count > 0) {
@@ -456,9 +472,17 @@ static int draw_time(sheet *s, ds_error *e)
     snprintf(label, sizeof label, "%s of the episode that the variables belong to",
              t->blocks == l->env->info.steps ? "step" : "segment");
     ds_color blue = ds_color_series(0, 1), pale = ds_color_series(4, 1);
-    ds_panels g = {.title = s->title, .subtitle = s->subtitle, .x_label = label, .x_low = 1,
-                   .x_high = (double)t->blocks, .count = 1};
-    g.panel[0] = (ds_panel){"|gradient|", DS_SCALE_LOG, 1, NAN, NAN,
+    ds_panels g = {.title = s->title,
+                   .subtitle = s->subtitle,
+                   .x_label = label,
+                   .x_low = 1,
+                   .x_high = (double)t->blocks,
+                   .count = 1};
+    g.panel[0] = (ds_panel){"|gradient|",
+                            DS_SCALE_LOG,
+                            1,
+                            NAN,
+                            NAN,
                             {{"smallest and largest", x, curve, t->blocks, pale, DS_CURVE_LINE, 1.2},
                              {NULL, x, curve + 2 * t->blocks, t->blocks, pale, DS_CURVE_LINE, 1.2},
                              {points, x, curve + t->blocks, t->blocks, blue, DS_CURVE_LINE, 2.4}},

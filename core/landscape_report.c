@@ -98,6 +98,7 @@ static json_t *gradient_json(const ds_landscape *l)
     json_t *o = json_object(), *steps = json_array();
     put_count(o, "points", g->points);
     put_count(o, "missing", g->missing);
+    put(o, "missing_share", l->verdict.missing_share);
     put(o, "zero_share", share(g->zero, g->points));
     json_t *axes = json_array();
     for (int a = 0; a < l->slice.dims; a++) {
@@ -151,9 +152,9 @@ static json_t *axes_json(const ds_landscape *l)
         json_t *v = json_object();
         static const char *const kinds[] = {"variable", "random", "line"};
         json_object_set_new(v, "kind", json_string(kinds[s->kind[a]]));
-        json_object_set_new(v, "variable", s->kind[a] == DS_AXIS_VARIABLE
-                                               ? json_integer((json_int_t)s->variable[a])
-                                               : json_null());
+        json_object_set_new(v, "variable",
+                            s->kind[a] == DS_AXIS_VARIABLE ? json_integer((json_int_t)s->variable[a])
+                                                           : json_null());
         json_object_set_new(v, "label", ds_json_text(s->label[a]));
         put(v, "low", s->low[a]);
         put(v, "high", s->high[a]);
@@ -195,8 +196,9 @@ json_t *ds_landscape_summary(const ds_landscape *l)
     json_object_set_new(o, "folder", ds_json_text(l->folder));
     json_object_set_new(o, "env", json_string(l->env_module->id));
     json_object_set_new(o, "n", json_integer((json_int_t)l->slice.n));
-    json_object_set_new(o, "seed", l->options.seed <= INT64_MAX ? json_integer((json_int_t)l->options.seed)
-                                                                : json_string(seed));
+    json_object_set_new(o, "seed",
+                        l->options.seed <= INT64_MAX ? json_integer((json_int_t)l->options.seed)
+                                                     : json_string(seed));
     json_object_set_new(o, "verdict", json_string(l->verdict.words));
     json_object_set_new(o, "axes", axes_json(l));
     json_object_set_new(o, "center", ds_json_reals(l->slice.center, l->slice.n));
@@ -232,7 +234,8 @@ json_t *ds_landscape_summary(const ds_landscape *l)
 static void print_share(FILE *f, const char *name, uint64_t part, uint64_t whole, const char *of)
 {
     if (whole > 0) {
-        fprintf(f, "  %-24s %6.2f %%  of %" PRIu64 " %s\n", name, 100 * (double)part / (double)whole, whole, of);
+        fprintf(f, "  %-24s %6.2f %%  of %" PRIu64 " %s\n", name, 100 * (double)part / (double)whole, whole,
+                of);
     }
 }
 
@@ -241,7 +244,8 @@ static void print_agreement(FILE *f, const char *name, const ds_agreement *a)
     if (a->compared > 0) {
         fprintf(f, "  %-12s %8" PRIu64 " %9.4f %9.4f %9.3g %9.3g %8.1f %% %7.1f %%\n", name, a->compared,
                 a->cosine.median, a->cosine.q10, a->ratio.median, a->ratio.q90,
-                100 * (double)a->wrong_way / (double)a->compared, 100 * (double)a->blind / (double)a->compared);
+                100 * (double)a->wrong_way / (double)a->compared,
+                100 * (double)a->blind / (double)a->compared);
     }
 }
 
@@ -252,13 +256,15 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     fprintf(f, "\ngradient\n");
     print_share(f, "zero on the slice", g->zero, g->points, "points");
     for (int a = 0; a < l->slice.dims && l->slice.dims > 1; a++) {
-        print_share(f, a == 0 ? "zero along axis 0" : "zero along axis 1", g->zero_axis[a], g->points, "points");
+        print_share(f, a == 0 ? "zero along axis 0" : "zero along axis 1", g->zero_axis[a], g->points,
+                    "points");
     }
     print_share(f, "zero altogether", g->all_zero, g->points, "points");
+    print_share(f, "not finite", g->missing, g->points + g->missing, "points");
     print_share(f, "exploding", g->exploding, g->points, "points");
     print_share(f, "changes its sign", g->turns, g->pairs, "neighbours");
-    fprintf(f, "  %-24s median %.3g, largest %.3g (times the range, across the slice)\n", "size", g->size.median,
-            g->size.max);
+    fprintf(f, "  %-24s median %.3g, largest %.3g (times the range, across the slice)\n", "size",
+            g->size.median, g->size.max);
     fprintf(f, "\n  %-12s %8s %9s %9s %9s %9s %10s %9s\n", "difference", "points", "cosine", "10 %", "ratio",
             "90 %", "wrong way", "zero");
     print_agreement(f, "trend (grid)", &g->trend);
@@ -270,7 +276,9 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     print_share(f, "differences converge", q->converged, q->judged, "samples");
     print_share(f, "gradient is their limit", q->exact, q->converged, "samples that converge");
     if (l->time.blocks > 0) {
-        fprintf(f, "  %-24s %.3g times as large by the first controls as by the last ones (%" PRIu64 " moments)\n",
+        fprintf(f,
+                "  %-24s %.3g times as large by the first controls as by the last ones (%" PRIu64
+                " moments)\n",
                 "through time", l->time.growth, l->time.blocks);
     }
 }
@@ -279,7 +287,8 @@ static void print_thresholds(FILE *f)
 {
     fprintf(f, "\nwords are said from here on\n");
     for (int k = 0; k < ds_threshold_count; k++) {
-        fprintf(f, "  %-32s %s >= %g\n", ds_thresholds[k].word, ds_thresholds[k].measure, ds_thresholds[k].value);
+        fprintf(f, "  %-32s %s >= %g\n", ds_thresholds[k].word, ds_thresholds[k].measure,
+                ds_thresholds[k].value);
     }
 }
 
@@ -310,8 +319,9 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
     print_share(f, "cells steeper than 5 %", m->loss.steep_cells, m->loss.cells, "cells");
     print_share(f, "steep neighbours", m->jump.steep, m->jump.pairs, "neighbours");
     print_share(f, "of these, jumps", m->jump.jumps, m->jump.tested, "tested");
-    fprintf(f, "  %-24s %" PRIu64 " deeper than 1 %%, %" PRIu64 " minima in all; %.3g %% drain into the lowest\n",
-            "basins", m->basins.basins, m->basins.minima, 100 * m->basins.drain);
+    fprintf(
+        f, "  %-24s %" PRIu64 " deeper than 1 %%, %" PRIu64 " minima in all; %.3g %% drain into the lowest\n",
+        "basins", m->basins.basins, m->basins.minima, 100 * m->basins.drain);
     if (m->has_gradient) {
         print_gradient(l, f);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_run.c - the life of a landscape: open everything, survey the slice, and leave a complete folder. */
+/* landscape_run.c - the life of a landscape: open everything, survey the slice, and leave a complete folder.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file.h"
 #include "json_text.h"
 #include "landscape_internal.h"
 #include "log.h"
@@ -46,12 +46,11 @@ static int open_env(ds_landscape *l, ds_error *e)
     }
     l->env = ds_pool_env_of(l->pool);
     l->want_gradient = l->wish.gradient != DS_GRADIENT_NO && l->env->has_gradient;
-    l->recipe = (ds_recipe){.env = l->env_module,
-                            .options = o,
-                            .env_params = l->env->params,
-                            .landscape_params = l->wish.params};
+    l->recipe = (ds_recipe){
+        .env = l->env_module, .options = o, .env_params = l->env->params, .landscape_params = l->wish.params};
     if (l->wish.gradient == DS_GRADIENT_YES && !l->env->has_gradient) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s returns no gradient; leave out --gradient to measure the loss alone",
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s returns no gradient; leave out --gradient to measure the loss alone",
                        l->env_module->id);
     }
     return ds_ledger_open(&l->ledger, 3) != 0 ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
@@ -148,21 +147,6 @@ static int restore_slice(ds_landscape *l, ds_error *e)
 
 /* ---- survey and results ---- */
 
-static int write_summary(const ds_landscape *l, const json_t *summary, ds_error *e)
-{
-    char *text = json_dumps(summary, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    char *path = ds_folder_path(l->folder, "summary.json");
-    int rc = text == NULL || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
-    if (rc == 0) {
-        size_t len = strlen(text);
-        text[len] = '\n'; /* in place of the NUL: the length is given */
-        rc = ds_file_write_atomic(path, text, len + 1, e);
-    }
-    free(text);
-    free(path);
-    return rc;
-}
-
 /* Commits what is new and says in the store how the survey ended. */
 static int commit(ds_landscape *l, int rc, ds_error *e)
 {
@@ -209,8 +193,11 @@ static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t 
     const ds_ledger *n = &l->ledger;
     ds_error picture = {0, ""};
     warn_outside(l);
+    char *path = ds_folder_path(l->folder, "summary.json");
     *summary = ds_landscape_summary(l);
-    int rc = write_summary(l, *summary, e);
+    int rc =
+        path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(*summary, path, e);
+    free(path);
     rc = rc != 0 ? rc : ds_landscape_write_files(l, e);
     if (rc == 0 && l->options.pictures && ds_landscape_draw(l, &picture) != 0) {
         ds_log(DS_LOG_WARNING, NULL, "no picture: %s", picture.text);
@@ -233,8 +220,9 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
     char title[200];
     snprintf(title, sizeof title, "landscape of %s", l->env_module->id);
     int rc = ds_landscape_read_trails(l, q->path, q->paths, e);
-    rc = rc != 0 ? rc
-                 : ds_progress_open(&l->ledger, title, ds_landscape_planned(l), 0, l->recorded, &l->progress, e);
+    rc = rc != 0
+             ? rc
+             : ds_progress_open(&l->ledger, title, ds_landscape_planned(l), 0, l->recorded, &l->progress, e);
     if (rc != 0) {
         return rc;
     }
@@ -243,10 +231,11 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
     ds_progress_close(l->progress);
     l->progress = NULL;
     if (rc == 0 && l->left > 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: more is recorded than is wanted now: another version made this landscape; nothing "
-                       "was changed",
-                       ds_store_path(l->store));
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: more is recorded than is wanted now: another version made this landscape; nothing "
+            "was changed",
+            ds_store_path(l->store));
     }
     rc = commit(l, rc, e);
     if (rc == DS_POOL_STOPPED) {
@@ -373,7 +362,14 @@ int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request
         return e->status;
     }
     *summary = NULL;
-    int rc = open_stored(l, overrides, e);
+    int rc = 0;
+    static const char *const searches[] = {"budget", "seconds"};
+    for (size_t i = 0; i < 2 && rc == 0; i++) {
+        if (ds_settings_find(overrides, DS_SECTION_RUN, searches[i]) != NULL) {
+            rc = ds_fail(e, DS_EXIT_USAGE, "%s holds a landscape: --%s is for runs", q->folder, searches[i]);
+        }
+    }
+    rc = rc != 0 ? rc : open_stored(l, overrides, e);
     rc = rc != 0 ? rc : open_env(l, e);
     rc = rc != 0 ? rc : restore_slice(l, e);
     if (rc == 0) {

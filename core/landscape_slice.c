@@ -54,7 +54,8 @@ static int parse_axes(const char *text, ds_slice_plan *p, char *why)
         }
         if (!piece(text, ',', one, &text) ||
             (strcmp(one, "random") != 0 && !(ds_parse_int(one, &v) && v >= 0))) {
-            snprintf(why, WHY, "expected the numbers of one or two variables (from 0), or random: 0,1 or 3,random");
+            snprintf(why, WHY,
+                     "expected the numbers of one or two variables (from 0), or random: 0,1 or 3,random");
             return -1;
         }
         p->kind[p->dims] = strcmp(one, "random") == 0 ? DS_AXIS_RANDOM : DS_AXIS_VARIABLE;
@@ -142,8 +143,8 @@ static int allocate(ds_slice *s, const ds_pool_env *env)
     s->upper = malloc(bytes);
     s->dir[0] = calloc(s->n, sizeof(double));
     s->dir[1] = calloc(s->n, sizeof(double));
-    if (s->origin == NULL || s->center == NULL || s->end == NULL || s->lower == NULL || s->upper == NULL || s->dir[0] == NULL ||
-        s->dir[1] == NULL) {
+    if (s->origin == NULL || s->center == NULL || s->end == NULL || s->lower == NULL || s->upper == NULL ||
+        s->dir[0] == NULL || s->dir[1] == NULL) {
         return -1;
     }
     memcpy(s->lower, env->lower, bytes);
@@ -261,8 +262,9 @@ static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **ke
     for (int k = 0; k < s->dims; k++) {
         if (s->kind[k] == DS_AXIS_VARIABLE && s->variable[k] >= s->n) {
             *key = "axes";
-            snprintf(why, WHY, "there is no variable %" PRIu64 ": the environment has %" PRIu64
-                     ", numbered from 0", s->variable[k], s->n);
+            snprintf(why, WHY,
+                     "there is no variable %" PRIu64 ": the environment has %" PRIu64 ", numbered from 0",
+                     s->variable[k], s->n);
             return -1;
         }
     }
@@ -292,7 +294,8 @@ static int check_place(const ds_slice *s, const char **key, char *why)
         if (s->kind[k] == DS_AXIS_VARIABLE && s->kind[0] != DS_AXIS_LINE &&
             (s->low[k] < s->lower[v] || s->high[k] > s->upper[v])) {
             *key = "range";
-            snprintf(why, WHY, "variable %" PRIu64 " has the bounds %.10g to %.10g", v, s->lower[v], s->upper[v]);
+            snprintf(why, WHY, "variable %" PRIu64 " has the bounds %.10g to %.10g", v, s->lower[v],
+                     s->upper[v]);
             return -1;
         }
         if (s->kind[k] == DS_AXIS_LINE) {
@@ -308,8 +311,9 @@ static int check_place(const ds_slice *s, const char **key, char *why)
     return 0;
 }
 
-int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const char *id, const ds_pool_env *env,
-                  uint64_t seed, ds_slice *out, const char **key, char why[WHY], ds_error *e)
+int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const char *id,
+                  const ds_pool_env *env, uint64_t seed, ds_slice *out, const char **key, char why[WHY],
+                  ds_error *e)
 {
     ds_slice *s = out;
     memset(s, 0, sizeof *s);

@@ -17,32 +17,32 @@ enum { DS_AXIS_VARIABLE = 0, DS_AXIS_RANDOM = 1, DS_AXIS_LINE = 2 };
 
 /* What the user said, as text; "" = not given. */
 typedef struct ds_slice_text {
-    const char *axes;     /* "3", "0,1", "random", "random,random", "2,random" */
+    const char *axes;      /* "3", "0,1", "random", "random,random", "2,random" */
     const char *from, *to; /* points: their line is the first axis */
-    const char *center;   /* point */
-    const char *range;    /* "-1:1", "-1:1,0:2" */
-    const char *grid;     /* "101", "101x51" */
+    const char *center;    /* point */
+    const char *range;     /* "-1:1", "-1:1,0:2" */
+    const char *grid;      /* "101", "101x51" */
 } ds_slice_text;
 
 /* The same understood, before the environment is known. */
 typedef struct ds_slice_plan {
-    int dims;               /* 0 = choose when the environment is known */
+    int dims; /* 0 = choose when the environment is known */
     int kind[DS_SLICE_DIMS];
     uint64_t variable[DS_SLICE_DIMS];
-    int ranges;             /* 0 = defaults, 1 = one for all axes, 2 */
+    int ranges; /* 0 = defaults, 1 = one for all axes, 2 */
     double low[DS_SLICE_DIMS], high[DS_SLICE_DIMS];
-    int grids;              /* 0 = default, 1 = one number for all axes, 2 */
+    int grids; /* 0 = default, 1 = one number for all axes, 2 */
     uint64_t count[DS_SLICE_DIMS];
 } ds_slice_plan;
 
 typedef struct ds_slice {
     uint64_t n;
     int dims;
-    double *origin;               /* n values */
-    double *dir[DS_SLICE_DIMS];   /* n values each */
-    double *center;               /* n values: the point that the other variables keep; A of a line */
-    double *end;                  /* n values: B of a line, else 0 */
-    double *lower, *upper;        /* n values each: the box */
+    double *origin;             /* n values */
+    double *dir[DS_SLICE_DIMS]; /* n values each */
+    double *center;             /* n values: the point that the other variables keep; A of a line */
+    double *end;                /* n values: B of a line, else 0 */
+    double *lower, *upper;      /* n values each: the box */
     double low[DS_SLICE_DIMS], high[DS_SLICE_DIMS];
     uint64_t count[DS_SLICE_DIMS]; /* 1 for an axis that is not there */
     int kind[DS_SLICE_DIMS];
@@ -50,14 +50,15 @@ typedef struct ds_slice {
     char label[DS_SLICE_DIMS][DS_SLICE_LABEL];
 } ds_slice;
 
-/* Understands the texts. On failure returns -1 with the name of the text that is wrong in *key ("axes") and why,
- * without the text itself, in `why`. */
+/* Understands the texts. On failure returns -1 with the name of the text that is wrong in *key ("axes") and
+ * why, without the text itself, in `why`. */
 int ds_slice_parse(const ds_slice_text *text, ds_slice_plan *out, const char **key, char why[160]);
 
-/* Makes the slice; random directions follow from the seed. Failures as of ds_slice_parse() return -1; others an
- * exit status with *e filled. */
-int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const char *id, const ds_pool_env *env,
-                  uint64_t seed, ds_slice *out, const char **key, char why[160], ds_error *e);
+/* Makes the slice; random directions follow from the seed. Failures as of ds_slice_parse() return -1; others
+ * an exit status with *e filled. */
+int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const char *id,
+                  const ds_pool_env *env, uint64_t seed, ds_slice *out, const char **key, char why[160],
+                  ds_error *e);
 void ds_slice_free(ds_slice *s);
 
 /* Points of the grid, and the coordinates of point k = j * count[0] + i. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_survey.c - what is evaluated, in this order: the grid, finite differences of several steps at some of
- * its points, and steep places halved again and again. What is asked depends on answers alone. */
+/* landscape_survey.c - what is evaluated, in this order: the grid, finite differences of several steps at
+ * some of its points, and steep places halved again and again. What is asked depends on answers alone. */
 #include "config.h"
 
 #include <math.h>
@@ -89,7 +89,8 @@ static void choose_samples(ds_landscape *l)
     for (uint64_t m = 0; m < l->samples.count; m++) {
         int all = l->samples.count == w * h;
         /* The plastic number's powers in the plane, the golden ratio on a line. */
-        uint64_t i = all ? m % w : spread_index(m, s->dims > 1 ? 0.75487766624669276 : 0.61803398874989485, w);
+        uint64_t i =
+            all ? m % w : spread_index(m, s->dims > 1 ? 0.75487766624669276 : 0.61803398874989485, w);
         uint64_t j = s->dims == 1 ? 0 : all ? m / w : spread_index(m, 0.56984029099805327, h);
         l->sample_point[m] = (j + (s->dims > 1 ? 1 : 0)) * s->count[0] + i + 1;
     }
@@ -157,8 +158,7 @@ static int survey_samples(ds_landscape *l, ds_error *e)
             const ds_reply *at = &l->grid[l->sample_point[m]];
             loss[m] = at->loss;
             for (int a = 0; a < 2; a++) {
-                g[2 * m + (uint64_t)a] =
-                    a < s->dims ? at->grad[a] * (l->slice.high[a] - l->slice.low[a]) : 0;
+                g[2 * m + (uint64_t)a] = a < s->dims ? at->grad[a] * (l->slice.high[a] - l->slice.low[a]) : 0;
             }
             sample_points(l, m, c + 2 * each * m);
         }

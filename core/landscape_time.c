@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_time.c - the size of the gradient through the episode's time: how much the controls of each moment
- * matter at the end. Where variables belong to moments, gradients that explode or vanish show there.
+/* landscape_time.c - the size of the gradient through the episode's time: how much the controls of each
+ * moment matter at the end. Where variables belong to moments, gradients that explode or vanish show there.
  *
- * Variables are in the order of time where their number is a multiple of the number of output steps (controls of
- * every step), or of the environment's parameter `segments` (controls of every segment). A few points of the
- * slice are evaluated again for their whole gradients; as evaluations are pure, nothing is recorded.
+ * Variables are in the order of time where their number is a multiple of the number of output steps (controls
+ * of every step), or of the environment's parameter `segments` (controls of every segment). A few points of
+ * the slice are evaluated again for their whole gradients; as evaluations are pure, nothing is recorded.
  */
 #include "config.h"
 
@@ -115,8 +115,8 @@ int ds_landscape_time(ds_landscape *l, ds_error *e)
     b.norm = malloc(POINTS * b.blocks * sizeof *b.norm);
     int rc = x == NULL || b.norm == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
     rc = rc != 0 ? rc
-                 : ds_pool_evaluate(l->pool, choose_points(l, x), x, DS_WANT_GRAD, l->ledger.count + 1, sink, &b,
-                                    e);
+                 : ds_pool_evaluate(l->pool, choose_points(l, x), x, DS_WANT_GRAD, l->ledger.count + 1, sink,
+                                    &b, e);
     if (rc == 0 && b.points > 0) {
         rc = summarise(&b, &l->time, e);
     }

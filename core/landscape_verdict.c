@@ -9,8 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { T_RUGGED, T_RUGGED_N, T_EXTREME, T_EXTREME_N, T_PLATEAUS, T_JUMPS, T_ZERO, T_EXPLODING, T_SOMETIMES,
-       T_OFTEN, T_NOISY, T_WRONG, THRESHOLDS };
+enum {
+    T_RUGGED,
+    T_RUGGED_N,
+    T_EXTREME,
+    T_EXTREME_N,
+    T_PLATEAUS,
+    T_JUMPS,
+    T_ZERO,
+    T_MISSING,
+    T_EXPLODING,
+    T_SOMETIMES,
+    T_OFTEN,
+    T_NOISY,
+    T_WRONG,
+    THRESHOLDS
+};
 
 const ds_threshold ds_thresholds[] = {
     [T_RUGGED] = {"rugged", "turns_per_line", 6},
@@ -20,6 +34,7 @@ const ds_threshold ds_thresholds[] = {
     [T_PLATEAUS] = {"plateaus", "plateau_share", 0.1},
     [T_JUMPS] = {"jumps", "jump_share", 0.002},
     [T_ZERO] = {"zero in large areas", "zero_share", 0.1},
+    [T_MISSING] = {"not finite in places", "missing_share", 0.02},
     [T_EXPLODING] = {"exploding", "exploding_share", 0.02},
     [T_SOMETIMES] = {"sometimes the wrong way", "wrong_way_share", 0.05},
     [T_OFTEN] = {"often the wrong way", "wrong_way_share", 0.2},
@@ -60,20 +75,22 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     v->plateaus = reached(v->plateau_share, T_PLATEAUS);
     v->jumps = reached(v->jump_share, T_JUMPS);
     double basins = (double)m->basins.basins;
-    v->rugged = reached(v->turn_share, T_EXTREME) || reached(basins, T_EXTREME_N)   ? 2
+    v->rugged = reached(v->turn_share, T_EXTREME) || reached(basins, T_EXTREME_N)     ? 2
                 : reached(v->turns_per_line, T_RUGGED) || reached(basins, T_RUGGED_N) ? 1
-                                                                                  : 0;
+                                                                                      : 0;
     if (l->with_loss == 0) {
         snprintf(v->shape, sizeof v->shape, "no loss anywhere");
     } else if (v->constant) {
         snprintf(v->shape, sizeof v->shape, "constant");
     } else {
-        const char *how = v->rugged == 2 ? "extremely rugged, " : v->rugged == 1 ? "rugged, "
-                          : v->jumps     ? ""
-                                         : "smooth, ";
+        const char *how = v->rugged == 2   ? "extremely rugged, "
+                          : v->rugged == 1 ? "rugged, "
+                          : v->jumps       ? ""
+                                           : "smooth, ";
         snprintf(v->shape, sizeof v->shape, "%s%" PRIu64 " basin%s%s%s%s%s", how, m->basins.basins,
                  m->basins.basins == 1 ? "" : "s", v->plateaus || v->jumps ? ", with " : "",
-                 v->plateaus ? "plateaus" : "", v->plateaus && v->jumps ? " and " : "", v->jumps ? "jumps" : "");
+                 v->plateaus ? "plateaus" : "", v->plateaus && v->jumps ? " and " : "",
+                 v->jumps ? "jumps" : "");
     }
 }
 
@@ -90,7 +107,7 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     const ds_quality_measure *q = &m->quality;
     char *out = v->gradients;
     size_t room = sizeof v->gradients;
-    v->no_gradient = !m->has_gradient || g->points == 0;
+    v->no_gradient = !m->has_gradient || g->points == 0; /* missing everywhere is having none */
     v->converged_share = q->judged > 0 ? share(q->converged, q->judged) : (double)NAN;
     v->exact_share = q->converged > 0 ? share(q->exact, q->converged) : (double)NAN;
     if (v->no_gradient) {
@@ -98,14 +115,18 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
         return;
     }
     v->zero_share = share(g->zero, g->points);
+    v->missing_share = share(g->missing, g->points + g->missing);
     v->exploding_share = share(g->exploding, g->points);
     v->wrong_way_share = share(g->trend.wrong_way, g->trend.compared);
     v->zero = !v->constant && reached(v->zero_share, T_ZERO);
+    v->missing = reached(v->missing_share, T_MISSING);
     v->exploding = reached(v->exploding_share, T_EXPLODING);
-    v->wrong_way = reached(v->wrong_way_share, T_OFTEN) ? 2 : reached(v->wrong_way_share, T_SOMETIMES) ? 1 : 0;
+    v->wrong_way = reached(v->wrong_way_share, T_OFTEN)       ? 2
+                   : reached(v->wrong_way_share, T_SOMETIMES) ? 1
+                                                              : 0;
     v->noisy = q->judged >= ENOUGH && reached(1 - v->converged_share, T_NOISY);
     v->not_derivative = q->converged >= ENOUGH && reached(1 - v->exact_share, T_WRONG);
-    if (!v->zero && v->wrong_way == 0 && !v->exploding && !v->noisy && !v->not_derivative) {
+    if (!v->zero && v->wrong_way == 0 && !v->missing && !v->exploding && !v->noisy && !v->not_derivative) {
         snprintf(out, room, "%s", v->constant ? "zero gradients" : "good gradients");
         return;
     }
@@ -117,6 +138,9 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     }
     if (v->wrong_way > 0) {
         say(out, room, v->wrong_way == 2 ? "often the wrong way" : "sometimes the wrong way");
+    }
+    if (v->missing) {
+        say(out, room, "not finite in places");
     }
     if (v->exploding) {
         say(out, room, "exploding");

@@ -23,13 +23,14 @@ typedef struct ds_landscape_measures {
 /* Facts that the words are made of. */
 typedef struct ds_verdict {
     int constant, plateaus, jumps;
-    int rugged;          /* 0 smooth, 1 rugged, 2 extremely rugged */
-    int no_gradient, zero, exploding, noisy, not_derivative;
-    int wrong_way;       /* 0 rarely, 1 sometimes, 2 often */
-    double turns_per_line, turn_share, plateau_share, jump_share, zero_share, exploding_share, wrong_way_share;
+    int rugged; /* 0 smooth, 1 rugged, 2 extremely rugged */
+    int no_gradient, zero, missing, exploding, noisy, not_derivative;
+    int wrong_way; /* 0 rarely, 1 sometimes, 2 often */
+    double turns_per_line, turn_share, plateau_share, jump_share, zero_share, missing_share, exploding_share,
+        wrong_way_share;
     double converged_share, exact_share; /* NAN where nothing was tested */
     char shape[160], gradients[200];
-    char words[400];     /* "rugged (121 basins); good gradients" */
+    char words[400]; /* "rugged (121 basins); good gradients" */
 } ds_verdict;
 
 void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE = 22, GAP = 12, SIZE = 14 };
+enum { LINE = 21, GAP = 12, SIZE = 14 };
 
 static void draw_ticks(ds_canvas *c, const ds_axes *a, int vertical)
 {
@@ -51,8 +51,8 @@ void ds_axes_draw(ds_canvas *c, const ds_axes *a)
                        a->x_label);
     }
     if (a->y_label != NULL) {
-        ds_canvas_text(c, a->left - a->y_room, (a->top + a->bottom) / 2, 17, DS_TEXT_CENTER, DS_PLOT_TEXT, -90,
-                       a->y_label);
+        ds_canvas_text(c, a->left - a->y_room, (a->top + a->bottom) / 2, 17, DS_TEXT_CENTER, DS_PLOT_TEXT,
+                       -90, a->y_label);
     }
 }
 

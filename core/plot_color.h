@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_color.h - colour scales for fields: values in 0..1 to colours that keep their order in print and for any
- * colour vision. */
+/* plot_color.h - colour scales for fields: values in 0..1 to colours that keep their order in print and for
+ * any colour vision. */
 #ifndef DS_CORE_PLOT_COLOR_H
 #define DS_CORE_PLOT_COLOR_H
 
 #include "canvas.h"
 
-/* Dark blue over green to yellow (viridis of matplotlib, by S. van der Walt and N. Smith); t is cut to 0..1. */
+/* Dark blue over green to yellow (viridis of matplotlib, by S. van der Walt and N. Smith); t is cut to 0..1.
+ */
 ds_color ds_color_viridis(double t);
 
 /* Blue over white (0.5) to red, for signed values. */

@@ -9,8 +9,8 @@
 
 #define NONE UINT64_MAX
 
-/* Edge 2k leads from grid point k to the right, edge 2k + 1 from k to the next row. A line passes from edge to
- * edge; each edge has at most two neighbours on it. */
+/* Edge 2k leads from grid point k to the right, edge 2k + 1 from k to the next row. A line passes from edge
+ * to edge; each edge has at most two neighbours on it. */
 typedef struct mesh {
     const double *v;
     uint64_t columns, rows;
@@ -82,7 +82,8 @@ static size_t walk(mesh *m, uint64_t edge, double *xy)
     return n;
 }
 
-int ds_contour(const double *v, uint64_t columns, uint64_t rows, double level, ds_contour_line *line, void *ctx)
+int ds_contour(const double *v, uint64_t columns, uint64_t rows, double level, ds_contour_line *line,
+               void *ctx)
 {
     if (columns < 2 || rows < 2) {
         return 0;

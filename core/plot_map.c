@@ -309,7 +309,8 @@ static void draw_names(const drawing *d, double y)
         const ds_map_path *p = &d->m->path[k];
         ds_canvas_line(d->c, TEXT_LEFT, y - 5, TEXT_LEFT + 24, y - 5, p->color, 2.8, 0);
         ds_canvas_circle(d->c, TEXT_LEFT + 24, y - 5, 5, p->color, ds_color_hex(0xffffff, 1), 1.5);
-        ds_canvas_text_fit(d->c, TEXT_LEFT + 38, y, 14, 0, DS_PLOT_TEXT, DS_MAP_WIDTH - TEXT_LEFT - 60, p->name);
+        ds_canvas_text_fit(d->c, TEXT_LEFT + 38, y, 14, 0, DS_PLOT_TEXT, DS_MAP_WIDTH - TEXT_LEFT - 60,
+                           p->name);
         y += 22;
     }
 }
@@ -349,9 +350,11 @@ static int write_one(int kind, const char *path, const ds_map *m, ds_error *e)
     if (path == NULL) {
         return 0;
     }
-    ds_canvas *c = ds_canvas_new(kind, DS_MAP_WIDTH, DS_MAP_HEIGHT);
-    int rc = c == NULL || draw(c, m) != 0 ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path)
-                                          : ds_canvas_write(c, path, e);
+    int text = TOP + 60 + 21 * m->lines + 22 * m->paths; /* what stands beside the map may be longer */
+    ds_canvas *c = ds_canvas_new(kind, DS_MAP_WIDTH, text > DS_MAP_HEIGHT ? text : DS_MAP_HEIGHT);
+    int rc = c == NULL || draw(c, m) != 0
+                 ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path)
+                 : ds_canvas_write(c, path, e);
     ds_canvas_free(c);
     return rc;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_map.h - a heat map of a field over two coordinates, with contour lines, arrows, paths and points on it. */
+/* plot_map.h - a heat map of a field over two coordinates, with contour lines, arrows, paths and points on
+ * it. */
 #ifndef DS_CORE_PLOT_MAP_H
 #define DS_CORE_PLOT_MAP_H
 
 #include "canvas.h"
 #include "plot_axes.h"
 
+/* Pictures get higher where the text beside them needs it. */
 enum { DS_MAP_WIDTH = 1200, DS_MAP_HEIGHT = 860, DS_MAP_LINES = 40 };
 
 /* What a cell without a value is drawn as. */
@@ -16,7 +18,7 @@ typedef struct ds_map_path {
     const char *name;
     const double *xy; /* count x 2 */
     uint64_t count;
-    const double *weight; /* 0 (pale) to 1 per point; NULL = 1 */
+    const double *weight;   /* 0 (pale) to 1 per point; NULL = 1 */
     const uint8_t *on_line; /* 1 = the line leads through this point; NULL = through all */
     ds_color color;
 } ds_map_path;
@@ -26,17 +28,18 @@ typedef struct ds_map {
     const char *title, *subtitle, *x_label, *y_label, *value_label;
     uint64_t columns, rows;
     double x_low, x_high, y_low, y_high;
-    const double *value;  /* rows x columns, the first row at y_low; NAN = none */
-    const uint8_t *cell;  /* DS_CELL_*; NULL = all are values */
-    int kind;             /* DS_SCALE_LINEAR or DS_SCALE_LOG */
-    double low, high;     /* ends of the colour scale; NAN = those of the data */
-    int contours;         /* lines, about; 0 = none */
+    const double *value;   /* rows x columns, the first row at y_low; NAN = none */
+    const uint8_t *cell;   /* DS_CELL_*; NULL = all are values */
+    int kind;              /* DS_SCALE_LINEAR or DS_SCALE_LOG */
+    double low, high;      /* ends of the colour scale; NAN = those of the data */
+    int contours;          /* lines, about; 0 = none */
     const double *dx, *dy; /* arrows at the grid points, per unit of the axes, drawn with unit length on every
                               k-th of them; NULL = none; 0 is a dot, NAN nothing */
-    const uint8_t *marked; /* grid points whose arrow is red (or, without arrows, that get a red dot); or NULL */
+    const uint8_t
+        *marked; /* grid points whose arrow is red (or, without arrows, that get a red dot); or NULL */
     const ds_map_path *path;
     int paths;
-    double best[2];       /* a ring there; NAN = none */
+    double best[2];          /* a ring there; NAN = none */
     const char *const *line; /* text at the right, see ds_plot_text() */
     int lines;
 } ds_map;

@@ -7,7 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LEFT = 130, TOP = 112, RIGHT = 880, WIDE = DS_PANELS_WIDTH - 50 /* right end where there is no text */, BOTTOM = DS_PANELS_HEIGHT - 80, BETWEEN = 34, TEXT_LEFT = RIGHT + 36 };
+enum {
+    LEFT = 130,
+    TOP = 112,
+    RIGHT = 880,
+    WIDE = DS_PANELS_WIDTH - 50 /* right end where there is no text */,
+    BOTTOM = DS_PANELS_HEIGHT - 80,
+    BETWEEN = 34,
+    TEXT_LEFT = RIGHT + 36
+};
 
 int ds_panel_range(const ds_panel *p, double *low, double *high)
 {

@@ -13,17 +13,17 @@ enum { DS_CURVE_LINE = 0, DS_CURVE_DOTS = 1 };
 typedef struct ds_curve {
     const char *name; /* in the legend; NULL = not there */
     const double *x, *y;
-    uint64_t count;   /* points with a y that is not finite interrupt the line */
+    uint64_t count; /* points with a y that is not finite interrupt the line */
     ds_color color;
-    int style;        /* DS_CURVE_* */
-    double size;      /* width of the line, radius of the dots */
+    int style;   /* DS_CURVE_* */
+    double size; /* width of the line, radius of the dots */
 } ds_curve;
 
 typedef struct ds_panel {
     const char *label;
-    int kind;              /* DS_SCALE_* of the values */
-    double linear;         /* of a symmetric log scale */
-    double low, high;      /* NAN = those of the curves */
+    int kind;         /* DS_SCALE_* of the values */
+    double linear;    /* of a symmetric log scale */
+    double low, high; /* NAN = those of the curves */
     ds_curve curve[DS_PANEL_CURVES];
     int curves;
 } ds_panel;

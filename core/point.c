@@ -93,7 +93,8 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     }
     rc = rc == 0 && step < 0 ? e->status : rc;
     if (rc == 0 && !found && id > 0) {
-        rc = ds_fail(e, DS_EXIT_CONFIG, "%s %.200s: the run has no evaluation %" PRIu64, q->origin, folder, id);
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s %.200s: the run has no evaluation %" PRIu64, q->origin, folder,
+                     id);
     } else if (rc == 0 && !found) {
         rc = ds_fail(e, DS_EXIT_CONFIG, "%s %.200s: the run has no point with a loss", q->origin, folder);
     }

@@ -14,10 +14,17 @@
 
 static const char FILE_NAME[] = "ranks_mpi.so";
 
-int ds_ranks_wanted(void)
+int ds_ranks_given(void)
 {
     /* Open MPI; and what Slurm, MPICH and others set, who speak PMIx or PMI. */
-    return getenv("OMPI_COMM_WORLD_RANK") != NULL || getenv("PMIX_RANK") != NULL || getenv("PMI_RANK") != NULL;
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *rank = getenv(names[i]);
+        if (rank != NULL) {
+            return atoi(rank) > 0 ? atoi(rank) : 0;
+        }
+    }
+    return -1;
 }
 
 /* In the build tree that this program runs in, else where it is installed. */
@@ -44,10 +51,11 @@ int ds_ranks_open(ds_ranks **out, ds_error *e)
     struct stat st;
     module_path(path);
     if (stat(path, &st) != 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "started by mpirun, but this dshost was built without MPI (there is no %s): install Open MPI "
-                       "and configure --with-mpi, or use --shard",
-                       path);
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "started by mpirun, but this dshost was built without MPI (there is no %s): install Open MPI "
+            "and configure --with-mpi, or use --shard",
+            path);
     }
     /* Components of MPI look up symbols of the library that loads them. */
     void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);

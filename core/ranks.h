@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ranks.h - the processes of an MPI job and the short messages between them. MPI itself is in a module that is loaded when
- * mpirun has started us, so that dshost runs without it.
+/* ranks.h - the processes of an MPI job and the short messages between them. MPI itself is in a module that
+ * is loaded when mpirun has started us, so that dshost runs without it.
  */
 #ifndef DS_CORE_RANKS_H
 #define DS_CORE_RANKS_H
@@ -11,8 +11,8 @@
 
 enum { DS_RANKS_VERSION = 1 };
 
-/* What the module exports as `ds_ranks_module`. Messages are byte blocks of at most 4096 bytes, and keep their order
- * between two ranks. All functions are called from one thread. */
+/* What the module exports as `ds_ranks_module`. Messages are byte blocks of at most 4096 bytes, and keep
+ * their order between two ranks. All functions are called from one thread. */
 typedef struct ds_ranks {
     int version;
     int rank, size;
@@ -27,8 +27,9 @@ typedef struct ds_ranks {
     void (*abort)(struct ds_ranks *self, int status);
 } ds_ranks;
 
-/* Has a program like mpirun started this process? */
-int ds_ranks_wanted(void);
+/* The rank that mpirun, or a program like it, has given this process in its environment; -1 = none has
+ * started it. */
+int ds_ranks_given(void);
 
 /* Loads the module and joins the job. DS_EXIT_PLUGIN where this dshost was built without it. */
 int ds_ranks_open(ds_ranks **out, ds_error *e);

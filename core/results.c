@@ -169,8 +169,8 @@ static int add_run(const char *folder, ds_results *all, ds_error *e)
         ds_store *s = NULL;
         if (path != NULL && ds_store_open(path, DS_STORE_READ, &s, NULL) == 0) {
             char *env = NULL, *opt = NULL;
-            if (ds_store_get(s, "env", &env, NULL) == 0 && ds_store_get(s, "opt", &opt, NULL) == 0 && env != NULL &&
-                opt != NULL) {
+            if (ds_store_get(s, "env", &env, NULL) == 0 && ds_store_get(s, "opt", &opt, NULL) == 0 &&
+                env != NULL && opt != NULL) {
                 free(r->env);
                 free(r->opt);
                 r->env = env;
@@ -227,7 +227,7 @@ int ds_results_read(const char *const *folders, size_t count, ds_results *out, d
         rc = walk(folders[i], 0, out, e);
     }
     if (rc == 0 && out->count == 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s%s: there is no run in it (no run.sqlite at any depth)",
+        rc = ds_fail(e, DS_EXIT_IO, "%s%s holds no run (there is no run.sqlite at any depth)",
                      count > 0 ? folders[0] : "", count > 1 ? ", ..." : "");
     }
     if (rc != 0) {

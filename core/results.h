@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* results.h - reads result folders: which runs there are in them, how they ended, and how the best loss fell.
  *
- * A run is any folder with run.sqlite, at any depth. Where OUT/ENV/OPT/seed-K lies in a folder OUT with a bench.ini,
- * the names of environment and optimizer are those of the experiment (variants of one plugin have different names), else
- * the ids of the plugins.
+ * A run is any folder with run.sqlite, at any depth. Where OUT/ENV/OPT/seed-K lies in a folder OUT with a
+ * bench.ini, the names of environment and optimizer are those of the experiment (variants of one plugin have
+ * different names), else the ids of the plugins.
  */
 #ifndef DS_CORE_RESULTS_H
 #define DS_CORE_RESULTS_H
@@ -18,11 +18,11 @@ typedef struct ds_result {
     char *folder;
     char *env, *opt;       /* names, see above */
     char *env_id, *opt_id; /* ids of the plugins; NULL where there is no summary */
-    char *ended;           /* "budget", "target", ... of summary.json; NULL = not finished: there is none yet */
-    char *error;           /* NULL = none */
+    char *ended; /* "budget", "target", ... of summary.json; NULL = not finished: there is none yet */
+    char *error; /* NULL = none */
     uint64_t seed, n, budget;
     uint64_t evaluations, gradients, cost_steps, best_id; /* 0 where there is no summary */
-    double best_loss;      /* +INFINITY = none */
+    double best_loss;                                     /* +INFINITY = none */
     double evaluation_s, wall_s;
 } ds_result;
 
@@ -31,13 +31,14 @@ typedef struct ds_results {
     size_t count;
 } ds_results;
 
-/* All runs in the given folders (and in their subfolders, without following links). DS_EXIT_IO where a folder cannot be
- * read or there is no run in any of them. Runs that another process works on are read as far as they are. */
+/* All runs in the given folders (and in their subfolders, without following links). DS_EXIT_IO where a folder
+ * cannot be read or there is no run in any of them. Runs that another process works on are read as far as
+ * they are. */
 int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e);
 void ds_results_clear(ds_results *r);
 
-/* One run folder. Returns 1 where it has a summary, 0 where it has none (names, seed and ended are set as far as they
- * are known), or -1 after filling *e. */
+/* One run folder. Returns 1 where it has a summary, 0 where it has none (names, seed and ended are set as far
+ * as they are known), or -1 after filling *e. */
 int ds_result_read(const char *folder, ds_result *out, ds_error *e);
 void ds_result_clear(ds_result *r);
 

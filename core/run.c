@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file.h"
 #include "json_text.h"
 #include "log.h"
 #include "run_internal.h"
@@ -241,15 +240,8 @@ static void say_end(const ds_run *run, uint64_t left)
 
 static int write_summary(const ds_run *run, const json_t *summary, ds_error *e)
 {
-    char *text = json_dumps(summary, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *path = ds_folder_path(run->folder, "summary.json");
-    int rc = text == NULL || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
-    if (rc == 0) {
-        size_t len = strlen(text);
-        text[len] = '\n'; /* in place of the NUL: the length is given */
-        rc = ds_file_write_atomic(path, text, len + 1, e);
-    }
-    free(text);
+    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(summary, path, e);
     free(path);
     return rc;
 }

@@ -6,3 +6,18 @@ bashcompdir = $(datadir)/bash-completion/completions
 dist_bashcomp_DATA = docs/completion/dshost
 EXTRA_DIST += docs/images/torus-best.png docs/images/fluid.png
 EXTRA_DIST += docs/environments.md docs/images/cartpole3.png docs/images/pinball16.png docs/images/bounce.png
+EXTRA_DIST += \
+	docs/images/assembly.png \
+	docs/images/chopsticks.png \
+	docs/images/move.png \
+	docs/images/pinch.png \
+	docs/images/rollingpin.png \
+	docs/images/rope.png \
+	docs/images/table.png \
+	docs/images/triplemove.png \
+	docs/images/writer.png
+EXTRA_DIST += docs/landscape.md
+EXTRA_DIST += docs/images/landscape-analytic.png docs/images/landscape-bounce.png docs/images/landscape-bounce1.png
+EXTRA_DIST += docs/images/landscape-cartpole3.png docs/images/landscape-flip.png docs/images/landscape-pinball16.png
+EXTRA_DIST += docs/images/landscape-pinball2.png docs/images/landscape-realtosim.png docs/images/landscape-swing.png
+EXTRA_DIST += docs/images/landscape-swing-velocity.png docs/images/landscape-torus.png

@@ -41,6 +41,7 @@ include tests/rigid.mk
 include tests/front.mk
 include tests/bayes.mk
 include tests/mpm.mk
+include tests/mpm_bad.mk
 include tests/opts.mk
 include tests/cloth.mk
 include tests/bench.mk

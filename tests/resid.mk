@@ -17,3 +17,9 @@ tests_unit_test_foreign_SOURCES = tests/unit/test_foreign.c $(fake_cma)
 tests_unit_test_foreign_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/plugins/envs/engines/foreign
 tests_unit_test_foreign_LDADD = plugins/envs/engines/foreign/libforeign.la $(CMOCKA_LIBS)
 dist_check_SCRIPTS += tests/cli/ffi.sh
+
+check_PROGRAMS += tests/unit/test_lm
+tests_unit_test_lm_SOURCES = tests/unit/test_lm.c $(optimizer_run_sources)
+tests_unit_test_lm_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/plugins/optimizers/methods
+tests_unit_test_lm_LDADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la $(CMOCKA_LIBS)
+dist_check_SCRIPTS += tests/cli/kill_lm.sh tests/cli/kill_pbh.sh tests/cli/squares.sh

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ffi - the loss is a C function of any shared library, its gradient, if there is one, too: library,
  * function, its arguments and the box are parameters. */
+#include <diffsim/ext/residuals.h>
 #include <diffsim/plugin.h>
 
 #include <inttypes.h>
@@ -19,7 +20,8 @@ static const ds_param *const params[] = {
     DS_TEXT("signature", "f64(x0:f64)",
             "How it is called: TYPE(ROLE:TYPE, ...). Types: void i32 i64 u32 u64 f32 f64, with * for a "
             "pointer. Roles: n, x, x0 x1 ..., g (gradient), f (loss), r (residuals; the loss is the sum of "
-            "their squares), m (their number), ctx (NULL), or a number. A floating-point value returned is "
+            "their squares), m (their number), J (their Jacobian), ctx (NULL), or a number. A floating-point "
+            "value returned is "
             "the loss, an integer a status (0 = ok)."),
     DS_TEXT("gradient_symbol", "",
             "Name of the function that gives the gradient (role g; with one variable it may be returned), "
@@ -43,10 +45,10 @@ static const ds_param *const params[] = {
 typedef struct ffi_env {
     const ds_host *host;
     foreign *loss, *slope; /* slope is NULL where the loss brings its gradient, or there is none */
-    int loss_has_gradient, slope_returned;
+    int loss_has_gradient, slope_returned, has_jacobian;
     uint64_t n, m;
     double factor, gradient_factor, floor;
-    double *lower, *upper, *x0, *residual;
+    double *lower, *upper, *x0, *residual, *jacobian; /* m, m x n */
 } ffi_env;
 
 /* ---- set-up ---- */
@@ -59,6 +61,7 @@ static void destroy(void *self)
         foreign_close(e->slope);
         free(e->lower);
         free(e->residual);
+        free(e->jacobian);
         free(e);
     }
 }
@@ -152,6 +155,10 @@ static ds_status check_loss(const ffi_env *e, const signature *s)
             e->host, residuals ? "parameter residuals = 0: say how many residuals the function writes to r"
                                : "parameter residuals: the signature has no argument r");
     }
+    if (signature_find(s, ROLE_J) && (!residuals || signature_find(s, ROLE_G) || !(e->factor > 0))) {
+        return setting_bad(e->host,
+                           "parameter signature: J goes with r, without g, and with a positive factor");
+    }
     return DS_OK;
 }
 
@@ -195,7 +202,12 @@ static ds_status open_functions(ffi_env *e)
     }
     s = open_function(e, library, where, "symbol", "signature", &sig, &e->loss);
     s = s == DS_OK ? check_loss(e, &sig) : s;
-    e->loss_has_gradient = s == DS_OK && signature_find(&sig, ROLE_G) != NULL;
+    if (s == DS_OK && signature_find(&sig, ROLE_J)) {
+        e->has_jacobian = 1;
+        e->jacobian = malloc(e->m * e->n * sizeof(double));
+        s = e->jacobian ? DS_OK : DS_E_NOMEM;
+    }
+    e->loss_has_gradient = s == DS_OK && (signature_find(&sig, ROLE_G) != NULL || e->has_jacobian);
     if (s == DS_OK && *slope && e->loss_has_gradient) {
         return setting_bad(
             e->host,
@@ -281,36 +293,63 @@ static ds_status outside(const ffi_env *e, const char *symbol)
     return DS_E_DATA;
 }
 
+/* Calls the function of the loss: value, and whatever else is wanted; the sum of squares where there are
+ * residuals. */
+static int call_loss(ffi_env *e, const double *x, double *value, double *gradient, double *jacobian)
+{
+    const foreign_results out = {.value = e->m > 0 ? NULL : value,
+                                 .gradient = gradient,
+                                 .jacobian = jacobian,
+                                 .residual = e->residual};
+    *value = NAN;
+    int left = foreign_call(e->loss, x, &out);
+    if (e->m > 0) {
+        *value = 0;
+        for (uint64_t i = 0; i < e->m; i++) {
+            *value += e->residual[i] * e->residual[i];
+        }
+    }
+    *value *= e->factor;
+    return left;
+}
+
+/* The gradient by whatever way there is, before factors; the function of the loss has been called. */
+static int find_gradient(ffi_env *e, const double *x, double *g)
+{
+    if (e->has_jacobian) {
+        for (uint64_t i = 0; i < e->n; i++) {
+            g[i] = 0;
+        }
+        for (uint64_t k = 0; k < e->m * e->n; k++) {
+            g[k % e->n] += 2 * e->residual[k / e->n] * e->jacobian[k];
+        }
+    } else if (e->slope) {
+        const foreign_results out = {.value = e->slope_returned ? g : NULL,
+                                     .gradient = e->slope_returned ? NULL : g};
+        return foreign_call(e->slope, x, &out);
+    }
+    return FOREIGN_OK;
+}
+
 static ds_status evaluate(void *self, ds_eval *io)
 {
     ffi_env *e = self;
-    double *g = io->want & DS_WANT_GRAD ? io->grad : NULL, value = NAN;
+    double *g = io->want & DS_WANT_GRAD ? io->grad : NULL;
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
     io->bad_step = -1;
     io->cost_steps = 1;
-    int left = foreign_call(e->loss, io->x, e->m > 0 ? NULL : &value, e->loss_has_gradient ? g : NULL,
-                            e->residual);
-    if (e->m > 0) {
-        value = 0;
-        for (uint64_t i = 0; i < e->m; i++) {
-            value += e->residual[i] * e->residual[i];
-        }
-    }
+    int left = call_loss(e, io->x, &io->loss, e->slope || e->has_jacobian ? NULL : g, g ? e->jacobian : NULL);
     if (left == FOREIGN_OUTSIDE) {
         return outside(e, "symbol");
     }
-    io->loss = e->factor * value;
     if (left == FOREIGN_FAILED || !isfinite(io->loss)) {
         return no_loss(io);
     }
     if (g) {
-        if (e->slope) {
-            left = foreign_call(e->slope, io->x, e->slope_returned ? g : NULL, e->slope_returned ? NULL : g,
-                                NULL);
-            if (left == FOREIGN_OUTSIDE) {
-                return outside(e, "gradient_symbol");
-            }
+        left = find_gradient(e, io->x, g);
+        if (left == FOREIGN_OUTSIDE) {
+            return outside(e, "gradient_symbol");
         }
         io->grad_kind = DS_GRAD_ADJOINT;
         for (uint64_t i = 0; i < e->n; i++) {
@@ -325,7 +364,57 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, NULL};
+/* ---- residuals: a function that writes r and J ---- */
+
+static ds_status residual_count(void *self, uint64_t *m)
+{
+    const ffi_env *e = self;
+    *m = e->m;
+    return DS_OK;
+}
+
+static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+{
+    ffi_env *e = self;
+    int product = io->kind != DS_RESIDUALS_VALUE;
+    double root = sqrt(e->factor);
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = product ? DS_GRAD_FORWARD : DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = 1;
+    int left = call_loss(e, io->x, &io->loss, NULL, product ? e->jacobian : NULL);
+    if (left == FOREIGN_OUTSIDE) {
+        return outside(e, "symbol");
+    }
+    if (left == FOREIGN_FAILED || !isfinite(io->loss)) {
+        io->outcome = DS_EVAL_DIVERGED;
+        io->loss = INFINITY;
+        io->bad_step = 0;
+        return DS_OK;
+    }
+    for (uint64_t i = 0; i < (io->kind == DS_RESIDUALS_JTV ? e->n : e->m); i++) {
+        io->out[i] = product ? 0 : root * e->residual[i];
+    }
+    for (uint64_t k = 0; product && k < e->m * e->n; k++) {
+        uint64_t row = k / e->n, column = k % e->n;
+        int forward = io->kind == DS_RESIDUALS_JV;
+        io->out[forward ? row : column] += root * e->jacobian[k] * io->v[forward ? column : row];
+    }
+    return DS_OK;
+}
+
+static const ds_residuals residuals = {sizeof(ds_residuals), 0, residual_count, evaluate_residuals};
+
+static const void *get_extension(void *self, const char *id)
+{
+    const ffi_env *e = self;
+    return e->has_jacobian && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &residuals : NULL;
+}
+
+static const char *const extensions[] = {DS_EXT_RESIDUALS, NULL};
+
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
@@ -346,7 +435,7 @@ static const ds_desc desc = {
     "-J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
     "",
     params,
-    NULL,
+    extensions,
 };
 
 DS_DEFINE_ENV(desc, vtable)

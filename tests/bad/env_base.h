@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it
  * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_GETTER changes a status,
- * BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR are numbers. */
+ * BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR are numbers, BAD_EXTENSIONS is
+ * a list of ids, BAD_TABLE(id) the table for an id, and BAD_TABLES the code that they need. */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 
@@ -16,6 +17,13 @@
 #endif
 #ifndef BAD_GETTER
 #define BAD_GETTER(status) (status)
+#endif
+#ifndef BAD_EXTENSIONS
+#define BAD_EXTENSIONS NULL
+#define BAD_TABLE(id) NULL
+#endif
+#ifndef BAD_TABLES
+#define BAD_TABLES
 #endif
 #ifndef BAD_MAGIC
 #define BAD_MAGIC DS_MAGIC
@@ -89,10 +97,20 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const ds_env_vtable vtable = {sizeof vtable, 0, create, free, info, bounds, evaluate, NULL};
+BAD_TABLES
+
+static const void *get_extension(void *self, const char *id)
+{
+    (void)self;
+    (void)id;
+    return BAD_TABLE(id);
+}
+
+static const char *const extensions[] = {BAD_EXTENSIONS, NULL};
+static const ds_env_vtable vtable = {sizeof vtable, 0, create, free, info, bounds, evaluate, get_extension};
 static const ds_desc desc = {
-    sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID, "1", "Apache-2.0", "A bad environment.",
-    "",          "",          params,          NULL};
+    sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID,    "1", "Apache-2.0", "A bad environment.",
+    "",          "",          params,          extensions};
 
 const ds_plugin *ds_plugin_query(void)
 {

@@ -49,6 +49,16 @@ bad 2 "only run.KEY is possible here" bench f.ini --set env.dim=3
 bad 3 "--only torus/* matches none" bench f.ini --only 'torus/*'
 ini '[bench]|envs=analytic atlantis|opts=rand poseidon nereus'
 bad 4 "f.ini: cannot be loaded: environment atlantis, optimizers poseidon nereus; install them, or leave them out" bench f.ini
+# A copy elsewhere finds no module for MPI, unless one is installed.
+cp "$dshost" alone
+env OMPI_COMM_WORLD_RANK=0 ./alone bench f.ini --skip-missing >"$tmp/out" 2>"$tmp/err"
+if [ $? -eq 4 ]; then
+    grep -q 'started by mpirun, but this dshost was built without MPI' "$tmp/err"
+    result $? "under mpirun without the module: one line"
+else
+    skip "under mpirun without the module: it is installed"
+fi
+rm -rf alone results
 # No cell matches, after all names, plugins and parameters have been looked at.
 for f in "$DS_TOP_SRC"/examples/paper/*.ini; do
     refuses 3 'matches none' "$(basename "$f") is understood" "$dshost" bench "$f" --only 'nothing/*' --skip-missing

@@ -30,6 +30,15 @@ echo text >text.so
 bad 3 "text.so" eval --env ffi --set env.file=text.so
 bad 4 "lbfgsb needs gradients, which ffi does not have" run --env ffi --opt lbfgsb --out none
 
+# Residuals and their Jacobian: least squares.
+curve="--set env.file=$foreign --set env.symbol=curve --set env.residuals=7 --set env.dim=2 --set env.lower=0 --set env.upper=5"
+# shellcheck disable=SC2086
+status 0 "a fit with residuals and Jacobian" "$dshost" run --env ffi --opt lm --budget 60 --pictures no $curve \
+    --set 'env.signature=void(m:i32, x:f64*, r:f64*, J:f64*)' --set env.factor=0.5 --target 1e-16 --out fit
+# shellcheck disable=SC2086
+status 0 "passes the tests of residuals" "$dshost" check ffi $curve --only ext,grad,pure.want \
+    --set 'env.signature=void(m:i32, x:f64*, r:f64*, J:f64*)' --set env.factor=0.5
+
 # Half of the box crashes: each costs one evaluation, and leaves a file that repeats it.
 status 0 "a function that crashes" "$dshost" run --env ffi --opt rand --budget 20 --set "env.file=$foreign" \
     --set env.symbol=crash_right --set env.upper=1 --set run.max_failed=1 --pictures no --seed 1 --jobs 2 --out crash

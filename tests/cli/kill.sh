@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # kill -9 at random moments, resume, kill again: the record of the finished run equals that of an undisturbed one.
-# KILLS and OPT are set by the slow version of this test.
+# KILLS, OPT and MORE (settings) are set by other versions of this test.
 . "$(dirname "$0")/lib.sh"
-: "${KILLS:=15}" "${OPT:=rand}" "${ENV:=$faulty}" "${BUDGET:=400}" "${WORK:=0.004}" "${LONGEST:=300}"
+: "${KILLS:=15}" "${OPT:=rand}" "${ENV:=$faulty}" "${BUDGET:=400}" "${WORK:=0.004}" "${LONGEST:=300}" "${MORE:=}"
 seed=$$
 cd "$tmp" || exit 99
-settings="--seed 3 --budget $BUDGET --pictures no"
+settings="--seed 3 --budget $BUDGET --pictures no $MORE"
 [ "$ENV" = "$faulty" ] && settings="$settings --set env.n=4 --set env.noise=0.1 --set env.fault=segv --set env.share=0.01"
 
 # shellcheck disable=SC2086

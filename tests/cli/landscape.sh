@@ -131,5 +131,6 @@ bad 6 "nowhere: No such file or directory" landscape nowhere
 bad 6 "run holds no landscape" landscape run
 bad 2 "landscape bowl: goes on with that landscape, whose settings are fixed (--grid cannot be given)" landscape bowl --grid 5
 bad 2 "settings are fixed" landscape bowl --set env.n=3
+bad 2 "bowl holds a landscape: --budget is for runs" resume bowl --budget 5
 bad 2 "export: --format coco is for runs" export bowl --format coco
 finish

@@ -30,13 +30,6 @@ same_bench "the records are the same" one four
 cmp -s one/bench.ini four/bench.ini && [ "$(count four done)" = "$(count one done)" ]
 result $? "and so is the experiment"
 status 0 "nothing to do" ranks 2 bench all.ini --only "$ONLY" --out four
-printf '[bench]\nenvs = atlantis\nopts = rand\n' >bad.ini
-got=0
-ranks 3 bench bad.ini >"$tmp/out" 2>"$tmp/err" || got=$?
-[ $got -eq 4 ] && [ "$(grep -c '^dshost: error: ' "$tmp/err")" -eq 1 ]
-result $? "an error is said once"
-
-# A rank that is killed: it may take the job with it; the same command again goes on.
 cat >slow.ini <<END
 [bench]
 envs = faulty analytic
@@ -50,6 +43,20 @@ n = 3
 noise = 0.1
 work = 0.005
 END
+printf '[bench]\nenvs = atlantis\nopts = rand\n' >bad.ini
+got=0
+ranks 3 bench bad.ini >"$tmp/out" 2>"$tmp/err" || got=$?
+[ $got -eq 4 ] && [ "$(grep -c '^dshost: error: ' "$tmp/err")" -eq 1 ]
+result $? "an error is said once"
+got=0
+ranks 3 bench bad.ini --jobz 3 >"$tmp/out" 2>"$tmp/err" || got=$?
+[ $got -eq 2 ] && [ "$(grep -c '^dshost: error: ' "$tmp/err")" -eq 1 ]
+result $? "a wrong flag, too"
+status 0 "a dry run is done by one rank" ranks 2 bench slow.ini --dry-run --skip-missing --only 'analytic/*'
+[ "$(grep -c '^analytic/cmaes' "$tmp/out")" -eq 1 ]
+result $? "and printed once"
+
+# A rank that is killed: it may take the job with it; the same command again goes on.
 "$dshost" bench slow.ini --out slow1 >"$tmp/out" 2>"$tmp/err"
 # children PID: its child processes.
 children() {

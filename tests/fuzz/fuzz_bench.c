@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_bench.c - any bytes given to the reader of experiment files: parts with names that can be folders, each name once,
- * or one line that says why not. */
+/* fuzz_bench.c - any bytes given to the reader of experiment files: parts with names that can be folders,
+ * each name once, or one line that says why not. */
 #include "config.h"
 
 #include <string.h>

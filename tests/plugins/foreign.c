@@ -13,6 +13,7 @@ EXPORT int status_sphere(int32_t n, const double *x, double *f, double *g);
 EXPORT float float_sphere(uint64_t n, const float *x, float *g);
 EXPORT double mixed(double x1, const double *x0, double c, void *ctx, int64_t k, uint32_t u);
 EXPORT void fit(int64_t m, const double *x, double *r);
+EXPORT void curve(int32_t m, const double *x, double *r, double *jacobian);
 EXPORT void rosen_gradient(const double *x, double *g);
 EXPORT double crash_right(double x);
 EXPORT double nan_right(double x);
@@ -80,6 +81,19 @@ void fit(int64_t m, const double *x, double *r)
 {
     for (int64_t i = 0; i < m; i++) {
         r[i] = x[0] + x[1] * (double)i - (double)(i * i);
+    }
+}
+
+/* A decay x_0 exp(-x_1 i) through points of one with 3 and 0.5. */
+void curve(int32_t m, const double *x, double *r, double *jacobian)
+{
+    for (int32_t i = 0; i < m; i++) {
+        double e = exp(-x[1] * i);
+        r[i] = x[0] * e - 3 * exp(-0.5 * i);
+        if (jacobian) {
+            jacobian[2 * i] = e;
+            jacobian[2 * i + 1] = -x[0] * i * e;
+        }
     }
 }
 

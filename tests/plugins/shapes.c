@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shapes.c - an environment with landscapes whose properties are known, for tests of their measures: bowls, steps,
- * plateaus, gradients that are wrong, and the pathologies of simulators: time of impact and billiards. */
+/* shapes.c - an environment with landscapes whose properties are known, for tests of their measures: bowls,
+ * steps, plateaus, gradients that are wrong, and the pathologies of simulators: time of impact and billiards.
+ */
 #include <diffsim/plugin.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const shapes[] = {"bowl",      "step",       "plateau",  "wrong", "exploding", "saw",
-                                     "ball_naive", "ball_toi", "billiards", "blowup", "flat", NULL};
+static const char *const shapes[] = {"bowl",       "step",     "plateau",   "wrong",  "exploding", "saw",
+                                     "ball_naive", "ball_toi", "billiards", "blowup", "flat",      NULL};
 enum { BOWL, STEP, PLATEAU, WRONG, EXPLODING, SAW, BALL_NAIVE, BALL_TOI, BILLIARDS, BLOWUP, FLAT };
 
 static const ds_param *const params[] = {
     DS_ENUM("shape", "bowl", shapes, "Which landscape."),
     DS_INT("n", "2", 1, 100, "", "Decision variables; only the first two count."),
-    DS_INT("frames", "1024", 2, 100000, "", "States of the billiards."),
-    NULL};
+    DS_INT("frames", "1024", 2, 100000, "", "States of the billiards."), NULL};
 
 typedef struct env {
     int64_t shape, n, frames;
@@ -78,8 +78,8 @@ static dual ball(double x, int toi)
 
 enum { BALLS = 11 };
 
-/* DiffTaichi's billiards.py: eleven balls, the first one is shot at a triangle of ten, the last one shall reach the
- * goal. Variables: 0.1 x0 is added to the sideways speed, 0.1 x1 to the sideways position. */
+/* DiffTaichi's billiards.py: eleven balls, the first one is shot at a triangle of ten, the last one shall
+ * reach the goal. Variables: 0.1 x0 is added to the sideways speed, 0.1 x1 to the sideways position. */
 static dual billiards(const double *x, int64_t frames)
 {
     static const double radius = 0.03, e = 0.8, dt = 3e-3;
@@ -241,17 +241,16 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_ENV,
-    .flags = DS_ENV_GRADIENT,
-    .id = "shapes",
-    .version = "1",
-    .license = "Apache-2.0",
-    .summary = "Landscapes with known properties.",
-    .description = "For tests.",
-    .citation = "Billiards and time of impact: Hu et al., DiffTaichi, ICLR 2020.",
-    .params = params};
+static const ds_desc desc = {.struct_size = sizeof(ds_desc),
+                             .kind = DS_KIND_ENV,
+                             .flags = DS_ENV_GRADIENT,
+                             .id = "shapes",
+                             .version = "1",
+                             .license = "Apache-2.0",
+                             .summary = "Landscapes with known properties.",
+                             .description = "For tests.",
+                             .citation = "Billiards and time of impact: Hu et al., DiffTaichi, ICLR 2020.",
+                             .params = params};
 static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),
                                      .create = create,
                                      .destroy = destroy,

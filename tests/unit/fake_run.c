@@ -2,6 +2,7 @@
 /* tests/unit/fake_run.c - a miniature host for optimizer tests, see fake_run.h. */
 #include "fake_run.h"
 
+#include <diffsim/ext/residuals.h>
 #include <diffsim/random.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ typedef struct fake_host {
     const fake_problem *problem;
     ds_problem described;
     ds_objective objective;
+    ds_residual_objective residuals;
     fake_result *result;
     uint64_t room;
     int stopped;
@@ -132,12 +134,6 @@ static const void *no_extension(const ds_host *host, const char *id)
     return NULL;
 }
 
-static const void *no_objective_extension(const ds_objective *objective, const char *id)
-{
-    (void)objective, (void)id;
-    return NULL;
-}
-
 static void host_log(const ds_host *host, uint32_t level, const char *line)
 {
     fake_host *f = host->ctx;
@@ -241,6 +237,50 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
     return f->stopped ? DS_STOPPED : DS_OK;
 }
 
+static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *batch)
+{
+    fake_host *f = objective->ctx;
+    const fake_problem *p = f->problem;
+    size_t in = batch->kind == DS_RESIDUALS_JV ? p->n : p->m,
+           out = batch->kind == DS_RESIDUALS_JTV ? p->n : p->m;
+    ds_batch plain = {sizeof(plain),  0,          batch->count, batch->x, batch->loss, NULL,
+                      batch->outcome, batch->tag, batch->group, 0};
+    double *r = calloc(p->m * (p->n + 1), sizeof(double)), *j = r + p->m;
+    if (batch->kind < DS_RESIDUALS_VALUE || batch->kind > DS_RESIDUALS_JTV || !batch->out ||
+        (!batch->v && batch->kind != DS_RESIDUALS_VALUE)) {
+        f->result->violations++;
+        free(r);
+        return DS_E_ARG;
+    }
+    ds_status status = evaluate(objective, &plain);
+    batch->done = plain.done;
+    for (size_t k = 0; k < plain.done; k++) {
+        const double *v = batch->v + k * in;
+        double *to = batch->out + k * out;
+        p->squares(p->ctx, p->n, batch->x + k * p->n, r, j);
+        for (size_t i = 0; i < out; i++) {
+            to[i] = batch->kind == DS_RESIDUALS_VALUE ? r[i] : 0;
+        }
+        for (size_t i = 0; batch->kind != DS_RESIDUALS_VALUE && i < p->m * p->n; i++) {
+            size_t row = i / p->n, column = i % p->n;
+            to[batch->kind == DS_RESIDUALS_JV ? row : column] +=
+                j[i] * v[batch->kind == DS_RESIDUALS_JV ? column : row];
+        }
+        for (size_t i = 0; i < out && batch->loss[k] > 1e308; i++) {
+            to[i] = 0;
+        }
+    }
+    free(r);
+    return status;
+}
+
+static const void *objective_extension(const ds_objective *objective, const char *id)
+{
+    fake_host *f = objective->ctx;
+    f->residuals = (ds_residual_objective){sizeof(f->residuals), 0, f->problem->m, evaluate_residuals};
+    return f->problem->m > 0 && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &f->residuals : NULL;
+}
+
 static void set_parameters(fake_host *f, const char *text)
 {
     for (int i = 0; f->desc->params && f->desc->params[i]; i++) {
@@ -313,7 +353,7 @@ fake_result fake_run(const char *plugin, const char *parameters, const fake_prob
                        .get_array = get_array,
                        .resource = resource,
                        .get_extension = no_extension};
-    f.objective = (ds_objective){sizeof(ds_objective), 0, &f, evaluate, no_objective_extension};
+    f.objective = (ds_objective){sizeof(ds_objective), 0, &f, evaluate, objective_extension};
     result.best = INFINITY;
     void *self = NULL;
     result.create_status = vtable->create(&f.host, &f.described, &self);

@@ -10,6 +10,10 @@
 /* Loss at x (n values); the gradient is written where `gradient` is not NULL. */
 typedef double (*fake_function)(void *ctx, size_t n, const double *x, double *gradient);
 
+/* Residuals r[m] whose squares add up to that loss, and their Jacobian, m x n by rows, where it is not NULL.
+ */
+typedef void (*fake_residuals)(void *ctx, size_t n, const double *x, double *r, double *jacobian);
+
 typedef struct fake_problem {
     size_t n;
     double lower, upper; /* the same for every variable */
@@ -23,6 +27,8 @@ typedef struct fake_problem {
                             alone) */
     double bad_gradient_rate;
     uint64_t stop_after; /* host->should_stop() is set after so many polls; 0 = never */
+    size_t m;            /* residuals; 0 = the extension is not offered */
+    fake_residuals squares;
 } fake_problem;
 
 /* One evaluation. */

@@ -3,6 +3,8 @@
  * machines). A line that has to change here means that plugins have to be compiled again: raise DS_ABI_MINOR
  * with it. */
 #include <diffsim/diffsim.h>
+#include <diffsim/ext/batch.h>
+#include <diffsim/ext/residuals.h>
 #include <diffsim/ext/scene.h>
 
 #include <setjmp.h>
@@ -30,10 +32,16 @@ typedef struct row {
     }
 
 static const row sizes[] = {
-    SIZE(ds_host, 112),      SIZE(ds_env_info, 40), SIZE(ds_eval, 72),      SIZE(ds_env_vtable, 56),
-    SIZE(ds_problem, 64),    SIZE(ds_batch, 72),    SIZE(ds_objective, 32), SIZE(ds_optimizer_vtable, 40),
-    SIZE(ds_param, 72),      SIZE(ds_desc, 80),     SIZE(ds_plugin, 56),    SIZE(ds_scene_body, 80),
-    SIZE(ds_scene_info, 96), SIZE(ds_scene, 40),    SIZE(ds_status, 4),
+    SIZE(ds_host, 112),          SIZE(ds_env_info, 40),
+    SIZE(ds_eval, 72),           SIZE(ds_env_vtable, 56),
+    SIZE(ds_problem, 64),        SIZE(ds_batch, 72),
+    SIZE(ds_objective, 32),      SIZE(ds_optimizer_vtable, 40),
+    SIZE(ds_param, 72),          SIZE(ds_desc, 80),
+    SIZE(ds_plugin, 56),         SIZE(ds_scene_body, 80),
+    SIZE(ds_scene_info, 96),     SIZE(ds_scene, 40),
+    SIZE(ds_status, 4),          SIZE(ds_env_batch, 16),
+    SIZE(ds_residuals, 24),      SIZE(ds_residual_eval, 88),
+    SIZE(ds_residual_batch, 80), SIZE(ds_residual_objective, 24),
 };
 
 static const row offsets[] = {
@@ -52,6 +60,7 @@ static const row offsets[] = {
     AT(ds_host, get_array, 88),
     AT(ds_host, resource, 96),
     AT(ds_host, get_extension, 104),
+    AT(ds_env_info, flags, 4),
     AT(ds_env_info, n, 8),
     AT(ds_env_info, steps, 16),
     AT(ds_env_info, dt, 24),
@@ -144,6 +153,33 @@ static const row offsets[] = {
     AT(ds_scene, body, 16),
     AT(ds_scene, frame, 24),
     AT(ds_scene, metric, 32),
+    AT(ds_env_batch, evaluate, 8),
+    AT(ds_residuals, size, 8),
+    AT(ds_residuals, evaluate, 16),
+    AT(ds_residual_eval, kind, 4),
+    AT(ds_residual_eval, n, 8),
+    AT(ds_residual_eval, m, 16),
+    AT(ds_residual_eval, x, 24),
+    AT(ds_residual_eval, v, 32),
+    AT(ds_residual_eval, noise_key, 40),
+    AT(ds_residual_eval, out, 48),
+    AT(ds_residual_eval, loss, 56),
+    AT(ds_residual_eval, outcome, 64),
+    AT(ds_residual_eval, grad_kind, 68),
+    AT(ds_residual_eval, bad_step, 72),
+    AT(ds_residual_eval, cost_steps, 80),
+    AT(ds_residual_batch, kind, 4),
+    AT(ds_residual_batch, count, 8),
+    AT(ds_residual_batch, x, 16),
+    AT(ds_residual_batch, v, 24),
+    AT(ds_residual_batch, out, 32),
+    AT(ds_residual_batch, loss, 40),
+    AT(ds_residual_batch, outcome, 48),
+    AT(ds_residual_batch, tag, 56),
+    AT(ds_residual_batch, group, 64),
+    AT(ds_residual_batch, done, 72),
+    AT(ds_residual_objective, m, 8),
+    AT(ds_residual_objective, evaluate, 16),
 };
 
 /* Numbers are as much a part of the interface as offsets. */
@@ -202,6 +238,10 @@ static const row numbers[] = {
     IS(DS_BODY_POINTS, 1),
     IS(DS_BODY_LINES, 8),
     IS(DS_ROLE_MATERIAL, 0),
+    IS(DS_INFO_NO_GRADIENT, 1),
+    IS(DS_RESIDUALS_VALUE, 1),
+    IS(DS_RESIDUALS_JV, 2),
+    IS(DS_RESIDUALS_JTV, 3),
     IS(DS_ROLE_TARGET, 3),
 };
 

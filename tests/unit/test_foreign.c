@@ -61,6 +61,7 @@ static void test_signatures(void **state)
                  {"f64(x:f64*", "',' or ')'"},
                  {"f64(x:f64*,)", "no role"},
                  {"f64(y:f64)", "'y' is no role"},
+                 {"void(r:f64*, J:f64)", "are pointers"},
                  {"f64(x f64*)", "no role"},
                  {"f64(x:f64)", "are pointers"},
                  {"f64(n:f64)", "are integers"},
@@ -146,6 +147,11 @@ static void test_calls(void **state)
              SETTINGS(file, "symbol=fit", "signature=void(m:i64, x:f64*, r:f64*)", "residuals=4", "dim=2"));
     assert_true(fake_eval(&e, at, NULL, 0, NULL) == 1 + 2 * 2 + 1 * 1 + 2 * 2);
     fake_env_close(&e);
+    open_env(&e, SETTINGS(file, "symbol=curve", "signature=void(m:i32, x:f64*, r:f64*, J:f64*)",
+                          "residuals=7", "dim=2"));
+    const double right[2] = {3, 0.5};
+    assert_true(e.info.flags == 0 && fake_eval(&e, right, g, 0, NULL) == 0 && g[0] == 0 && g[1] == 0);
+    fake_env_close(&e);
     open_env(&e,
              SETTINGS(file, "symbol=status_sphere", "signature=i32(n:i32, x:f64*, f:f64*, g:f64*)", "dim=2"));
     assert_true(fake_eval(&e, x, g, 0, &outcome) == 0.3 * 0.3 + 0.4 * 0.4 && g[0] == 0.6 &&
@@ -216,6 +222,7 @@ static void test_refused(void **state)
     refuse(SETTINGS("signature=f64(x:f64*, f:f64*)"), "comes from 2 places");
     refuse(SETTINGS("signature=void(x:f64*, r:f64*)"), "residuals = 0");
     refuse(SETTINGS("residuals=3"), "no argument r");
+    refuse(SETTINGS("signature=f64(x:f64*, J:f64*)"), "J goes with r");
     refuse(SETTINGS("gradient_symbol=j1"), "gradient_signature");
     refuse(SETTINGS("gradient_symbol=j1", "gradient_signature=void(x:f64*)"), "one argument g");
     refuse(SETTINGS("gradient_symbol=j1", "gradient_signature=f64(x0:f64)", "dim=2"), "cannot be returned");

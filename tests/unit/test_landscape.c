@@ -35,8 +35,7 @@ static sheet make_sheet(function *fun, uint64_t w, uint64_t h)
         s.v[k] = fun(x, y, s.v + points + k, s.v + 2 * points + k);
         s.v[3 * points + k] = 2 * hypot(s.v[points + k], s.v[2 * points + k]);
     }
-    s.f = (ds_field){h > 1 ? 2 : 1,        {w, h}, {2, 2}, s.v, {s.v + points, s.v + 2 * points},
-                     s.v + 3 * points};
+    s.f = (ds_field){h > 1 ? 2 : 1, {w, h}, {2, 2}, s.v, {s.v + points, s.v + 2 * points}, s.v + 3 * points};
     return s;
 }
 

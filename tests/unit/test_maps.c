@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_maps.c - contour lines, colour scales, heat maps and panels: geometry, and inputs that are hard to draw. */
+/* test_maps.c - contour lines, colour scales, heat maps and panels: geometry, and inputs that are hard to
+ * draw. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -137,11 +138,30 @@ static void test_map(void **state)
     const double weight[] = {0, 0.5, 1, 1};
     ds_map_path path = {"a run", way, 4, weight, NULL, ds_color_series(5, 1)};
     static const char *const lines[] = {"*Bold", "name\tvalue", "", "only <&> text"};
-    ds_map m = {.title = "t", .subtitle = "s", .x_label = "x", .y_label = "y", .value_label = "v",
-                .columns = W, .rows = H, .x_low = -1, .x_high = 1, .y_low = 0, .y_high = 5,
-                .value = v, .cell = cell, .low = NAN, .high = NAN, .contours = 8,
-                .dx = dx, .dy = dy, .marked = marked, .path = &path, .paths = 1,
-                .best = {0, 1}, .line = lines, .lines = 4};
+    ds_map m = {.title = "t",
+                .subtitle = "s",
+                .x_label = "x",
+                .y_label = "y",
+                .value_label = "v",
+                .columns = W,
+                .rows = H,
+                .x_low = -1,
+                .x_high = 1,
+                .y_low = 0,
+                .y_high = 5,
+                .value = v,
+                .cell = cell,
+                .low = NAN,
+                .high = NAN,
+                .contours = 8,
+                .dx = dx,
+                .dy = dy,
+                .marked = marked,
+                .path = &path,
+                .paths = 1,
+                .best = {0, 1},
+                .line = lines,
+                .lines = 4};
     write_map(&m, &t);
     m.dx = m.dy = NULL;
     write_map(&m, &t);
@@ -155,7 +175,11 @@ static void test_map(void **state)
     assert_int_equal(pixel(temporary_path(&t, "m.png"), 747, 400), 0xfde725);
     for (int kind = 0; kind < 5; kind++) { /* nothing to scale by */
         for (int k = 0; k < W * H; k++) {
-            v[k] = kind == 0 ? (double)NAN : kind == 1 ? 3 : kind == 2 ? 0 : kind == 3 ? 1e308 * (k % 2 - 0.5) : -5;
+            v[k] = kind == 0   ? (double)NAN
+                   : kind == 1 ? 3
+                   : kind == 2 ? 0
+                   : kind == 3 ? 1e308 * (k % 2 - 0.5)
+                               : -5;
         }
         m.kind = kind == 4 ? DS_SCALE_LOG : DS_SCALE_LINEAR;
         m.contours = 5;
@@ -179,8 +203,10 @@ static void test_panels(void **state)
     ds_color blue = ds_color_series(0, 1);
     ds_panels g = {.title = "t", .subtitle = "s", .x_label = "x", .x_low = 0, .x_high = 49, .count = 3};
     g.panel[0] = (ds_panel){"a", DS_SCALE_LINEAR, 1, NAN, NAN, {{"y", x, y, 50, blue, DS_CURVE_LINE, 2}}, 1};
-    g.panel[1] = (ds_panel){"b", DS_SCALE_SYMLOG, 0.1, NAN, NAN, {{"y", x, y, 50, blue, DS_CURVE_DOTS, 3}}, 1};
-    g.panel[2] = (ds_panel){"c", DS_SCALE_LINEAR, 1, NAN, NAN, {{"y", x, none, 50, blue, DS_CURVE_LINE, 2}}, 1};
+    g.panel[1] =
+        (ds_panel){"b", DS_SCALE_SYMLOG, 0.1, NAN, NAN, {{"y", x, y, 50, blue, DS_CURVE_DOTS, 3}}, 1};
+    g.panel[2] =
+        (ds_panel){"c", DS_SCALE_LINEAR, 1, NAN, NAN, {{"y", x, none, 50, blue, DS_CURVE_LINE, 2}}, 1};
     double low, high;
     assert_true(ds_panel_range(&g.panel[0], &low, &high) && low < -40 && high > 30);
     assert_false(ds_panel_range(&g.panel[2], &low, &high));

@@ -187,6 +187,15 @@ static void free_result(result *out)
     free(out->bar);
 }
 
+static void advance_fast(const reference *r, mpm_fast *f, bool with_adjoint, mpm_particle *end)
+{
+    assert_int_equal(mpm_fast_start(f, r->frames, r->poses, r->substeps, with_adjoint), MPM_OK);
+    for (uint32_t j = 0; j < r->substeps; j++) {
+        assert_int_equal(mpm_fast_advance(f), MPM_OK);
+    }
+    assert_int_equal(mpm_fast_state(f, end), MPM_OK);
+}
+
 static void run_fast(const reference *r, const mpm_fast_options *options, result *out)
 {
     mpm_fast *f = mpm_fast_create(&r->sim, options);
@@ -194,17 +203,18 @@ static void run_fast(const reference *r, const mpm_fast_options *options, result
     memset(out, 0, sizeof *out);
     out->end = malloc(r->n * sizeof *out->end);
     out->bar = malloc(r->n * sizeof *out->bar);
-    assert_int_equal(mpm_fast_start(f, r->frames, r->poses, r->substeps, true), MPM_OK);
-    for (uint32_t j = 0; j < r->substeps; j++) {
-        assert_int_equal(mpm_fast_advance(f), MPM_OK);
-    }
-    assert_int_equal(mpm_fast_state(f, out->end), MPM_OK);
+    advance_fast(r, f, true, out->end);
     mpm_fast_turn(f);
     mpm_fast_add_bar(f, r->end_bar);
     for (uint32_t j = 0; j < r->substeps; j++) {
         assert_int_equal(mpm_fast_retreat(f, out->pose_bar, out->pose_bar), MPM_OK);
     }
     assert_int_equal(mpm_fast_bar(f, out->bar), MPM_OK);
+    /* the same engine again, without the adjoint */
+    mpm_particle *plain = malloc(r->n * sizeof *plain);
+    advance_fast(r, f, false, plain);
+    assert_memory_equal(plain, out->end, r->n * sizeof *plain);
+    free(plain);
     mpm_fast_destroy(f);
 }
 

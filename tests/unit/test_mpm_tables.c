@@ -274,6 +274,19 @@ static void test_idle_step(void **state)
     }
 }
 
+/* The tools that turn: where ten steps of the action below bring them. */
+static void check_rotation(const char *task, const double rotation[4])
+{
+    static const double sticks[4] = {.985037, .099501, .099501, .099501};
+    static const double pin[4] = {.050019, -.183516, .705335, .682878};
+    const double *expected = strcmp(task, "Chopsticks") == 0   ? sticks
+                             : strcmp(task, "Rollingpin") == 0 ? pin
+                                                               : NULL;
+    for (int k = 0; expected && k < 4; k++) {
+        mpm_expect(rotation[k], expected[k], 6e-7, "%s: rotation of the tool", task);
+    }
+}
+
 /* Ten steps of one action; softness 0, and for some 666. The tolerances are those stated with the values. */
 static void test_ten_steps(void **state)
 {
@@ -366,6 +379,7 @@ static void test_ten_steps(void **state)
             mpm_expect(last.measure.com[d], e->com[d], 1e-4, "%s com", e->task);
             mpm_expect(last.poses[0].position[d], e->position[d], 6e-7, "%s tool", e->task);
         }
+        check_rotation(e->task, last.poses[0].rotation);
         if (e->soft_density > 0.0) {
             run_constant(task_number(e->task), 10, e->action, 666.0, &last);
             mpm_expect(last.measure.density, e->soft_density, 1e-3 * e->soft_density, "%s density, soft",

@@ -263,6 +263,44 @@ static void test_best(void **state)
     temporary_close(&t);
 }
 
+/* How many pixels a ball in the middle of the slab changes, for a slab of that clearness. */
+static int pixels_of_ball(double clearness)
+{
+    enum { W = 160, H = 120 };
+    static uint32_t pixels[2][W * H];
+    ds_error e = {0};
+    int changed = 0;
+    synthetic s;
+    synthetic_init(&s);
+    s.body[SYN_SLAB].size[1] = clearness;
+    ds_scenedata *d = collect(&s);
+    d->body[SYN_TOOL].shape = DS_BODY_SPHERE;
+    d->body[SYN_TOOL].size[0] = 0.03;
+    for (int k = 0; k < 2; k++) {
+        const double place[3] = {0.5, 0.05, 0.5};
+        for (uint64_t f = 0; f < d->kept; f++) {
+            for (int i = 0; i < 3; i++) {
+                d->body[SYN_TOOL].data[7 * f + (uint64_t)i] = k ? (double)NAN : place[i];
+            }
+        }
+        assert_int_equal(ds_render(d, 0, DS_RENDER_SCENE, W, H, pixels[k], &e), 0);
+    }
+    for (int i = 0; i < W * H; i++) {
+        changed += pixels[0][i] != pixels[1][i];
+    }
+    ds_scenedata_free(d);
+    return changed;
+}
+
+/* What is inside of a clear body shows. */
+static void test_clear(void **state)
+{
+    (void)state;
+    int opaque = pixels_of_ball(0), clear = pixels_of_ball(0.5);
+    print_message("# the ball changes %d pixels in an opaque slab, %d in a clear one\n", opaque, clear);
+    assert_true(clear > 60 && clear > 5 * opaque);
+}
+
 /* Draws a scene small, in the round and flat; only that it ends well is of interest. */
 static void draw_small(ds_scenedata *d)
 {
@@ -400,6 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_convergence),
         cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_clear),
         cmocka_unit_test(test_best),
         cmocka_unit_test(test_hard_scenes),
         cmocka_unit_test(test_render_depends_on_frame),

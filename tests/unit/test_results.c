@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_results.c - the reader of result folders: what is a run, its names, and its curve; with ROWS evaluations per run (the
- * slow version has 1e6, and a limit of time). */
+/* test_results.c - the reader of result folders: what is a run, its names, and its curve; with ROWS
+ * evaluations per run (the slow version has 1e6, and a limit of time). */
 #include "config.h"
 
 #include <ftw.h>
@@ -54,7 +54,8 @@ static void make_store(const char *folder)
     }
     assert_int_equal(ds_store_begin(s, &e), 0);
     for (uint64_t id = 1; id <= ROWS; id++) {
-        ds_row row = {.id = id, .n = N, .x = x, .grad = grad, .loss = loss_at(id), .cost_steps = 10, .wall = 0.5};
+        ds_row row = {
+            .id = id, .n = N, .x = x, .grad = grad, .loss = loss_at(id), .cost_steps = 10, .wall = 0.5};
         row.outcome = isfinite(row.loss) ? 0 : 2;
         assert_int_equal(ds_store_insert(s, &row, &e), 0);
     }
@@ -79,9 +80,10 @@ static int set_up(void **state)
     temporary_open(&place);
     snprintf(folder, sizeof(folder), "%s/exp/ana2/rand@lr=1/seed-7", top);
     make_store(folder);
-    write_text(folder, "summary.json",
-               "{\"env\":\"analytic\",\"opt\":\"rand\",\"seed\":7,\"n\":15,\"budget\":100,\"evaluations\":100,"
-               "\"best_loss\":0.5,\"best_evaluation\":3,\"cost_steps\":12,\"ended\":\"budget\",\"error\":null}");
+    write_text(
+        folder, "summary.json",
+        "{\"env\":\"analytic\",\"opt\":\"rand\",\"seed\":7,\"n\":15,\"budget\":100,\"evaluations\":100,"
+        "\"best_loss\":0.5,\"best_evaluation\":3,\"cost_steps\":12,\"ended\":\"budget\",\"error\":null}");
     snprintf(folder, sizeof(folder), "%s/exp", top);
     write_text(folder, "bench.ini", "");
     snprintf(folder, sizeof(folder), "%s/plain", top);
@@ -141,7 +143,7 @@ static void refuses_empty_folders(void **state)
     assert_int_equal(mkdir(empty, 0777), 0);
     const char *folders[] = {empty};
     assert_int_equal(ds_results_read(folders, 1, &r, &e), DS_EXIT_IO);
-    assert_non_null(strstr(e.text, "there is no run in it"));
+    assert_non_null(strstr(e.text, "holds no run"));
     folders[0] = "/nonexistent/folder";
     assert_int_equal(ds_results_read(folders, 1, &r, &e), DS_EXIT_IO);
 }

@@ -14,8 +14,10 @@
 extern "C" {
 #endif
 
+/* Listed in ds_desc.extensions, and the id for which get_extension() returns a static ds_env_batch. */
 #define DS_EXT_BATCH "ds.env.batch/1"
 
+/* The environment's side; an optimizer has none. */
 typedef struct ds_env_batch {
     uint32_t struct_size;
     uint32_t reserved;

@@ -344,7 +344,7 @@ static void make_targets(surrogate *s)
     double range = quantile(s->scratch, count, 0.75) - quantile(s->scratch, count, 0.25);
     s->is_log = s->options.warp == SURROGATE_WARP_LOG && isfinite(s->loss_floor) && range > 0.0;
     s->log_offset = 1e-3 * range;
-    s->cap = range > 0.0 && isfinite(range) ? median + 5.0 * range : INFINITY;
+    s->cap = range > 0.0 && isfinite(range) ? median + 5.0 * range : (double)INFINITY;
     double mean = 0.0, largest = 0.0, square = 0.0;
     for (size_t i = 0; i < count; i++) {
         y[i] = capped_or_log(s, y[i]);

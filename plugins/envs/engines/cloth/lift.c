@@ -61,8 +61,10 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
             }
             double square = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
             double per = (l->squared ? 2 : 1 / sqrt(square + smooth_square)) / (double)l->pairs;
+            const double *weight = l->weight ? l->weight + 12 * (l->next - 1) + 3 * c : NULL;
             for (size_t i = 0; i < 3; i++) {
-                x_bar[i * l->c.mesh.stride + l->corner[c]] += per * e[i];
+                x_bar[i * l->c.mesh.stride + l->corner[c]] += weight ? weight[i] / sqrt((double)l->pairs)
+                                                                     : per * e[i];
             }
         }
     }
@@ -82,6 +84,22 @@ double lift_loss(const lift *l)
         }
     }
     return sum / (double)l->pairs;
+}
+
+uint64_t lift_residual_count(const lift *l)
+{
+    return 12 * l->data.rows;
+}
+
+void lift_residuals(const lift *l, double *out)
+{
+    double e[3];
+    for (uint64_t k = 0; k < 4 * l->data.rows; k++) {
+        int seen = error_of(l, k / 4, k % 4, e);
+        for (uint64_t i = 0; i < 3; i++) {
+            out[3 * k + i] = seen ? e[i] / sqrt((double)l->pairs) : 0;
+        }
+    }
 }
 
 /* ---- set-up ---- */
@@ -268,4 +286,12 @@ ds_status lift_gradient(lift *l, double *grad)
         grad[4 + i] = l->patch_bar[i] * l->patch[i] * 0.5 * log(stiffness_ratio);
     }
     return DS_OK;
+}
+
+ds_status lift_residual_gradient(lift *l, const double *weight, double *grad)
+{
+    l->weight = weight;
+    ds_status status = lift_gradient(l, grad);
+    l->weight = NULL;
+    return status;
 }

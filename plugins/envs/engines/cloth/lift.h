@@ -24,6 +24,7 @@ typedef struct lift {
     double *corners;      /* per row: simulated corners, 12 numbers */
     double *grip;         /* per step: velocity of the gripper, m/s */
     double *frame;        /* positions at every output step */
+    const double *weight; /* of the residuals, while their product is made; else NULL */
 } lift;
 
 /* Takes over the data (also on failure). 0 where there is no memory. The time of the last row is at most LIFT_MAX_STEPS h. */
@@ -35,6 +36,12 @@ ds_status lift_simulate(lift *l, const double *u, int64_t *bad);
 double lift_loss(const lift *l);
 /* Derivatives of the loss of the last episode. */
 ds_status lift_gradient(lift *l, double *grad);
+
+/* Residuals of the last episode, 12 per row of the data: errors of the corners over sqrt(pairs), 0 where one
+ * was not seen. Their squares add up to the mean squared distance. `weight` times them: its derivatives. */
+uint64_t lift_residual_count(const lift *l);
+void lift_residuals(const lift *l, double *out);
+ds_status lift_residual_gradient(lift *l, const double *weight, double *grad);
 
 /* Position of the gripper at a time. */
 void lift_gripper(const trajectory *t, double time, double out[3]);

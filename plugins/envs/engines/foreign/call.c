@@ -135,6 +135,7 @@ static int open_argument(foreign *f, size_t i)
     uint64_t count = a->role == ROLE_X || a->role == ROLE_G ? f->n
                      : a->role == ROLE_F                    ? 1
                      : a->role == ROLE_R                    ? f->m
+                     : a->role == ROLE_J                    ? f->m * f->n
                                                             : 0;
     f->type[i] = type_of(a->type, a->pointer);
     f->value[i] = a->pointer ? (void *)&f->pointer[i] : (void *)&f->scalar[i];
@@ -192,7 +193,24 @@ void foreign_close(foreign *f)
 
 /* ---- call ---- */
 
-static void fill_argument(foreign *f, size_t i, const double *x, int gradient)
+/* Where the result of argument i goes; NULL = it is an input, or not wanted. */
+static double *result_of(role r, const foreign_results *out)
+{
+    switch (r) {
+    case ROLE_F:
+        return out->value;
+    case ROLE_G:
+        return out->gradient;
+    case ROLE_J:
+        return out->jacobian;
+    case ROLE_R:
+        return out->residual;
+    default:
+        return NULL;
+    }
+}
+
+static void fill_argument(foreign *f, size_t i, const double *x, const foreign_results *out)
 {
     const argument *a = &f->s.argument[i];
     switch (a->role) {
@@ -212,7 +230,8 @@ static void fill_argument(foreign *f, size_t i, const double *x, int gradient)
         block_set(&f->block[i], x);
         break;
     case ROLE_G:
-        f->pointer[i] = gradient ? f->block[i].data : NULL;
+    case ROLE_J:
+        f->pointer[i] = result_of(a->role, out) ? f->block[i].data : NULL;
         block_set(&f->block[i], NULL);
         break;
     case ROLE_F:
@@ -224,7 +243,7 @@ static void fill_argument(foreign *f, size_t i, const double *x, int gradient)
     }
 }
 
-int foreign_call(foreign *f, const double *x, double *value, double *gradient, double *residual)
+int foreign_call(foreign *f, const double *x, const foreign_results *out)
 {
     /* Integers narrower than a register come back widened; float and double do not. */
     union {
@@ -235,7 +254,7 @@ int foreign_call(foreign *f, const double *x, double *value, double *gradient, d
     } result = {0};
     fenv_t mode;
     for (size_t i = 0; i < f->s.count; i++) {
-        fill_argument(f, i, x, gradient != NULL);
+        fill_argument(f, i, x, out);
     }
     fegetenv(&mode);
     ffi_call(&f->cif, f->address, &result, f->value);
@@ -245,21 +264,20 @@ int foreign_call(foreign *f, const double *x, double *value, double *gradient, d
         if (!block_intact(b)) {
             return FOREIGN_OUTSIDE;
         }
-        role r = f->s.argument[i].role;
-        double *to = r == ROLE_F ? value : r == ROLE_G ? gradient : r == ROLE_R ? residual : NULL;
+        double *to = result_of(f->s.argument[i].role, out);
         if (to) {
             block_get(b, to);
         }
     }
     switch (f->s.result) {
     case SCALAR_F32:
-        if (value) {
-            *value = (double)result.f32;
+        if (out->value) {
+            *out->value = (double)result.f32;
         }
         return FOREIGN_OK;
     case SCALAR_F64:
-        if (value) {
-            *value = result.f64;
+        if (out->value) {
+            *out->value = result.f64;
         }
         return FOREIGN_OK;
     case SCALAR_VOID:

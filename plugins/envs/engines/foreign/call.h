@@ -20,10 +20,16 @@ enum {
 foreign *foreign_open(void *address, const signature *s, uint64_t n, uint64_t m, char error[SIGNATURE_ERROR]);
 void foreign_close(foreign *f);
 
-/* Calls it at x. Where not NULL: *value gets what it returned (if that is a number) or left in f, gradient[n]
- * what it left in g, residual[m] what it left in r. g is NULL for the function where `gradient` is. The mode
- * of floating-point arithmetic is put back afterwards. */
-int foreign_call(foreign *f, const double *x, double *value, double *gradient, double *residual);
+/* Where results go; NULL = they are not wanted. */
+typedef struct foreign_results {
+    double *value;    /* what was returned (if that is a number), or left in f */
+    double *gradient; /* n: what was left in g; where NULL, g is NULL for the function */
+    double *jacobian; /* m x n: the same of J */
+    double *residual; /* m: what was left in r */
+} foreign_results;
+
+/* Calls it at x. The mode of floating-point arithmetic is put back afterwards. */
+int foreign_call(foreign *f, const double *x, const foreign_results *out);
 
 /* Opens a library (a path with a slash, or a name for the dynamic loader), or finds a function in it. NULL
  * and one line into `error` on failure. A library stays loaded: it may have left threads or handlers behind.

@@ -98,8 +98,8 @@ static int read_role(const char *word, size_t length, argument *a, char error[SI
     static const struct {
         const char *name;
         role role;
-    } names[] = {{"n", ROLE_N}, {"m", ROLE_M}, {"x", ROLE_X},    {"g", ROLE_G},
-                 {"f", ROLE_F}, {"r", ROLE_R}, {"ctx", ROLE_CTX}};
+    } names[] = {{"n", ROLE_N}, {"m", ROLE_M}, {"x", ROLE_X}, {"g", ROLE_G},
+                 {"f", ROLE_F}, {"r", ROLE_R}, {"J", ROLE_J}, {"ctx", ROLE_CTX}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if (strlen(names[k].name) == length && strncmp(word, names[k].name, length) == 0) {
             a->role = names[k].role;
@@ -117,7 +117,7 @@ static int read_role(const char *word, size_t length, argument *a, char error[SI
         a->role = ROLE_CONSTANT;
         return 1;
     }
-    return bad(error, "'%.*s' is no role: write n, m, x, x0 x1 ..., g, f, r, ctx or a number",
+    return bad(error, "'%.*s' is no role: write n, m, x, x0 x1 ..., g, f, r, J, ctx or a number",
                (int)(length < 40 ? length : 40), word);
 }
 
@@ -134,7 +134,8 @@ static int check_argument(const argument *a, char error[SIGNATURE_ERROR])
     case ROLE_G:
     case ROLE_F:
     case ROLE_R:
-        return (floating && a->pointer) || bad(error, "x, g, f and r are pointers: f64* or f32*");
+    case ROLE_J:
+        return (floating && a->pointer) || bad(error, "x, g, f, r and J are pointers: f64* or f32*");
     case ROLE_COMPONENT:
         return floating || bad(error, "a single variable (x0, x1, ...) is f64 or f32, by value or with *");
     case ROLE_CTX:

@@ -6,6 +6,7 @@
  *     role      := "n" number of variables       "x" all variables, an array      "x0", "x1", ... one of them
  *                | "g" place for the gradient    "f" place for the loss           "ctx" a null pointer
  *                | "r" place for the residuals   "m" number of residuals          a number: that constant
+ *                | "J" place for d r_i / d x_j, m x n by rows
  *
  *     f64(n:i32, x:f64*)             the loss is returned
  *     f64(x:f64*, g:f64*)            so is the gradient, where it is wanted (else g is NULL)
@@ -39,6 +40,7 @@ typedef enum role {
     ROLE_G,
     ROLE_F,
     ROLE_R,
+    ROLE_J,
     ROLE_CTX,
     ROLE_CONSTANT /* `value` */
 } role;

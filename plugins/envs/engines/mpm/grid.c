@@ -240,6 +240,15 @@ void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t 
 {
     double x[3];
     node_position(forcing, i, x);
+    if (!with_walls && tools != 0 && (tools & (tools - 1)) == 0) {
+        uint32_t only = 0; /* nothing else happened at this node: no need to go through it forward */
+        while ((tools >> only & 1) == 0) {
+            only++;
+        }
+        mpm_contact contact = contact_of(forcing, only, now, next);
+        mpm_contact_adjoint(&contact, x, u, u_bar, &now_bar[only], &next_bar[only]);
+        return;
+    }
     double stage[MPM_MAX_TOOLS + 1][3];
     bool acted[MPM_MAX_TOOLS];
     memcpy(stage[0], u, sizeof stage[0]);

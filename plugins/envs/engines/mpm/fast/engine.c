@@ -758,11 +758,12 @@ mpm_result mpm_fast_advance(mpm_fast *f)
         local = 0;
     }
     mpm_grid_history *grid = grid_history(f, index);
-    mpm_result result = step(f, s, forward_history(f, index), grid, local);
+    mpm_history *history = forward_history(f, index); /* s->history may be left from an earlier episode */
+    mpm_result result = step(f, s, history, grid, local);
     s->count = local + 1;
     f->frame++;
-    if (s->history && f->frame == f->substeps) {
-        s->history->complete = grid->complete = true;
+    if (history && grid && f->frame == f->substeps) {
+        history->complete = grid->complete = true;
     }
     return result;
 }

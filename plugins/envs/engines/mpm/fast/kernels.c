@@ -283,12 +283,8 @@ static void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], 
 /* F before the pass, for the adjoint. */
 INLINE void keep_gradients(real *to, const real *f_records, uint32_t law)
 {
-    if (law == MPM_SYRUP) {
-        for (int g = 0; g < GROUPS; g++) {
-            memcpy(to + 9 * g * VL, f_records + 9 * g * VL, VL * sizeof(real));
-        }
-    } else {
-        memcpy(to, f_records, 9 * CHUNK * sizeof(real));
+    for (int k = 0; k < 9 * GROUPS; k += law == MPM_SYRUP ? 9 : 1) {
+        stream(to + k * VL, load(f_records + k * VL));
     }
 }
 
@@ -306,6 +302,8 @@ static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     for (size_t k = 0; k < 3; k++) {
         columns[k] = first ? (const real *)p->now.m + 4 * (k * p->padded + at) : w->moved.part[1 + k][0];
     }
+    fetch(x + 4 * CHUNK, 4 * CHUNK);
+    fetch(f_records + 9 * CHUNK, 9 * CHUNK);
     if (!first) {
         locate(&p->box, x, &w->before, NULL);
         gather_chunk(p, &w->before, count, &w->moved);
@@ -314,7 +312,9 @@ static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
         }
     }
     if (keep_x) {
-        memcpy(keep_x, x, 4 * CHUNK * sizeof(real));
+        for (int k = 0; k < 4 * CHUNK; k += VL) {
+            stream(keep_x + k, load(x + k));
+        }
         keep_gradients(keep_f, f_records, p->law->law);
     }
     law_chunk(p, w, columns, f_records, !known);
@@ -567,7 +567,12 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     for (size_t k = 0; k < 3; k++) {
         columns[k] = first ? (const real *)p->now.m + 4 * (k * p->padded + at) : w->own.sums.part[1 + k][0];
     }
+    fetch(x + 4 * CHUNK, 4 * CHUNK);
+    fetch(x_bar + 4 * CHUNK, 4 * CHUNK);
+    fetch(f_records + 9 * CHUNK, 9 * CHUNK);
+    fetch(f_bar + 9 * CHUNK, 9 * CHUNK);
     if (!first) {
+        fetch((const real *)p->x_before + 4 * (at + CHUNK), 4 * CHUNK);
         locate(&p->box, (const real *)p->x_before + 4 * at, &w->before, NULL);
         gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->own);
     }

@@ -46,33 +46,86 @@ INLINE void store(real *to, vec a)
     *(loose_vec *)to = a;
 }
 
+#if MPM_REAL_BITS == 64 && VL == 4 && !defined(__AVX__)
+/* The compiler keeps vectors that are wider than a register in memory, and builds them number by number where a shuffle or
+ * a copied number is asked for: that waits for memory each time. So say how it goes with two halves. */
+#define HALVES 1
+typedef real half __attribute__((vector_size(16), may_alias));
+
+typedef union halves {
+    vec all;
+    half half[2];
+} halves;
+
+INLINE vec of_halves(half low, half high)
+{
+    halves r;
+    r.half[0] = low;
+    r.half[1] = high;
+    return r.all;
+}
+
+INLINE half low_half(vec a)
+{
+    const halves r = {.all = a};
+    return r.half[0];
+}
+
+INLINE half high_half(vec a)
+{
+    const halves r = {.all = a};
+    return r.half[1];
+}
+
+INLINE vec all(real a)
+{
+    const half both = {a, a};
+    return of_halves(both, both);
+}
+#else
 INLINE vec all(real a)
 {
     return (vec){0} + a;
 }
+#endif
 
 INLINE vec choose(mask m, vec a, vec b)
 {
     return (vec)((m & (mask)a) | (~m & (mask)b));
 }
 
+INLINE mask less(vec a, vec b)
+{
+#if defined(HALVES)
+    vec low = of_halves((half)(low_half(a) < low_half(b)), (half)(high_half(a) < high_half(b)));
+    return (mask)low;
+#else
+    return a < b;
+#endif
+}
+
 INLINE vec least(vec a, vec b)
 {
-    return choose(a < b, a, b);
+    return choose(less(a, b), a, b);
 }
 
 INLINE vec most(vec a, vec b)
 {
-    return choose(a > b, a, b);
+    return choose(less(b, a), a, b);
 }
 
 INLINE vec root(vec a)
 {
+#if defined(HALVES)
+    half low = low_half(a), high = high_half(a);
+    return of_halves((half){MPM_SQRT(low[0]), MPM_SQRT(low[1])}, (half){MPM_SQRT(high[0]), MPM_SQRT(high[1])});
+#else
     vec r = a;
     for (int l = 0; l < VL; l++) {
         r[l] = MPM_SQRT(a[l]);
     }
     return r;
+#endif
 }
 
 INLINE real largest_lane(vec a)
@@ -106,16 +159,73 @@ INLINE vec load_quad(const real *from)
 
 INLINE vec quad_constant(real x, real y, real z, real w)
 {
+#if defined(HALVES)
+    return of_halves((half){x, y}, (half){z, w});
+#else
     vec r;
     for (int l = 0; l < VL; l++) {
         r[l] = l % 4 == 0 ? x : l % 4 == 1 ? y : l % 4 == 2 ? z : w;
     }
     return r;
+#endif
+}
+
+/* Stores past the caches what is not needed soon; `to` is aligned to whole vectors. */
+INLINE void stream(real *to, vec a)
+{
+#if defined(__AVX512F__) && VL * MPM_REAL_BITS == 512
+    _mm512_stream_ps((float *)to, (__m512)a);
+#elif defined(__AVX__) && VL * MPM_REAL_BITS == 256
+    _mm256_stream_ps((float *)to, (__m256)a);
+#else
+    *(vec *)to = a;
+#endif
+}
+
+/* Asks for `reals` numbers that will be wanted soon. */
+INLINE void fetch(const real *from, int reals)
+{
+    for (int i = 0; i < reals; i += 64 / (int)sizeof(real)) {
+        __builtin_prefetch(from + i, 0, 2);
+    }
 }
 
 #define SHUFFLE __builtin_shufflevector
 
-#if VL == 4
+#if defined(HALVES)
+INLINE vec spread_half(vec a, int c)
+{
+    half from = c < 2 ? low_half(a) : high_half(a);
+    return all(from[c % 2]);
+}
+
+INLINE half first_of(half a, half b)
+{
+    return SHUFFLE(a, b, 0, 2);
+}
+
+INLINE half last_of(half a, half b)
+{
+    return SHUFFLE(a, b, 1, 3);
+}
+
+INLINE half swapped(half a)
+{
+    return SHUFFLE(a, a, 1, 0);
+}
+
+#define SPREAD(a, c) spread_half(a, c)
+#define SWAP_ONE(a) of_halves(swapped(low_half(a)), swapped(high_half(a)))
+#define SWAP_TWO(a) of_halves(high_half(a), low_half(a))
+#define FIRST_TWO(a, b) of_halves(first_of(low_half(a), low_half(b)), last_of(low_half(a), low_half(b)))
+#define LAST_TWO(a, b) of_halves(first_of(high_half(a), high_half(b)), last_of(high_half(a), high_half(b)))
+#define LOW_HALVES(a, b) of_halves(low_half(a), low_half(b))
+#define HIGH_HALVES(a, b) of_halves(high_half(a), high_half(b))
+#define ZIP_LOW(a, b) FIRST_TWO(a, b)
+#define ZIP_HIGH(a, b) LAST_TWO(a, b)
+#define ZIP_PAIRS_LOW(a, b) LOW_HALVES(a, b)
+#define ZIP_PAIRS_HIGH(a, b) HIGH_HALVES(a, b)
+#elif VL == 4
 #define SPREAD(a, c) SHUFFLE(a, a, c, c, c, c) /* component c of each quad in all its lanes */
 #define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2)
 #define SWAP_TWO(a) SHUFFLE(a, a, 2, 3, 0, 1)

@@ -180,8 +180,8 @@ INLINE vec strain_deviator(strain *s)
               a[2] * (a[3] * a[7] - a[4] * a[6]);
     vec d2 = R(0.5) * sym_dot(s->d, s->d);
     /* written so that NaN counts as beyond */
-    mask inside = (d2 <= all(largest_shear)) & (mean >= all(smallest_stretch_sq)) & (mean <= all(R(1e6))) &
-                  (det > all(R(0)));
+    mask inside = less(d2, all(largest_shear)) & less(all(smallest_stretch_sq), mean) & less(mean, all(R(1e6))) &
+                  less(all(R(0)), det);
     s->beyond = choose(inside, all(R(0)), all(R(1)));
     for (int i = 0; i < 6; i++) {
         s->d[i] = choose(inside, s->d[i], all(R(0)));
@@ -331,7 +331,7 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     vec k_bar = (flow->c[0] + flow->c[2] * s->h2) * p1 + flow->c[1] * p2 + flow->c[2] * s->h3 * p0;
     vec q0 = phi->rise[0], q1 = r * phi->rise[1], q2 = rr * phi->rise[2];
     k_bar += shear * ((q0 + q2 * s->h2) * t1 + q1 * t2 + q2 * s->h3 * t0);
-    k_bar = choose(k < all(R(0)), k_bar, all(R(0)));
+    k_bar = choose(less(k, all(R(0))), k_bar, all(R(0)));
 
     /* j: j d/dj of the stress is 2 mu phi'(Y) + 3 lambda J (2 J - 1) I with J = j^3 */
     vec jjj = s->volume * s->volume * s->volume;

@@ -50,7 +50,7 @@ static void nodes_forward(const mpm_nodes *nodes, int plane)
     const mask is_mass = (mask)(quad_constant(R(0), R(0), R(0), R(1)) > all(R(0)));
     for (int at = 0; at < reals; at += VL) {
         vec q = take(&s, at), m = SPREAD(q, 3);
-        mask heavy = m > all(mass_floor);
+        mask heavy = less(all(mass_floor), m);
         vec u = q / choose(heavy, m, all(R(1))) + fall;
         u = choose(heavy, u, all(R(0)));
         store(velocity + at, choose(is_mass, m, u));
@@ -95,7 +95,9 @@ static void nodes_walls(const mpm_nodes *nodes, int plane)
                     4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
         for (int k = 0; k < box->size[2]; k++) {
             quad low = row_low, high = row_high, u = *(quad *)(row + 4 * k);
-            wall_limits(nodes, 2, box->lower[2] + k, &low, &high);
+            if (ends) {
+                wall_limits(nodes, 2, box->lower[2] + k, &low, &high);
+            }
             quad_mask stopped = (u < low) | (u > high);
             if (sticky && u[1] < R(0)) {
                 stopped = (quad_mask){-1, -1, -1, 0};
@@ -115,7 +117,7 @@ static double nodes_speed(const mpm_nodes *nodes, int plane)
     for (int at = 0; at < reals; at += VL) {
         vec u = mark * load(velocity + at);
         u = most(u, -u);
-        odd |= ~(u < all(R(1e30)));
+        odd |= ~less(u, all(R(1e30)));
         speed = most(speed, u);
     }
     real top = largest_lane(choose(odd, all(R(1e30)), speed));
@@ -134,7 +136,7 @@ static void nodes_adjoint(const mpm_nodes *nodes, int plane)
     const mask is_mass = (mask)(quad_constant(R(0), R(0), R(0), R(1)) > all(R(0)));
     for (int at = 0; at < reals; at += VL) {
         vec g = load(velocity + at), m = SPREAD(g, 3);
-        mask heavy = m > all(mass_floor);
+        mask heavy = less(all(mass_floor), m);
         vec u_bar = mark * take(&s, at) / choose(heavy, m, all(R(1)));
         u_bar = choose(heavy & ((mask)g != minus_zero), u_bar, all(R(0)));
         vec own = g - fall;

@@ -36,7 +36,7 @@ INLINE vec cell_of(vec t)
 {
     const vec magic = all(MPM_REAL_BITS == 64 ? R(6755399441055744.0) : R(12582912.0));
     vec r = (t + magic) - magic;
-    r -= choose(r > t, all(R(1)), all(R(0)));
+    r -= choose(less(t, r), all(R(1)), all(R(0)));
     return most(r, all(R(0)));
 }
 
@@ -164,9 +164,9 @@ INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const si
                 } else if (a == 2) {
                     line += sx;
                 }
-                sum[3 * a] += (line - sy) * s->column[3 * a][p];
-                sum[3 * a + 1] += line * s->column[3 * a + 1][p];
-                sum[3 * a + 2] += (line + sy) * s->column[3 * a + 2][p];
+                sum[3 * a] += (line - sy) * all(s->column[3 * a][p]);
+                sum[3 * a + 1] += line * all(s->column[3 * a + 1][p]);
+                sum[3 * a + 2] += (line + sy) * all(s->column[3 * a + 2][p]);
             }
         }
 #pragma GCC unroll 9
