@@ -96,12 +96,12 @@ static uint32_t never(const ds_host *host)
     return 0;
 }
 
-/* A model with the options that bo has by default, filled to n points: a proposal with a fit (a tenth of the data is
+/* A model with the options that bo has by default, but for n_max, filled to n points: a proposal with a fit (a tenth of the data is
  * new) and one without (one point is new), and the largest memory of the process so far. */
 static void bench_trial(size_t n, size_t d)
 {
     static const surrogate_options usual = {.model = {GP_SE, GP_PRIOR_2024, 0.0}, .alpha = 1.0, .raw = 512,
-                                            .starts = 10, .around_best = 1, .fit_max = 500, .n_max = 2000};
+                                            .starts = 10, .around_best = 1, .fit_max = 500, .n_max = 4000};
     ds_host host = {.struct_size = sizeof(host), .seed = 1, .log = silent, .should_stop = never};
     ds_problem problem = {.struct_size = sizeof(problem), .n = d, .loss_floor = -INFINITY};
     double *v = malloc(n * d * sizeof(double)), *y = malloc(n * sizeof(double)), *point = malloc(d * sizeof(double));
@@ -134,18 +134,18 @@ static void bench_trial(size_t n, size_t d)
 int main(void)
 {
     static const gp_model se = {GP_SE, GP_PRIOR_2024, 0.0}, matern = {GP_MATERN52, GP_PRIOR_2022, 0.0};
+    static const size_t sizes[] = {200, 500, 1000, 2000, 4000};
     openblas_set_num_threads(1);
+    bench_trial(1000, 200);
+    bench_trial(1000, 400);
+    for (int i = 0; i < 5; i++) {
+        bench_trial(sizes[i], 30);
+    }
     bench("se 2024", &se, 200, 15, 50);
     bench("matern52 2022", &matern, 200, 15, 50);
     bench("se 2024", &se, 500, 15, 20);
     bench("se 2024", &se, 1000, 30, 10);
     bench("matern52 2022", &matern, 1000, 30, 10);
     bench("se 2024", &se, 2000, 30, 3);
-    static const size_t sizes[] = {200, 500, 1000, 2000, 4000};
-    for (int i = 0; i < 5; i++) {
-        bench_trial(sizes[i], 30);
-    }
-    bench_trial(1000, 200);
-    bench_trial(1000, 400);
     return 0;
 }

@@ -80,17 +80,6 @@ static int finish(int status)
     return ds_stdout_done(&e) != 0 && status == DS_EXIT_OK ? ds_command_failed(&e) : status;
 }
 
-/* OpenBLAS before 0.3.22 takes its AVX2 kernels on AMD processors that have AVX-512: a third slower. */
-static void choose_blas_kernels(void)
-{
-#ifdef __x86_64__
-    if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        setenv("OPENBLAS_CORETYPE", "SKYLAKEX", 0);
-    }
-#endif
-}
-
 int main(int argc, char **argv)
 {
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
@@ -101,7 +90,6 @@ int main(int argc, char **argv)
      * machine. */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     setenv("OMP_NUM_THREADS", "1", 0);
-    choose_blas_kernels();
 
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         usage(argc < 2 ? stderr : stdout);

@@ -229,6 +229,7 @@ static void test_rippled_bowl(void **state)
     assert_true(mean_best("boleap", "update=tutorial", 10, ripples) < 2.0 * leap);
     assert_true(mean_best("boleap", "path=moved", 10, ripples) < 2.0 * leap);
     mean_best("bo", "", 10, ripples);
+    assert_true(mean_best("leaprefine", "", 10, ripples) < leap / 2.0);
 }
 
 /* Rosenbrock's valley in 15 dimensions, x = 2 (v - o) + 1, a hundredth of the usual values. */
@@ -251,6 +252,8 @@ static void test_valley(void **state)
     (void)state;
     double leap = mean_best("boleap", "", 15, valley);
     assert_true(mean_best("boleap", "resume=true", 15, valley) < leap / 1.5);
+    assert_true(mean_best("leaprefine", "", 15, valley) < leap / 2.0);
+    assert_true(mean_best("boleap", "polish=0.3", 15, valley) < leap / 2.0);
     mean_best("boleap", "profile=paper", 15, valley);
     mean_best("boleap", "j=20", 15, valley);
 }
