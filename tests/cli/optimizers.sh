@@ -23,6 +23,7 @@ cheap() {
     case $1 in
     bo | boleap | leaprefine) cheap="--set opt.raw=32 --set opt.starts=2" ;;
     turbo) cheap="--set opt.candidates=60" ;;
+    sac) cheap="--set opt.hidden=16,16 --set opt.batch=32" ;;
     *) cheap="" ;;
     esac
 }
