@@ -32,7 +32,7 @@ while [ $kills -lt "$KILLS" ]; do
         wait $pid 2>/dev/null
         kills=$((kills + 1))
     else
-        wait $pid || bad=1
+        wait $pid || { bad=1; cp err.log "$tmp/err"; }
         kills=$((kills + 1))
         [ "$(rows run)" -ge "$BUDGET" ] && "$dshost" resume run --budget "$BUDGET" >/dev/null 2>&1
     fi
