@@ -29,3 +29,8 @@ EXTRA_PROGRAMS += bench/bench_cloth
 bench_bench_cloth_SOURCES = bench/bench_cloth.c
 bench_bench_cloth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/core
 bench_bench_cloth_LDADD = libdiffsim.la
+# Gradient steps of sac, and ppo as a whole: make bench/bench_rl && bench/bench_rl
+EXTRA_PROGRAMS += bench/bench_rl
+bench_bench_rl_SOURCES = bench/bench_rl.c tests/unit/fake_rl.c tests/unit/fake_rl.h
+bench_bench_rl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS) -I$(top_srcdir)/core -I$(top_srcdir)/tests/unit
+bench_bench_rl_LDADD = plugins/optimizers/methods/librl.la libdiffsim.la

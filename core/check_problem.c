@@ -2,12 +2,11 @@
 /* check_problem.c - test problems for optimizers, and the watching objective. */
 #include "config.h"
 
-#include "check_problem.h"
+#include "check_watch.h"
 
 #include <diffsim/ext/residuals.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,22 +133,7 @@ void ds_check_problem_make(ds_check_problem *p, uint64_t n, int has_gradient, ui
 
 /* ---- the watching objective ---- */
 
-typedef struct watch {
-    ds_objective objective;
-    ds_residual_objective residuals;
-    uint32_t kind; /* of the batch in hand: DS_RESIDUALS_*, 0 = evaluations */
-    ds_check *c;
-    const char *name;
-    ds_check_search *s;
-    ds_check_problem problem;
-    ds_check_host h;
-    double begin;
-    atomic_int timer_off;
-    int stopped;
-    jmp_buf cut; /* the way out of a search that does not end */
-} watch;
-
-static uint64_t hash_row(const double *x, uint64_t n, uint32_t want)
+uint64_t ds_check_hash_row(const double *x, uint64_t n, uint32_t want)
 {
     uint64_t hash = want;
     for (uint64_t i = 0; i < n; i++) {
@@ -160,9 +144,7 @@ static uint64_t hash_row(const double *x, uint64_t n, uint32_t want)
     return hash;
 }
 
-/* What breaks the contract of the objective. */
-static void breach(watch *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void breach(watch *w, const char *format, ...)
+void ds_check_breach(ds_check_watch *w, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -178,7 +160,7 @@ static void breach(watch *w, const char *format, ...)
     }
 }
 
-static void advise(const watch *w, const char *text)
+void ds_check_advise(const ds_check_watch *w, const char *text)
 {
     if (w->s->strict) {
         ds_check_hint(w->c, "%s", text);
@@ -186,37 +168,37 @@ static void advise(const watch *w, const char *text)
 }
 
 /* Is the batch what the contract says? Records the first thing that is not. */
-static int sound_batch(watch *w, const ds_batch *b)
+static int sound_batch(ds_check_watch *w, const ds_batch *b)
 {
     const ds_problem *p = &w->problem.problem;
     if (b == NULL || b->struct_size < sizeof *b || b->count < 1 || b->x == NULL || b->loss == NULL) {
-        breach(w,
+        ds_check_breach(w,
                "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
                b != NULL ? b->struct_size : 0, sizeof *b);
-        advise(w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
+        ds_check_advise(w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
         return 0;
     }
     if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0 || ((b->want & DS_WANT_GRAD) != 0 && b->grad == NULL)) {
-        breach(w, "a batch with want = %u and grad %s", b->want, b->grad == NULL ? "NULL" : "set");
+        ds_check_breach(w, "a batch with want = %u and grad %s", b->want, b->grad == NULL ? "NULL" : "set");
         return 0;
     }
     if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
-        breach(w, "a gradient is wanted of a problem that has none");
-        advise(w, "look at problem->has_gradient; an optimizer that cannot do without declares "
+        ds_check_breach(w, "a gradient is wanted of a problem that has none");
+        ds_check_advise(w, "look at problem->has_gradient; an optimizer that cannot do without declares "
                   "DS_OPT_NEEDS_GRADIENT");
         return 0;
     }
     if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
-        breach(w, "the tag of a batch is longer than 15 bytes");
+        ds_check_breach(w, "the tag of a batch is longer than 15 bytes");
     }
     for (uint64_t r = 0; r < b->count; r++) {
         for (uint64_t i = 0; i < p->n; i++) {
             double v = b->x[r * p->n + i];
             if (!(v >= p->lower[i] && v <= p->upper[i])) {
-                breach(w, "evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g",
+                ds_check_breach(w, "evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g",
                        (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i],
                        p->upper[i]);
-                advise(w, isnan(v)
+                ds_check_advise(w, isnan(v)
                               ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
                                 "+INFINITY; leave them out of sums and differences"
                               : "bring every point back into the box (reflect, or clip with fmin and fmax) "
@@ -228,13 +210,13 @@ static int sound_batch(watch *w, const ds_batch *b)
     return 1;
 }
 
-static void answer_row(watch *w, ds_batch *b, uint64_t r)
+static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
 {
     ds_check_search *s = w->s;
-    uint64_t n = s->n, hash = hash_row(b->x + r * n, n, b->want);
+    uint64_t n = s->n, hash = ds_check_hash_row(b->x + r * n, n, b->want);
     double *g = (b->want & DS_WANT_GRAD) != 0 ? b->grad + r * n : NULL;
     double f = ds_check_problem_value(s->function, n, b->x + r * n, g);
-    double chance = (double)(hash_row(b->x + r * n, n, 77) >> 12) * 0x1p-52;
+    double chance = (double)(ds_check_hash_row(b->x + r * n, n, 77) >> 12) * 0x1p-52;
     uint32_t outcome = DS_EVAL_OK;
     int zero = s->failure == DS_CHECK_FAIL_ZERO;
 
@@ -262,7 +244,7 @@ static void answer_row(watch *w, ds_batch *b, uint64_t r)
     s->best = fmin(s->best, f);
 }
 
-static ds_status stop(watch *w)
+ds_status ds_check_watch_stop(ds_check_watch *w)
 {
     if (!w->stopped) {
         w->s->told_stop = ds_check_now() - w->begin;
@@ -271,9 +253,22 @@ static ds_status stop(watch *w)
     return DS_STOPPED;
 }
 
+ds_status ds_check_asked_after(ds_check_watch *w)
+{
+    if (++w->s->asked_after >= AFTER_CUT) {
+        longjmp(w->cut, 1);
+    }
+    return DS_STOPPED;
+}
+
+int ds_check_time_is_up(ds_check_watch *w)
+{
+    return atomic_load(&w->h.stop) != 0 || (w->s->seconds > 0 && ds_check_now() - w->begin >= w->s->seconds);
+}
+
 static ds_status evaluate(const ds_objective *objective, ds_batch *b)
 {
-    watch *w = objective->ctx;
+    ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
     uint64_t limit = s->stop_after > 0 ? s->stop_after : s->budget;
 
@@ -281,21 +276,17 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         b->done = 0;
     }
     if (w->stopped) {
-        if (++s->asked_after >= AFTER_CUT) {
-            longjmp(w->cut, 1);
-        }
-        return DS_STOPPED;
+        return ds_check_asked_after(w);
     }
     if (!sound_batch(w, b)) {
         longjmp(w->cut, 2);
     }
-    double now = ds_check_now() - w->begin;
-    if (atomic_load(&w->h.stop) != 0 || (s->seconds > 0 && now >= s->seconds)) {
-        return stop(w);
+    if (ds_check_time_is_up(w)) {
+        return ds_check_watch_stop(w);
     }
     while (b->done < b->count) {
         if (s->used >= limit) {
-            return stop(w);
+            return ds_check_watch_stop(w);
         }
         answer_row(w, b, b->done++);
     }
@@ -306,11 +297,11 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
  * for. */
 static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *b)
 {
-    watch *w = objective->ctx;
+    ds_check_watch *w = objective->ctx;
     uint64_t n = w->s->n, m = w->residuals.m;
     if (b == NULL || b->struct_size < sizeof *b || b->kind < DS_RESIDUALS_VALUE ||
         b->kind > DS_RESIDUALS_JTV || b->out == NULL || (b->kind != DS_RESIDUALS_VALUE && b->v == NULL)) {
-        breach(w, "a batch of residuals of no known kind, without v or out, or with a wrong struct_size");
+        ds_check_breach(w, "a batch of residuals of no known kind, without v or out, or with a wrong struct_size");
         longjmp(w->cut, 2);
     }
     uint64_t in = b->kind == DS_RESIDUALS_JV ? n : b->kind == DS_RESIDUALS_JTV ? m : 0;
@@ -323,7 +314,7 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
     for (uint64_t r = 0; r < b->done; r++) {
         for (uint64_t i = 0; i < in; i++) {
             if (!isfinite(b->v[r * in + i])) {
-                breach(w, "row %llu of a product: component %llu of v is not finite", (unsigned long long)r,
+                ds_check_breach(w, "row %llu of a product: component %llu of v is not finite", (unsigned long long)r,
                        (unsigned long long)i);
                 longjmp(w->cut, 2);
             }
@@ -340,13 +331,16 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
 
 static const void *extension(const ds_objective *objective, const char *id)
 {
-    watch *w = objective->ctx;
+    ds_check_watch *w = objective->ctx;
+    if (strcmp(id, DS_EXT_EPISODES) == 0) {
+        return ds_check_episodes_of(w);
+    }
     return w->residuals.m > 0 && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &w->residuals : NULL;
 }
 
 /* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state to be
  * used. */
-static int run_watched(watch *w, void *self)
+static int run_watched(ds_check_watch *w, void *self)
 {
     if (setjmp(w->cut) != 0) {
         return 0;
@@ -358,7 +352,7 @@ static int run_watched(watch *w, void *self)
 /* The user's wish to stop, from another thread while the optimizer computes. */
 static void *press_stop(void *arg)
 {
-    watch *w = arg;
+    ds_check_watch *w = arg;
     const struct timespec pause = {0, 5000000};
     while (atomic_load(&w->timer_off) == 0) {
         if (ds_check_now() - w->begin >= w->s->stop_at) {
@@ -370,19 +364,19 @@ static void *press_stop(void *arg)
     return NULL;
 }
 
-static void judge_end(watch *w)
+static void judge_end(ds_check_watch *w)
 {
     const ds_check_search *s = w->s;
     if (s->asked_after > AFTER_FINE) {
-        breach(w, "it asked %llu%s more times after it was told DS_STOPPED",
+        ds_check_breach(w, "it asked %llu%s more times after it was told DS_STOPPED",
                (unsigned long long)s->asked_after, s->asked_after >= AFTER_CUT ? " and" : "");
-        advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
+        ds_check_advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (w->stopped && s->status != DS_STOPPED && s->status >= 0) {
-        breach(w, "run() returned %s after the objective had said DS_STOPPED", ds_status_name(s->status));
-        advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
+        ds_check_breach(w, "run() returned %s after the objective had said DS_STOPPED", ds_status_name(s->status));
+        ds_check_advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (!w->stopped && s->status == DS_STOPPED) {
-        breach(w, "run() returned DS_STOPPED, and nobody had stopped it");
-        advise(w, "return DS_OK where the search is finished by itself");
+        ds_check_breach(w, "run() returned DS_STOPPED, and nobody had stopped it");
+        ds_check_advise(w, "return DS_OK where the search is finished by itself");
     }
     if (s->status < 0) {
         ds_check_said_why(w->c, &w->h, "run()", s->status);
@@ -391,7 +385,7 @@ static void judge_end(watch *w)
 
 int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
 {
-    watch *w = calloc(1, sizeof *w);
+    ds_check_watch *w = calloc(1, sizeof *w);
     void *self = NULL;
     pthread_t timer;
     int whole = 1;
@@ -440,6 +434,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
     snprintf(s->message, sizeof s->message, "%.255s", w->h.error_text);
     if (whole) { /* an instance that was cut off still points to its host */
         ds_check_host_close(&w->h);
+        free(w->episodes);
         free(w);
     }
     return 1;

@@ -34,6 +34,11 @@ void ds_check_pure_noise(ds_check *c);
 /* check_gradient.c */
 void ds_check_gradient(ds_check *c);
 
+/* check_rl.c */
+void ds_check_rl_loss(ds_check *c);
+void ds_check_rl_repeat(ds_check *c);
+void ds_check_rl_strange(ds_check *c);
+
 /* check_extensions.c */
 void ds_check_batch(ds_check *c);
 void ds_check_residuals(ds_check *c);

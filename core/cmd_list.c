@@ -2,6 +2,7 @@
 /* cmd_list.c - `dshost list`: the plugins on the search path, and why others were refused. */
 #include "config.h"
 
+#include <diffsim/ext/rl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,25 @@ static const char *kind_word(uint32_t kind)
     return kind == DS_KIND_ENV ? "environment" : kind == DS_KIND_OPTIMIZER ? "optimizer" : "unknown";
 }
 
+static int offers_rl(const ds_desc *d)
+{
+    for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
+        if (strcmp(d->extensions[i], DS_EXT_RL) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static json_t *extensions_of(const ds_desc *d)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; d != NULL && d->extensions != NULL && d->extensions[i] != NULL; i++) {
+        json_array_append_new(all, ds_json_text(d->extensions[i]));
+    }
+    return all;
+}
+
 static int print_json(const ds_found *list, size_t count, ds_error *e)
 {
     json_t *all = json_array();
@@ -22,10 +42,10 @@ static int print_json(const ds_found *list, size_t count, ds_error *e)
         const ds_found *f = &list[i];
         const ds_desc *d = f->module != NULL ? f->module->plugin->desc : NULL;
         json_array_append_new(
-            all, json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:s*}", "id", ds_json_text(f->id), "kind",
+            all, json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:o, s:s*}", "id", ds_json_text(f->id), "kind",
                            kind_word(f->kind), "path", ds_json_text(f->path), "shadowed", f->shadowed,
                            "version", d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL,
-                           "refused", d == NULL ? f->refusal : NULL));
+                           "extensions", extensions_of(d), "refused", d == NULL ? f->refusal : NULL));
     }
     int status = ds_json_write(all, stdout, "standard output", e);
     json_decref(all);
@@ -37,7 +57,12 @@ static void print_kind(const ds_found *list, size_t count, uint32_t kind, const 
     printf("%s\n", title);
     for (size_t i = 0; i < count; i++) {
         if (list[i].module != NULL && list[i].kind == kind && !list[i].shadowed) {
-            printf("  %-14s %s\n", list[i].id, list[i].module->plugin->desc->summary);
+            const ds_desc *d = list[i].module->plugin->desc;
+            int rl = kind == DS_KIND_ENV ? offers_rl(d) : (d->flags & DS_OPT_NEEDS_RL) != 0;
+            printf("  %-14s %s%s\n", list[i].id, d->summary,
+                   !rl                   ? ""
+                   : kind == DS_KIND_ENV ? " [rl]"
+                                         : " [needs rl]");
         }
     }
 }

@@ -16,12 +16,14 @@ typedef struct ds_crew_config {
     const char *program;    /* dshost, where this program is not; NULL = /proc/self/exe */
     const atomic_int *stop; /* nonzero = give up waiting */
     uint64_t capacity;      /* slots; 0 = choose */
+    uint64_t extra;         /* doubles at the end of each slot */
 } ds_crew_config;
 
 /* What the workers say about the environment. */
 typedef struct ds_crew_env {
     ds_env_info info;
     int has_gradient;
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
     uint64_t residuals;         /* their number, 0 = not offered */
     double *lower, *upper, *x0; /* info.n values each */
 } ds_crew_env;

@@ -85,6 +85,7 @@ static int make_share(ds_crew *c, ds_error *e)
     ds_share head;
     uint64_t capacity = c->config.capacity;
     memset(&head, 0, sizeof(head));
+    head.extra = c->config.extra;
     if (capacity == 0) {
         ds_share_layout(&head, c->config.jobs, 1, c->env.info.n, c->env.residuals);
         capacity = SLOT_BYTES / head.stride;
@@ -113,6 +114,7 @@ static int make_share(ds_crew *c, ds_error *e)
     s->workers = head.workers;
     s->capacity = head.capacity;
     s->stride = head.stride;
+    s->extra = head.extra;
     s->first = head.first;
     s->watched = c->config.timeout > 0.0;
     s->spin_ns = c->config.jobs <= ds_processors() ? SPIN_NS : 0;
@@ -139,6 +141,7 @@ static int read_env(ds_crew *c, const ds_worker_hello *hello, int fd, ds_error *
     }
     c->env.info = hello->info;
     c->env.has_gradient = hello->has_gradient != 0;
+    c->env.rl = hello->rl;
     c->env.residuals = hello->residuals;
     c->env.lower = bounds;
     c->env.upper = bounds + n;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "episode.h"
 #include "log.h"
 
 /* ---- services ---- */
@@ -222,6 +223,9 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     }
     if (status == 0) {
         status = ds_env_ask_extensions(env, e);
+    }
+    if (status == 0) {
+        status = ds_env_ask_rl(env, e);
     }
     if (status != 0) {
         ds_env_close(env);

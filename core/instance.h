@@ -3,6 +3,7 @@
 #ifndef DS_CORE_INSTANCE_H
 #define DS_CORE_INSTANCE_H
 
+#include <diffsim/ext/rl.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/residuals.h>
 #include <diffsim/ext/scene.h>
@@ -37,6 +38,8 @@ typedef struct ds_env {
     ds_env_info info;
     double *lower, *upper, *x0; /* n values each */
     int has_gradient;
+    const ds_rl *rl; /* NULL = not offered */
+    ds_rl_info rl_info;
     const ds_env_batch *batch;     /* NULL = not offered */
     const ds_residuals *residuals; /* NULL = not offered */
     uint64_t residual_count;       /* 0 where not offered */

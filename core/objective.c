@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "episode_store.h"
 #include "log.h"
 #include "run_internal.h"
 #include "signals.h"
@@ -82,7 +83,7 @@ static ds_status check_batch(ds_run *run, const ds_batch *b)
 /* ---- one row ---- */
 
 /* The tag as it is recorded: at most 15 bytes of printable ASCII. */
-static void copy_tag(char *to, const char *from)
+void ds_run_copy_tag(char to[16], const char *from)
 {
     size_t k = 0;
     for (; from != NULL && k < 15 && from[k] != '\0'; k++) {
@@ -115,29 +116,28 @@ static void tell_failure(ds_run *run, uint64_t id, const double *x, const ds_ans
     }
 }
 
-/* `i` is its row of the batch. */
-static int record(ds_run *run, uint64_t id, uint64_t i, const ds_answer *a, const double *values)
+static int record(ds_run *run, uint64_t id, const ds_entry *entry)
 {
+    const ds_answer *a = entry->answer;
     ds_row row = {0};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     row.id = id;
     row.n = run->problem.n;
-    row.x = run->batch->x + i * row.n;
-    row.grad = run->residuals == NULL ? values : NULL;
+    row.x = entry->x;
+    row.grad = entry->grad;
+    row.episode = entry->episode;
+    row.extra = entry->extra;
     row.loss = a->loss;
     row.grad_kind = a->grad_kind;
     row.outcome = a->outcome;
-    row.group = run->batch->group;
+    row.group = entry->group;
     row.cost_steps = a->cost_steps;
     row.bad_step = a->bad_step;
     row.wall = a->wall;
     row.at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-    copy_tag(row.tag, run->batch->tag);
+    ds_run_copy_tag(row.tag, entry->tag);
     strcpy(row.message, a->message);
-    if (run->residuals != NULL) {
-        row.extra = ds_residuals_extra(run, i, values);
-    }
     return ds_recorder_append(run->recorder, &row, a->wall > URGENT_SECONDS, &run->error);
 }
 
@@ -151,37 +151,23 @@ static void tidy_message(char *text)
     }
 }
 
-int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *values, int replayed)
+int ds_run_enter(ds_run *run, const ds_entry *entry)
 {
-    ds_batch *b = run->batch;
-    uint64_t n = run->problem.n;
-    const double *x = b->x + i * n;
+    ds_answer answer = *entry->answer;
     uint64_t id = run->ledger.count + 1;
-    b->loss[i] = answer->loss;
-    if (b->outcome != NULL) {
-        b->outcome[i] = answer->outcome;
-    }
-    if ((b->want & DS_WANT_GRAD) != 0) {
-        memcpy(b->grad + i * n, values, n * sizeof(double));
-    }
-    uint32_t want = b->want;
-    if (run->residuals != NULL && !replayed) {
-        ds_residuals_take(run, i, values);
-    }
-    if (run->residuals != NULL && run->residuals->kind != DS_RESIDUALS_VALUE) {
-        want = DS_WANT_GRAD; /* a product counts as one with gradient */
-    }
-    b->done = i + 1;
-    ds_ledger_enter(&run->ledger, x, answer, want, replayed);
-    if (!replayed) {
-        if (record(run, id, i, answer, values) != 0) {
+    tidy_message(answer.message);
+    ds_ledger_enter(&run->ledger, entry->x, &answer, entry->want, entry->replayed);
+    if (!entry->replayed) {
+        ds_entry tidy = *entry;
+        tidy.answer = &answer;
+        if (record(run, id, &tidy) != 0) {
             return end_with_error(run);
         }
-        if (answer->outcome > DS_EVAL_INFEASIBLE) {
-            tell_failure(run, id, x, answer);
+        if (answer.outcome > DS_EVAL_INFEASIBLE) {
+            tell_failure(run, id, entry->x, &answer);
         }
     }
-    if (answer->loss <= run->options.target) {
+    if (answer.loss <= run->options.target) {
         run->end = DS_END_TARGET;
     } else if (run->ledger.count >= MIN_FOR_SHARE &&
                (double)run->ledger.failed > run->options.max_failed * (double)run->ledger.count) {
@@ -190,14 +176,41 @@ int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const d
     return run->end != DS_END_NONE;
 }
 
+int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *values, int replayed)
+{
+    ds_batch *b = run->batch;
+    uint64_t n = run->problem.n;
+    b->loss[i] = answer->loss;
+    if (b->outcome != NULL) {
+        b->outcome[i] = answer->outcome;
+    }
+    if ((b->want & DS_WANT_GRAD) != 0) {
+        memcpy(b->grad + i * n, values, n * sizeof(double));
+    }
+    b->done = i + 1;
+    ds_entry entry = {.x = b->x + i * n,
+                      .grad = (b->want & DS_WANT_GRAD) != 0 ? values : NULL,
+                      .want = b->want,
+                      .answer = answer,
+                      .tag = b->tag,
+                      .group = b->group,
+                      .replayed = replayed};
+    if (run->residuals != NULL) {
+        entry.grad = NULL;
+        if (run->residuals->kind != DS_RESIDUALS_VALUE) {
+            entry.want = DS_WANT_GRAD; /* a product counts as one with gradient */
+        }
+        if (!replayed) {
+            ds_residuals_take(run, i, values);
+            entry.extra = ds_residuals_extra(run, i, values);
+        }
+    }
+    return ds_run_enter(run, &entry);
+}
+
 static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *values)
 {
     ds_run *run = ctx;
-    if (answer->message[0] != '\0') {
-        ds_answer copy = *answer;
-        tidy_message(copy.message);
-        return ds_objective_enter(run, run->batch_first + i, &copy, values, 0);
-    }
     return ds_objective_enter(run, run->batch_first + i, answer, values, 0);
 }
 
@@ -214,6 +227,9 @@ int ds_run_go_live(ds_run *run, ds_error *e)
     snprintf(text, sizeof(text), "%llu", (unsigned long long)run->budget);
     int rc = ds_store_set(run->store, "budget", text, e);
     rc = rc != 0 ? rc : ds_store_set(run->store, "ended", "", e);
+    if (rc == 0 && run->env->rl.horizon > 0) {
+        rc = ds_episode_store_make(run->store, e);
+    }
     uint64_t n = run->problem.n, m = run->env->residuals; /* a row has r, or v of either length */
     rc = rc != 0 ? rc : ds_recorder_open_extra(run->store, m == 0 ? 0 : n > m ? n : m, &run->recorder, e);
     if (rc == 0) {
@@ -266,7 +282,7 @@ static int replay_rows(ds_run *run, uint64_t rows)
 /* ---- evaluate ---- */
 
 /* An optimizer that goes on calling after the end would keep us here for ever. */
-static void put_up_with(ds_run *run)
+void ds_run_put_up_with(ds_run *run)
 {
     if (++run->calls_after_end > STUBBORN_CALLS) {
         ds_log(DS_LOG_ERROR, run->opt_module->id,
@@ -301,10 +317,10 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         if (b != NULL && DS_HAS(ds_batch, b, done)) {
             b->done = 0;
         }
-        put_up_with(run);
+        ds_run_put_up_with(run);
         return DS_STOPPED;
     }
-    ds_status st = check_batch(run, b);
+    ds_status st = ds_run_episodes_open(run) > 0 ? ds_objective_refuse(run, "episodes are open") : check_batch(run, b);
     if (st != DS_OK) {
         return st;
     }

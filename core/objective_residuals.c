@@ -28,6 +28,9 @@ static ds_status check_residuals(ds_run *run, const ds_residual_batch *b)
     if (b == NULL || !DS_HAS(ds_residual_batch, b, done)) {
         return ds_objective_refuse(run, "the batch of residuals is missing or its struct_size is too small");
     }
+    if (ds_run_episodes_open(run) > 0) {
+        return ds_objective_refuse(run, "episodes are open");
+    }
     if (b->kind < DS_RESIDUALS_VALUE || b->kind > DS_RESIDUALS_JTV) {
         return ds_objective_refuse(run, "the kind of a batch of residuals is none of DS_RESIDUALS_*");
     }
@@ -200,6 +203,9 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
 const void *ds_objective_extension(const ds_objective *objective, const char *id)
 {
     ds_run *run = objective->ctx;
+    if (strcmp(id, DS_EXT_EPISODES) == 0) {
+        return ds_run_episodes_of(run);
+    }
     if (strcmp(id, DS_EXT_RESIDUALS) != 0 || run->env->residuals == 0) {
         return NULL;
     }

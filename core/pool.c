@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "crew.h"
+#include "episode_pool.h"
 #include "share.h"
 
 enum {
@@ -28,6 +29,7 @@ struct ds_pool {
     ds_crew *crew;       /* process isolation */
     ds_crew *scene_crew; /* made when first needed */
     ds_env *local;       /* no isolation */
+    ds_lanes *lanes;     /* made when first needed */
     double *grad;        /* local: gradients of DS_MANY_MAX rows, or residuals of one */
     uint64_t many;       /* local: rows of one call */
     uint64_t tickets;    /* posted so far */
@@ -72,6 +74,7 @@ static int open_local(ds_pool *p, ds_error *e)
     p->env.upper = p->local->upper;
     p->env.x0 = p->local->x0;
     p->env.has_gradient = p->local->has_gradient;
+    p->env.rl = p->local->rl_info;
     p->env.residuals = m;
     return 0;
 }
@@ -89,6 +92,7 @@ static int open_crew(ds_pool *p, ds_error *e)
     p->env.upper = env->upper;
     p->env.x0 = env->x0;
     p->env.has_gradient = env->has_gradient;
+    p->env.rl = env->rl;
     p->env.residuals = env->residuals;
     return 0;
 }
@@ -121,6 +125,7 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
 void ds_pool_close(ds_pool *p)
 {
     if (p != NULL) {
+        ds_lanes_close(p->lanes);
         ds_crew_close(p->scene_crew);
         ds_crew_close(p->crew);
         ds_env_close(p->local);
@@ -128,6 +133,14 @@ void ds_pool_close(ds_pool *p)
         free(p->grad);
         free(p);
     }
+}
+
+ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e)
+{
+    if (p->lanes == NULL && ds_lanes_open(&p->config, &p->env, &p->lanes, e) != 0) {
+        return NULL;
+    }
+    return p->lanes;
 }
 
 const ds_pool_env *ds_pool_env_of(const ds_pool *p)

@@ -39,6 +39,7 @@ typedef struct ds_pool_env {
     const double *lower, *upper, *x0; /* info.n values each */
     int has_gradient;
     int stochastic;
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
     uint64_t residuals; /* their number; 0 = not offered */
     const ds_params *params;
 } ds_pool_env;
@@ -56,6 +57,10 @@ enum { DS_POOL_STOPPED = -1 };
  * exit status. */
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
+
+/* Lanes for the episodes of stepwise control (episode_pool.h), made at the first call; NULL with an error where that is
+ * impossible. They end with the pool. */
+struct ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e);
 
 /* Residuals of `count` rows of x, or products of their Jacobian with rows of v (kind is DS_RESIDUALS_*): as
  * ds_pool_evaluate(), and the sink gets in place of a gradient what was asked for. */

@@ -62,6 +62,16 @@ static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
     return rc != 0 ? rc : ds_store_commit(r->store, &r->error);
 }
 
+/* Frees what rows from..to-1 hold beside their slot. */
+static void release(const ds_recorder *r, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) {
+        ds_row row;
+        memcpy(&row, row_at(r, i), sizeof(row));
+        free((void *)(uintptr_t)row.episode);
+    }
+}
+
 /* Sleeps until woken, or for GATHER_NS where `limited`. */
 static void sleep_writer(ds_recorder *r, int limited)
 {
@@ -109,6 +119,7 @@ static void *writer(void *arg)
         if (!atomic_load(&r->failed) && write_group(r, from, to) != 0) {
             atomic_store(&r->failed, 1);
         }
+        release(r, from, to);
         atomic_store(&r->written,
                      to); /* after a failure the queue is emptied, so that nobody waits for ever */
         if (atomic_exchange(&r->waiting, 0)) {
@@ -184,6 +195,7 @@ static void wait_until_below(ds_recorder *r, uint64_t rows)
 int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *e)
 {
     if (atomic_load_explicit(&r->failed, memory_order_acquire)) {
+        free((void *)(uintptr_t)row->episode);
         return report(r, e);
     }
     uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed);

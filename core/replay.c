@@ -54,22 +54,43 @@ uint64_t ds_replay_left(const ds_replay *r)
     return r->left;
 }
 
-/* Component of x that differs most, and by how much. */
-static double difference(const ds_replay *r, const double *x, const double *stored, uint64_t *where)
+int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64_t first, uint64_t count, const double *x,
+                      const double *stored, int *warned, ds_error *e)
 {
     double worst = 0.0;
-    for (uint64_t i = 0; i < r->n; i++) {
-        double scale = fabs(stored[i]) > r->width[i] ? fabs(stored[i]) : r->width[i];
-        double d = fabs(x[i] - stored[i]) / scale;
+    uint64_t where = first;
+    if (memcmp(x, stored + first, count * sizeof(double)) == 0) {
+        return 0;
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        uint64_t i = first + k;
+        double scale = fabs(stored[i]) > width[i] ? fabs(stored[i]) : width[i];
+        double d = fabs(x[k] - stored[i]) / scale;
         if (!(d <= worst)) {
             worst = d;
-            *where = i;
+            where = i;
         }
     }
-    return worst;
+    if (!(worst < TOLERANCE)) {
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: at evaluation %llu the optimizer now asks for another point (variable %llu: %.17g, recorded "
+            "%.17g): it is not deterministic, or not the version or machine that made this run; nothing was "
+            "changed",
+            path, (unsigned long long)id, (unsigned long long)where, x[where - first], stored[where]);
+    }
+    if (worst > 0.0 && !*warned) {
+        *warned = 1;
+        ds_log(DS_LOG_WARNING, NULL,
+               "from evaluation %llu on the optimizer asks for points that differ in the last digits from "
+               "the record "
+               "(by %.1e relative): another machine; answered from the record",
+               (unsigned long long)id, worst);
+    }
+    return 0;
 }
 
-int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds_error *e)
+int ds_replay_take(ds_replay *r, ds_row *row, ds_error *e)
 {
     int step = ds_cursor_next(r->cursor, row, e);
     if (step <= 0) {
@@ -78,6 +99,15 @@ int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds
                    : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing", ds_store_path(r->store));
     }
     r->left--;
+    return 0;
+}
+
+int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds_error *e)
+{
+    int rc = ds_replay_take(r, row, e);
+    if (rc != 0) {
+        return rc;
+    }
     if (((want & DS_WANT_GRAD) != 0) != (row->grad != NULL)) {
         return ds_fail(
             e, DS_EXIT_PLUGIN,
@@ -86,28 +116,7 @@ int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds
             ds_store_path(r->store), (unsigned long long)row->id,
             (want & DS_WANT_GRAD) != 0 ? "for a" : "for no");
     }
-    if (memcmp(x, row->x, r->n * sizeof(double)) == 0) {
-        return 0;
-    }
-    uint64_t i = 0;
-    double d = difference(r, x, row->x, &i);
-    if (!(d < TOLERANCE)) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: at evaluation %llu the optimizer now asks for another point (variable %llu: %.17g, recorded "
-            "%.17g): it is not deterministic, or not the version or machine that made this run; nothing was "
-            "changed",
-            ds_store_path(r->store), (unsigned long long)row->id, (unsigned long long)i, x[i], row->x[i]);
-    }
-    if (d > 0.0 && !r->warned) {
-        r->warned = 1;
-        ds_log(DS_LOG_WARNING, NULL,
-               "from evaluation %llu on the optimizer asks for points that differ in the last digits from "
-               "the record "
-               "(by %.1e relative): another machine; answered from the record",
-               (unsigned long long)row->id, d);
-    }
-    return 0;
+    return ds_replay_compare(ds_store_path(r->store), r->width, row->id, 0, r->n, x, row->x, &r->warned, e);
 }
 
 int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extra *now, ds_error *e)

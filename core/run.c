@@ -73,6 +73,12 @@ static int open_optimizer(ds_run *run, ds_error *e)
                        "%s needs gradients, which %s does not have; take another optimizer",
                        run->opt_module->id, run->env_module->id);
     }
+    if ((desc->flags & DS_OPT_NEEDS_RL) != 0 && env->rl.horizon == 0) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s steps through episodes (" DS_EXT_RL "), which %s does not offer; take another optimizer, or "
+                       "one of the environments that `dshost list` marks with rl",
+                       run->opt_module->id, run->env_module->id);
+    }
     run->problem = (ds_problem){.struct_size = sizeof(ds_problem),
                                 .has_gradient = env->has_gradient != 0,
                                 .n = env->info.n,
@@ -120,6 +126,7 @@ static void close_run(ds_run *run)
     ds_store_close(run->store, NULL);
     ds_pool_close(run->pool);
     ds_runlock_drop(run->lock);
+    ds_run_episodes_close(run);
     ds_ledger_close(&run->ledger);
     ds_params_free(run->opt_params);
     ds_run_options_clear(&run->options);
@@ -134,7 +141,7 @@ static void close_run(ds_run *run)
  * less than what its folder says, so that nothing of it is written there. */
 static uint64_t unrepeated(const ds_run *run)
 {
-    return run->replay != NULL ? ds_replay_left(run->replay) : 0;
+    return (run->replay != NULL ? ds_replay_left(run->replay) : 0) + ds_run_episodes_repeated(run);
 }
 
 static void judge_return(ds_run *run, ds_status st)

@@ -6,6 +6,7 @@
 
 #include <diffsim/optimizer.h>
 
+#include "episodes.h"
 #include "folder.h"
 #include "ledger.h"
 #include "pool.h"
@@ -58,6 +59,7 @@ typedef struct ds_run {
     ds_services opt_services;
     void *opt_self;
     ds_objective objective;
+    ds_run_episodes *episodes; /* of stepwise control; NULL until the optimizer asks for it */
     ds_batch *batch;       /* being answered */
     ds_residual_batch *residuals; /* the same, where residuals or products are asked for; else NULL */
     ds_residual_objective residual_objective;
@@ -76,6 +78,26 @@ typedef struct ds_run {
 /* objective.c: fills run->objective; and ends the replay: from here on evaluations are recorded. */
 void ds_objective_init(ds_run *run);
 int ds_run_go_live(ds_run *run, ds_error *e);
+
+/* One evaluation that has been answered. */
+typedef struct ds_entry {
+    const double *x;
+    const double *grad; /* NULL where none was wanted */
+    uint32_t want;      /* DS_WANT_*, for the statistics */
+    const ds_answer *answer;
+    const char *tag;
+    uint64_t group;
+    ds_extra extra;                 /* of residuals */
+    struct ds_row_episode *episode; /* of stepwise control: taken over */
+    int replayed;
+} ds_entry;
+
+/* objective.c: enters evaluation count + 1 into ledger and record, and looks whether the run ends behind it
+ * (nonzero, run->end is set). */
+int ds_run_enter(ds_run *run, const ds_entry *entry);
+void ds_run_copy_tag(char to[16], const char *from);
+/* For calls after the end, of which not too many are put up with. */
+void ds_run_put_up_with(ds_run *run);
 
 /* objective.c, for the extensions: says how a batch breaks the contract; enters row i of the batch (nonzero =
  * the run ends behind it), where `values` is its gradient or what the extension asked for; a stored row as an

@@ -22,7 +22,7 @@ uint64_t ds_share_layout(ds_share *head, uint32_t workers, uint64_t capacity, ui
     head->m = m;
     head->workers = workers;
     head->capacity = capacity;
-    head->stride = round_up(sizeof(ds_slot) + (2 * n + more) * sizeof(double), 64);
+    head->stride = round_up(sizeof(ds_slot) + (2 * n + more + head->extra) * sizeof(double), 64);
     head->first = round_up(sizeof(ds_share) + workers * sizeof(ds_share_worker), 4096);
     head->size = head->first + capacity * head->stride;
     return head->size;

@@ -39,7 +39,8 @@ typedef struct ds_slot {
     uint16_t residuals; /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
     uint16_t alone;     /* not in one call with other slots */
     ds_answer answer;
-    /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each */
+    uint64_t episode;   /* 1 + lane of a step of an episode; 0 = an evaluation */
+    /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each; then extra[] */
 } ds_slot;
 
 /* What one worker has in hand: tickets next..end-1. Outlives the process, so that its successor finishes
@@ -58,6 +59,7 @@ typedef struct ds_share {
     uint64_t m;        /* residuals, 0 = none */
     uint64_t capacity; /* slots */
     uint64_t stride;   /* bytes per slot */
+    uint64_t extra;    /* doubles at the end of each slot */
     uint64_t first;    /* offset of slot 0 */
     uint32_t workers;
     uint32_t spin_ns; /* how long a worker looks for work before it sleeps, at most */
@@ -76,7 +78,7 @@ typedef struct ds_share {
 } ds_share;
 
 /* Bytes of the whole for a number of workers, slots, variables and residuals; fills the layout fields of
- * *head. */
+ * *head, whose `extra` is set before. */
 uint64_t ds_share_layout(ds_share *head, uint32_t workers, uint64_t capacity, uint64_t n, uint64_t m);
 
 static inline ds_slot *ds_share_slot(ds_share *s, uint64_t ticket)
@@ -103,6 +105,15 @@ static inline double *ds_slot_v(const ds_share *s, ds_slot *slot)
 static inline double *ds_slot_out(const ds_share *s, ds_slot *slot)
 {
     return ds_slot_v(s, slot) + (s->n > s->m ? s->n : s->m);
+}
+
+/* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward, whether the
+ * episode is over, observation. */
+enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
+
+static inline double *ds_slot_extra(const ds_share *s, ds_slot *slot)
+{
+    return (double *)(void *)((unsigned char *)slot + s->stride) - s->extra;
 }
 
 /* A slot is DONE: counts it, and wakes the host if it waits for it. */

@@ -4,6 +4,8 @@
 
 #include "store.h"
 
+#include "episode_store.h"
+
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -317,6 +319,11 @@ int ds_store_close(ds_store *s, ds_error *e)
     return rc;
 }
 
+void *ds_store_handle(ds_store *s)
+{
+    return s->db;
+}
+
 uint64_t ds_store_n(const ds_store *s)
 {
     return s->n;
@@ -529,6 +536,9 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
         rc = fail(s, e, "writing");
     }
     sqlite3_reset(q);
+    if (rc == 0 && row->episode != NULL) {
+        rc = ds_episode_store_insert(s, row->id, row->episode, e);
+    }
     if (rc == 0 && row->extra.kind != 0) {
         rc = insert_extra(s, row, e);
     }

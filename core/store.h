@@ -5,6 +5,7 @@
  *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
  *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
  *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
+ *   episode(...)                   see episode_store.h
  *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
  *
  * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
@@ -48,6 +49,7 @@ typedef struct ds_row {
     double at;   /* seconds since 1970 */
     char tag[16];
     char message[200];
+    const struct ds_row_episode *episode; /* of stepwise control (episode_store.h), else NULL */
     ds_extra extra;
 } ds_row;
 
@@ -65,6 +67,9 @@ int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e);
 /* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is freed in any case.
  */
 int ds_store_close(ds_store *s, ds_error *e);
+
+/* The sqlite3 handle, for the files that keep tables of their own in the store. */
+void *ds_store_handle(ds_store *s);
 
 uint64_t ds_store_n(const ds_store *s);
 const char *ds_store_path(const ds_store *s);

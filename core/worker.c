@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "episode_worker.h"
 #include "file.h"
 #include "guard.h"
 #include "log.h"
@@ -45,6 +46,7 @@ typedef struct worker {
     uint64_t many;
     double typical_ns; /* running mean of the time of one evaluation */
     ds_spin spin;
+    ds_worker_lanes lanes; /* of stepwise control */
 } worker;
 
 /* ---- start ---- */
@@ -107,8 +109,10 @@ static void limit_memory(int64_t extra)
 #endif
 }
 
-static int make_env(worker *w, ds_error *e)
+/* Makes an instance as the start file says. */
+static int make_env(void *ctx, ds_env **out, ds_error *e)
 {
+    worker *w = ctx;
     const ds_module *module = NULL;
     ds_settings settings;
     const char *at = w->texts;
@@ -121,8 +125,10 @@ static int make_env(worker *w, ds_error *e)
         at = value;
     }
     if (rc == 0) {
-        limit_memory(w->start.memory);
-        rc = ds_env_open(module, &settings, w->start.seed, w->start.threads, NULL, &w->env, e);
+        if (w->env == NULL) {
+            limit_memory(w->start.memory);
+        }
+        rc = ds_env_open(module, &settings, w->start.seed, w->start.threads, NULL, out, e);
     }
     ds_settings_clear(&settings);
     return rc;
@@ -143,6 +149,7 @@ static int send_hello(const worker *w, const ds_error *why)
         hello.has_gradient = w->env->has_gradient != 0;
         hello.residuals = w->env->residual_count;
         hello.info = w->env->info;
+        hello.rl = w->env->rl_info;
     }
     if (ds_fd_write_all(DS_WORKER_START, &hello, sizeof(hello), "start file", &e) != 0) {
         return -1;
@@ -285,6 +292,10 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     if (atomic_load_explicit(&w->share->stop, memory_order_relaxed) != 0) {
         a->outcome = DS_EVAL_STOPPED;
         a->message[0] = '\0';
+        return;
+    }
+    if (slot->episode != 0) {
+        ds_worker_step(&w->lanes, w->share, slot, w->env, make_env, w);
         return;
     }
     if (slot->residuals != 0) {
@@ -523,13 +534,14 @@ int ds_cmd_worker(int argc, char **argv)
         return DS_EXIT_UNMET;
     }
     ds_log_set_level(DS_LOG_DEBUG); /* the host decides what is shown */
-    int rc = make_env(&w, &e);
+    int rc = make_env(&w, &w.env, &e);
     if (send_hello(&w, &e) != 0 || rc != 0 || join_share(&w) != 0) {
         ds_env_close(w.env);
         free(w.texts);
         return DS_EXIT_UNMET;
     }
     work(&w);
+    ds_worker_lanes_close(&w.lanes, w.env);
     ds_env_close(w.env);
     ds_guard_close(&w.x);
     ds_guard_close(&w.grad);

@@ -43,6 +43,7 @@ include tests/bayes.mk
 include tests/mpm.mk
 include tests/mpm_bad.mk
 include tests/opts.mk
+include tests/rl.mk
 include tests/cloth.mk
 include tests/bench.mk
 include tests/stats.mk

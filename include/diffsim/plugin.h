@@ -76,7 +76,8 @@ enum {
 enum {
     DS_OPT_USES_GRADIENT = 1, /* asks for gradients where the environment has them */
     DS_OPT_NEEDS_GRADIENT = 2, /* cannot work without */
-    DS_OPT_USES_BUDGET = 4    /* its choices depend on ds_problem.budget */
+    DS_OPT_USES_BUDGET = 4,   /* its choices depend on ds_problem.budget */
+    DS_OPT_NEEDS_RL = 8       /* steps through episodes (diffsim/ext/rl.h), cannot work without */
 };
 
 /* The data that ds_plugin_query() returns. */

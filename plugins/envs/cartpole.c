@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision
  * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
+#include <diffsim/ext/rl.h>
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -74,6 +75,9 @@ typedef struct cartpole {
     uint64_t n, blocks, hold, steps; /* steps = blocks hold */
     double scale[CHAIN_MAX_LINKS + 1], target[2];
     double *u, *u_bar; /* controls in SI units */
+    int open;          /* an episode of stepwise control: its state before control step `next` */
+    uint64_t next;
+    chain_state now;
 } cartpole;
 
 /* ---- loss ---- */
@@ -312,10 +316,11 @@ static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, do
 
 /* ---- episode ---- */
 
-static void to_controls(const cartpole *e, const double *x, double *u)
+/* Controls of `count` variables, a multiple of those of a step. */
+static void to_controls(const cartpole *e, uint64_t count, const double *x, double *u)
 {
     uint64_t m = (uint64_t)e->p.links + 1;
-    for (uint64_t i = 0; i < e->n; i += m) {
+    for (uint64_t i = 0; i < count; i += m) {
         for (uint64_t j = 0; j < m; j++) {
             u[i + j] = e->scale[j] * x[i + j];
         }
@@ -347,7 +352,8 @@ static ds_status evaluate(void *self, ds_eval *io)
     chain_state end, bar = {0};
     int want_grad = (io->want & DS_WANT_GRAD) != 0;
     e->scene.kept = 0;
-    to_controls(e, io->x, e->u);
+    e->open = 0;
+    to_controls(e, e->n, io->x, e->u);
     chain_simulate(e->sim, &e->start, e->steps, e->u, e->hold);
     chain_get(e->sim, e->steps, &end);
     io->loss = loss_of(e, &end, want_grad ? &bar : NULL);
@@ -367,7 +373,7 @@ static ds_status evaluate(void *self, ds_eval *io)
     if (want_grad) {
         double sum = 0;
         chain_adjoint(e->sim, &bar, e->u_bar);
-        to_controls(e, e->u_bar, io->grad); /* the same factors */
+        to_controls(e, e->n, e->u_bar, io->grad); /* the same factors */
         io->grad_kind = DS_GRAD_ADJOINT;
         io->cost_steps += e->steps;
         for (uint64_t i = 0; i < e->n; i++) {
@@ -383,6 +389,72 @@ static ds_status evaluate(void *self, ds_eval *io)
     }
     return DS_OK;
 }
+
+/* ---- stepwise control ---- */
+
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    const cartpole *e = self;
+    out->horizon = e->blocks;
+    out->n_act = (uint64_t)e->p.links + 1;
+    out->n_obs = 2 + 3 * (uint64_t)e->p.links;
+    out->dt = e->p.h * (double)e->hold;
+    return DS_OK;
+}
+
+/* Position and velocity of the cart; sine, cosine and rate of the angle of each link. */
+static void observe(const cartpole *e, double *obs)
+{
+    obs[0] = e->now.x;
+    obs[1] = e->now.v;
+    for (int i = 0; i < e->p.links; i++) {
+        obs[2 + 3 * i] = sin(e->now.theta[i]);
+        obs[3 + 3 * i] = cos(e->now.theta[i]);
+        obs[4 + 3 * i] = e->now.omega[i];
+    }
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    cartpole *e = self;
+    (void)noise_key;
+    e->scene.kept = 0;
+    e->open = 1;
+    e->next = 0;
+    e->now = e->start;
+    observe(e, obs);
+    return DS_OK;
+}
+
+/* The reward is by how much the loss of the state falls. */
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    cartpole *e = self;
+    if (!e->open) {
+        return DS_E_STATE;
+    }
+    double before = loss_of(e, &e->now, NULL);
+    to_controls(e, (uint64_t)e->p.links + 1, io->action, e->u);
+    chain_simulate(e->sim, &e->now, e->hold, e->u, e->hold);
+    chain_get(e->sim, e->hold, &e->now);
+    double after = loss_of(e, &e->now, NULL);
+    e->next++;
+    io->reward = before - after;
+    io->ended = e->next == e->blocks;
+    io->loss = io->ended ? after : 0;
+    io->outcome = DS_EVAL_OK;
+    io->cost_steps = e->hold;
+    if (!isfinite(after) || chain_bad_step(e->sim) >= 0) {
+        io->outcome = DS_EVAL_DIVERGED;
+        io->ended = 1;
+        io->loss = INFINITY;
+    }
+    observe(e, io->obs);
+    e->open = !io->ended;
+    return DS_OK;
+}
+
+static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, rl_reset, rl_step};
 
 /* ---- scene ---- */
 
@@ -417,13 +489,16 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
+    if (strcmp(id, DS_EXT_RL) == 0) {
+        return &rl;
+    }
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
 static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
                                      get_extension};
 
-static const char *const extensions[] = {DS_EXT_SCENE, NULL};
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
@@ -437,6 +512,8 @@ static const ds_desc desc = {
     "1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
     "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
     "episodes: gradients grow with the horizon.\n"
+    "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; rewards are the "
+    "decrease of the loss of the state.\n"
     "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
     "ended there; energy.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "

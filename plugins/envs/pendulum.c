@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pendulum - a rod on a pivot, moved by a weak torque: one torque per step is the decision variable. theta =
  * 0 is upright; the torque cannot lift the rod, it has to be swung up. */
+#include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/plugin.h>
+#include <diffsim/random.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,18 +19,24 @@ static const double weight_rate = 15; /* 1/s^2, per sin(theta) */
 static const double torque_rate = 3;  /* 1/(kg m^2) */
 static const double torque_limit = 2; /* N m */
 static const double speed_limit = 8;  /* rad/s, variant gym only */
-enum { MAX_STEPS = 200 };
+enum { MAX_STEPS = 200, N_OBS = 3 };
+#define NO_EPISODE UINT64_MAX
 enum { SWINGUP60 = 0, GYM = 1 };
+enum { FIXED = 0, RANDOM = 1 };
 enum { THETA, OMEGA, TORQUE, COST, METRICS };
 enum { ROD, PIVOT, TARGET, BODIES };
 
 static const char *const variants[] = {"swingup60", "gym", NULL};
+static const char *const starts[] = {"fixed", "random", NULL};
 
 static const ds_param *const params[] = {
     &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variant", "swingup60", "",
                       "swingup60 = 60 torques, loss of the final state; gym = Pendulum-v1 of Gymnasium, 200 "
                       "torques, loss = minus the return.",
                       variants},
+    DS_ENUM("start", "fixed", starts,
+            "fixed = theta0, omega0; random = that of Pendulum-v1, angle in [-pi, pi] and velocity in [-1, 1], another "
+            "one for every episode."),
     DS_REAL("theta0", "3.1415926535897931", -1e3, 1e3, "rad",
             "Angle at the start; 0 is upright, pi hangs down."),
     DS_REAL("omega0", "0", -8, 8, "rad/s", "Angular velocity at the start."),
@@ -38,12 +46,14 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct pendulum {
-    int64_t variant;
+    int64_t variant, start;
     uint64_t steps;
     double theta0, omega0, speed_weight, effort_weight;
     /* The last episode: states 0..steps. */
     double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1];
     uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
+    double running;     /* loss of the steps so far */
+    uint64_t next;      /* step of the open episode, NO_EPISODE */
     int has_scene;
     double metric[METRICS][MAX_STEPS + 1];
 } pendulum;
@@ -78,17 +88,32 @@ static double final_cost(const pendulum *p, uint64_t k)
     return 1 - cos(p->theta[k]) + p->speed_weight * p->omega[k] * p->omega[k];
 }
 
-static double simulate(pendulum *p, const double *x)
+static void begin(pendulum *p, uint64_t noise_key)
 {
-    double loss = 0;
+    p->running = 0;
+    p->next = NO_EPISODE;
     p->theta[0] = p->theta0;
     p->omega[0] = p->omega0;
-    for (uint64_t k = 0; k < p->steps; k++) {
-        loss += p->variant == GYM ? gym_cost(p->theta[k], p->omega[k], x[k])
-                                  : p->effort_weight / (double)p->steps * x[k] * x[k];
-        step(p, k, x[k]);
+    if (p->start == RANDOM && noise_key != 0) {
+        ds_random random = ds_random_open(noise_key, "start", 0);
+        p->theta[0] = pi * (2 * ds_random_uniform(&random) - 1);
+        p->omega[0] = 2 * ds_random_uniform(&random) - 1;
     }
-    return p->variant == GYM ? loss : loss + final_cost(p, p->steps);
+}
+
+/* Step k with torque u; returns what it adds to the loss. */
+static double advance(pendulum *p, uint64_t k, double u)
+{
+    double cost = p->variant == GYM ? gym_cost(p->theta[k], p->omega[k], u)
+                                    : p->effort_weight / (double)p->steps * u * u;
+    p->running += cost;
+    step(p, k, u);
+    return cost;
+}
+
+static double loss_of(const pendulum *p)
+{
+    return p->variant == GYM ? p->running : p->running + final_cost(p, p->steps);
 }
 
 /* Reverse sweep: a, b are d loss / d theta, d omega of the state after step k. While the speed limit acts,
@@ -126,6 +151,7 @@ static ds_status create(const ds_host *host, void **out)
         return DS_E_NOMEM;
     }
     ds_status s = host->get_int(host, "variant", &p->variant);
+    s = s ? s : host->get_int(host, "start", &p->start);
     s = s ? s : host->get_real(host, "theta0", &p->theta0);
     s = s ? s : host->get_real(host, "omega0", &p->omega0);
     s = s ? s : host->get_real(host, "speed_weight", &p->speed_weight);
@@ -135,6 +161,7 @@ static ds_status create(const ds_host *host, void **out)
         return s;
     }
     p->steps = p->variant == GYM ? 200 : 60;
+    p->next = NO_EPISODE;
     *out = p;
     return DS_OK;
 }
@@ -182,7 +209,11 @@ static ds_status evaluate(void *self, ds_eval *io)
     pendulum *p = self;
     int want_grad = (io->want & DS_WANT_GRAD) != 0;
     p->has_scene = 0;
-    io->loss = simulate(p, io->x);
+    begin(p, io->noise_key);
+    for (uint64_t k = 0; k < p->steps; k++) {
+        advance(p, k, io->x[k]);
+    }
+    io->loss = loss_of(p);
     io->outcome = DS_EVAL_OK;
     io->grad_kind = want_grad ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
     io->bad_step = -1;
@@ -276,23 +307,82 @@ static ds_status scene_metric(void *self, uint64_t m, const char **name, const c
     return DS_OK;
 }
 
+/* ---- stepwise control ---- */
+
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    const pendulum *p = self;
+    out->horizon = p->steps;
+    out->n_act = 1;
+    out->n_obs = N_OBS;
+    out->dt = dt;
+    return DS_OK;
+}
+
+static void observe(const pendulum *p, uint64_t k, double *obs)
+{
+    obs[0] = cos(p->theta[k]);
+    obs[1] = sin(p->theta[k]);
+    obs[2] = p->omega[k];
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    pendulum *p = self;
+    p->has_scene = 0;
+    begin(p, noise_key);
+    p->next = 0;
+    observe(p, 0, obs);
+    return DS_OK;
+}
+
+/* gym: minus the cost of the step; swingup60: by how much the state has become better, less the effort. */
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    pendulum *p = self;
+    uint64_t k = p->next;
+    if (k >= p->steps) {
+        return DS_E_STATE;
+    }
+    io->reward = -advance(p, k, io->action[0]);
+    if (p->variant == SWINGUP60) {
+        io->reward += final_cost(p, k) - final_cost(p, k + 1);
+    }
+    p->next = k + 1;
+    io->ended = p->next == p->steps;
+    io->loss = io->ended ? loss_of(p) : 0;
+    io->outcome = DS_EVAL_OK;
+    io->cost_steps = 1;
+    observe(p, k + 1, io->obs);
+    if (!isfinite(p->running) || !isfinite(p->theta[k + 1])) {
+        io->outcome = DS_EVAL_DIVERGED;
+        io->ended = 1;
+        io->loss = INFINITY;
+    }
+    return DS_OK;
+}
+
+static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, rl_reset, rl_step};
 static const ds_scene scene = {sizeof(ds_scene), 0, scene_info, scene_body, scene_frame, scene_metric};
 
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
+    if (strcmp(id, DS_EXT_RL) == 0) {
+        return &rl;
+    }
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene : NULL;
 }
 
 static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, free, info, bounds, evaluate,
                                      get_extension};
 
-static const char *const extensions[] = {DS_EXT_SCENE, NULL};
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
     DS_KIND_ENV,
-    DS_ENV_GRADIENT,
+    DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     "pendulum",
     "1",
     "Apache-2.0",
@@ -302,6 +392,8 @@ static const ds_desc desc = {
     "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) and the "
     "speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the speed limit "
     "acts passes no derivative on, and the jump of the angle at pi has none.\n"
+    "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym minus the "
+    "cost of the step, swingup60 the decrease of the final cost less the effort.\n"
     "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of that "
     "step; swingup60: of the state).",
     "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032).",

@@ -116,3 +116,27 @@ plugins_optimizers_nlopt_la_CPPFLAGS = $(AM_CPPFLAGS) $(NLOPT_CFLAGS)
 plugins_optimizers_nlopt_la_LDFLAGS = $(plugin_link)
 plugins_optimizers_nlopt_la_LIBADD = $(NLOPT_LIBS)
 endif
+
+# Stepwise control: networks and losses of ppo and sac.
+noinst_LTLIBRARIES += plugins/optimizers/methods/librl.la
+plugins_optimizers_methods_librl_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_methods_librl_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
+plugins_optimizers_methods_librl_la_LIBADD = $(OPENBLAS_LIBS)
+plugins_optimizers_methods_librl_la_SOURCES = \
+	plugins/optimizers/methods/actor_critic.c plugins/optimizers/methods/actor_critic.h \
+	plugins/optimizers/methods/float_adam.c plugins/optimizers/methods/float_adam.h \
+	plugins/optimizers/methods/mlp.c plugins/optimizers/methods/mlp.h \
+	plugins/optimizers/methods/replay_buffer.c plugins/optimizers/methods/replay_buffer.h \
+	plugins/optimizers/methods/rl_params.h \
+	plugins/optimizers/methods/running_moments.h \
+	plugins/optimizers/methods/soft_actor_critic.c plugins/optimizers/methods/soft_actor_critic.h \
+	plugins/optimizers/methods/stepwise.c plugins/optimizers/methods/stepwise.h
+optplugin_LTLIBRARIES += plugins/optimizers/ppo.la plugins/optimizers/sac.la
+plugins_optimizers_ppo_la_SOURCES = plugins/optimizers/ppo.c
+plugins_optimizers_ppo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_ppo_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_ppo_la_LIBADD = plugins/optimizers/methods/librl.la
+plugins_optimizers_sac_la_SOURCES = plugins/optimizers/sac.c
+plugins_optimizers_sac_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+plugins_optimizers_sac_la_LDFLAGS = $(plugin_link)
+plugins_optimizers_sac_la_LIBADD = plugins/optimizers/methods/librl.la

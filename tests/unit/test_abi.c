@@ -5,6 +5,7 @@
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/residuals.h>
+#include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 
 #include <setjmp.h>
@@ -42,6 +43,8 @@ static const row sizes[] = {
     SIZE(ds_status, 4),          SIZE(ds_env_batch, 16),
     SIZE(ds_residuals, 24),      SIZE(ds_residual_eval, 88),
     SIZE(ds_residual_batch, 80), SIZE(ds_residual_objective, 24),
+    SIZE(ds_rl_info, 40), SIZE(ds_rl_step, 56), SIZE(ds_rl, 32), SIZE(ds_episode_rows, 96),
+    SIZE(ds_episodes, 40),
 };
 
 static const row offsets[] = {
@@ -153,6 +156,35 @@ static const row offsets[] = {
     AT(ds_scene, body, 16),
     AT(ds_scene, frame, 24),
     AT(ds_scene, metric, 32),
+    AT(ds_rl_info, horizon, 8),
+    AT(ds_rl_info, n_act, 16),
+    AT(ds_rl_info, n_obs, 24),
+    AT(ds_rl_info, dt, 32),
+    AT(ds_rl_step, outcome, 4),
+    AT(ds_rl_step, ended, 8),
+    AT(ds_rl_step, action, 16),
+    AT(ds_rl_step, obs, 24),
+    AT(ds_rl_step, reward, 32),
+    AT(ds_rl_step, loss, 40),
+    AT(ds_rl_step, cost_steps, 48),
+    AT(ds_rl, info, 8),
+    AT(ds_rl, reset, 16),
+    AT(ds_rl, step, 24),
+    AT(ds_episode_rows, count, 8),
+    AT(ds_episode_rows, lane, 16),
+    AT(ds_episode_rows, action, 24),
+    AT(ds_episode_rows, obs, 32),
+    AT(ds_episode_rows, reward, 40),
+    AT(ds_episode_rows, ended, 48),
+    AT(ds_episode_rows, loss, 56),
+    AT(ds_episode_rows, outcome, 64),
+    AT(ds_episode_rows, tag, 72),
+    AT(ds_episode_rows, group, 80),
+    AT(ds_episode_rows, done, 88),
+    AT(ds_episodes, info, 8),
+    AT(ds_episodes, lanes, 16),
+    AT(ds_episodes, begin, 24),
+    AT(ds_episodes, step, 32),
     AT(ds_env_batch, evaluate, 8),
     AT(ds_residuals, size, 8),
     AT(ds_residuals, evaluate, 16),
@@ -235,6 +267,7 @@ static const row numbers[] = {
     IS(DS_OPT_USES_GRADIENT, 1),
     IS(DS_OPT_NEEDS_GRADIENT, 2),
     IS(DS_OPT_USES_BUDGET, 4),
+    IS(DS_OPT_NEEDS_RL, 8),
     IS(DS_BODY_POINTS, 1),
     IS(DS_BODY_LINES, 8),
     IS(DS_ROLE_MATERIAL, 0),

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench/bench_rl.c - CPU time of one gradient step of soft actor-critic, beside that of its matrix products
+ * alone, and of ppo per 1000 steps of the pendulum, environment included. The kernels that OpenBLAS has
+ * chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
+#include "../plugins/optimizers/methods/blas.h"
+#include "../plugins/optimizers/methods/soft_actor_critic.h"
+#include "../tests/unit/fake_rl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { OBS = 3, ACT = 1, BATCH = 256, PASSES = 16 };
+
+/* Stable-Baselines3 2.9.2 with PyTorch 2.15 on one core of an AMD EPYC (family 26), the machine of the
+ * project. */
+static const double sb3_256 = 10.6e-3, sb3_64 = 3.8e-3, sb3_ppo = 0.36;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* As gradient_step() of sac.c. */
+static void gradient_step(soft_actor_critic *s, const sac_minibatch *b, ds_random *r)
+{
+    sac_sample(s, b, r);
+    sac_targets(s, b, 0.99);
+    for (int i = 0; i < 2; i++) {
+        sac_critic_loss(s, b, i);
+        float_adam_step(&s->adam_critic[i], 1e-3, 1.0, s->g, s->w_critic[i]);
+    }
+    float slope = (float)sac_alpha_slope(s, -1.0, SAC_LN_ALPHA);
+    sac_actor_loss(s, b);
+    float_adam_step(&s->adam_actor, 1e-3, 1.0, s->g, s->w_actor);
+    float_adam_step(&s->adam_alpha, 1e-3, 1.0, &slope, &s->ln_alpha);
+    for (int i = 0; i < 2; i++) {
+        float_average(s->critic.weights, 0.005, s->w_critic[i], s->w_target[i]);
+    }
+}
+
+/* The products between the hidden layers: forward 8 times, weights and inputs 4 times each. */
+static double products(int width)
+{
+    size_t most = (size_t)(BATCH > width ? BATCH : width) * (size_t)width;
+    float *a = calloc(3 * most, sizeof *a), *b = a + most, *c = b + most;
+    double best = INFINITY;
+    for (int k = 0; k < 20; k++) {
+        double t = now();
+        for (int i = 0; i < PASSES; i++) {
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, BATCH, width, width, 1.0f, a, width, b,
+                        width, 0.0f, c, width);
+        }
+        best = fmin(best, now() - t);
+    }
+    free(a);
+    return best;
+}
+
+static void bench_sac(size_t width, double peer)
+{
+    sac_shape shape = {.obs = OBS, .act = ACT, .batch = BATCH, .hidden_count = 2, .hidden = {width, width}};
+    shape.activation = MLP_RELU;
+    shape.adam_eps = 1e-8;
+    ds_random r = ds_random_open(1, "bench", width);
+    soft_actor_critic s;
+    static float obs[BATCH * OBS], next[BATCH * OBS], action[BATCH * ACT], reward[BATCH], end[BATCH];
+    for (int i = 0; i < BATCH * OBS; i++) {
+        obs[i] = (float)ds_random_normal(&r);
+        next[i] = (float)ds_random_normal(&r);
+    }
+    sac_minibatch b = {obs, action, reward, next, end};
+    sac_init(&s, &shape, 1.0, &r);
+    double best = INFINITY;
+    int repeats = width > 100 ? 20 : 100;
+    for (int round = 0; round < 8; round++) {
+        double t = now();
+        for (int i = 0; i < repeats; i++) {
+            gradient_step(&s, &b, &r);
+        }
+        best = fmin(best, (now() - t) / repeats);
+    }
+    double alone = products((int)width);
+    printf("sac gradient step, %zu-%zu, batch %d: %.2f ms; matrix products alone %.2f ms, ratio %.2f; "
+           "Stable-Baselines3 %.1f ms, ratio %.2f\n",
+           width, width, BATCH, 1e3 * best, 1e3 * alone, best / alone, 1e3 * peer, best / peer);
+    sac_free(&s);
+}
+
+static void bench_ppo(void)
+{
+    fake_rl f = {.env = "pendulum",
+                 .env_settings = "env.variant=gym env.start=random",
+                 .opt = "ppo",
+                 .opt_settings =
+                     "opt.time=false opt.end=truncate opt.reward_scale=1 opt.envs=4 opt.n_steps=1024 "
+                     "opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.normalise_obs=false "
+                     "opt.target_kl=0",
+                 .budget = 200};
+    if (fake_rl_run(&f)) {
+        double each = 1e3 * f.wall / (double)f.steps;
+        printf("ppo, 4 envs x 1024, batch 64, 10 epochs, 64-64: %.4f s per 1000 steps (environment %.4f); "
+               "Stable-Baselines3 %.2f s, ratio %.3f\n",
+               each, 1e3 * f.env_seconds / (double)f.steps, sb3_ppo, each / sb3_ppo);
+        fake_rl_free(&f);
+    }
+}
+
+int main(void)
+{
+    openblas_set_num_threads(1);
+    printf("OpenBLAS kernels: %s\n", openblas_get_corename());
+    bench_sac(256, sb3_256);
+    bench_sac(64, sb3_64);
+    bench_ppo();
+    return 0;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_rl.c - conformance of an environment's extension for stepwise control: an episode is what evaluate()
+ * simulates, it repeats itself, and strange calls do no harm. */
+#include "config.h"
+
+#include <diffsim/ext/rl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_host.h"
+#include "check_tests.h"
+
+/* One episode, as the plugin answered. */
+typedef struct episode {
+    uint64_t steps; /* taken */
+    uint32_t outcome;
+    double loss, sum; /* of the rewards */
+    uint64_t hash;    /* of all answers */
+} episode;
+
+typedef struct bench {
+    ds_check *c;
+    ds_check_env env;
+    const ds_rl *rl;
+    ds_rl_info info;
+    double *x, *obs;
+} bench;
+
+static int open_bench(ds_check *c, bench *b)
+{
+    memset(b, 0, sizeof *b);
+    b->c = c;
+    if (!ds_check_env_open(c, 1, &b->env)) {
+        return 0;
+    }
+    const ds_env_vtable *vt = b->env.vt;
+    b->rl = vt->get_extension != NULL ? vt->get_extension(b->env.self, DS_EXT_RL) : NULL;
+    b->info = (ds_rl_info){.struct_size = sizeof b->info};
+    if (b->rl == NULL) {
+        ds_check_skip(c, "this environment offers no stepwise control");
+    } else if (!DS_HAS(ds_rl, b->rl, step) || b->rl->info(b->env.self, &b->info) != DS_OK) {
+        ds_check_seen(c, "the table of " DS_EXT_RL " is too short, or its info() fails");
+        b->rl = NULL;
+    } else if (b->info.horizon < 1 || b->info.n_act < 1 || b->info.n_obs < 1 ||
+               b->info.horizon * b->info.n_act != b->env.n) {
+        ds_check_seen(c, "horizon %llu x n_act %llu is not n = %llu, or nothing is observed",
+                      (unsigned long long)b->info.horizon, (unsigned long long)b->info.n_act,
+                      (unsigned long long)b->env.n);
+        ds_check_hint(c, "x holds the actions of all steps, one after the other");
+        b->rl = NULL;
+    } else {
+        b->x = calloc(b->env.n, sizeof *b->x);
+        b->obs = calloc(b->info.n_obs, sizeof *b->obs);
+    }
+    if (b->x == NULL || b->obs == NULL) {
+        free(b->x);
+        free(b->obs);
+        ds_check_env_close(&b->env);
+        return 0;
+    }
+    return 1;
+}
+
+static void close_bench(bench *b)
+{
+    free(b->x);
+    free(b->obs);
+    ds_check_env_close(&b->env);
+}
+
+static uint64_t mix(uint64_t hash, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return ds_random_mix(hash ^ bits);
+}
+
+/* Everything observed is finite and written. */
+static int look_at_obs(bench *b, uint64_t step, uint64_t *hash)
+{
+    for (uint64_t i = 0; i < b->info.n_obs; i++) {
+        *hash = mix(*hash, b->obs[i]);
+        if (!isfinite(b->obs[i])) {
+            ds_check_seen(b->c, "step %llu: number %llu of the observation is %s", (unsigned long long)step,
+                          (unsigned long long)i,
+                          ds_check_is_poison(b->obs[i]) ? "not written" : "not finite");
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void poison(bench *b)
+{
+    for (uint64_t i = 0; i < b->info.n_obs; i++) {
+        b->obs[i] = ds_check_poison();
+    }
+}
+
+/* Steps through the actions b->x. 0 where the contract was broken (recorded). */
+static int play(bench *b, uint64_t key, episode *ep)
+{
+    ds_check *c = b->c;
+    memset(ep, 0, sizeof *ep);
+    poison(b);
+    ds_status st = b->rl->reset(b->env.self, key, b->obs);
+    if (st != DS_OK) {
+        ds_check_seen(c, "reset() returned %s: %.200s", ds_status_name(st), b->env.h.error_text);
+        return 0;
+    }
+    if (!look_at_obs(b, 0, &ep->hash)) {
+        return 0;
+    }
+    for (uint64_t t = 0; t < b->info.horizon; t++) {
+        ds_rl_step io = {.struct_size = sizeof io,
+                         .action = b->x + t * b->info.n_act,
+                         .obs = b->obs,
+                         .reward = ds_check_poison(),
+                         .loss = ds_check_poison()};
+        poison(b);
+        st = b->rl->step(b->env.self, &io);
+        ep->steps = t + 1;
+        ep->outcome = io.outcome;
+        if (st != DS_OK || io.outcome == DS_EVAL_BAD_GRAD || io.outcome > DS_EVAL_INFEASIBLE) {
+            ds_check_seen(c, "step %llu returned %s with outcome %u: %.200s", (unsigned long long)t,
+                          ds_status_name(st), io.outcome, b->env.h.error_text);
+            return 0;
+        }
+        if (io.outcome != DS_EVAL_OK) {
+            ep->loss = INFINITY;
+            return 1;
+        }
+        if (!isfinite(io.reward) || !look_at_obs(b, t + 1, &ep->hash)) {
+            ds_check_seen(c, "step %llu: the reward is %g", (unsigned long long)t, io.reward);
+            return 0;
+        }
+        ep->sum += io.reward;
+        ep->hash = mix(ep->hash, io.reward);
+        if (io.ended) {
+            ep->loss = io.loss;
+            return 1;
+        }
+    }
+    ds_check_seen(c, "the episode goes on after its last step");
+    ds_check_hint(c, "set ended = 1 and the loss with step `horizon`");
+    return 0;
+}
+
+/* The loss of an episode is that of evaluate() at its actions. */
+static void compare_with_evaluate(bench *b, uint64_t key, const episode *ep, const char *where)
+{
+    ds_check_answer a;
+    uint64_t taken = ep->steps * b->info.n_act;
+    for (int round = 0; round < 2; round++) { /* what follows an early end has no effect */
+        ds_check_evaluate(&b->env, b->x, 0, key, NULL, &a);
+        int same = ep->outcome == DS_EVAL_OK
+                       ? a.io.outcome == DS_EVAL_OK && memcmp(&a.io.loss, &ep->loss, 8) == 0
+                       : a.io.outcome == ep->outcome;
+        if (a.status != DS_OK || !same) {
+            ds_check_seen(
+                b->c, "%s: the episode has the loss %.17g (%s), evaluate() at its actions %.17g (%s)", where,
+                ep->loss, ds_outcome_name(ep->outcome), a.io.loss, ds_outcome_name(a.io.outcome));
+            ds_check_hint(b->c, "let evaluate() and step() share the code of a step, in the same order");
+            return;
+        }
+        for (uint64_t i = taken; i < b->env.n; i++) {
+            b->x[i] = b->env.x0[i];
+        }
+        if (taken == b->env.n) {
+            return;
+        }
+    }
+}
+
+void ds_check_rl_loss(ds_check *c)
+{
+    bench b;
+    double constant = 0, scale = 0;
+    uint64_t failed = 0;
+    if (!open_bench(c, &b)) {
+        return;
+    }
+    uint64_t count = ds_check_plan(c, "episodes", 8, 2, 2 * c->options->cost);
+    for (uint64_t k = 0; k < count && c->failed == 0; k++) {
+        episode ep;
+        uint64_t key = k < count / 2 ? 0 : 0x123456789abu + k;
+        if (k == 0) {
+            memcpy(b.x, b.env.x0, b.env.n * sizeof *b.x);
+        } else {
+            ds_check_random_point(c, &b.env, b.x);
+        }
+        if (!play(&b, key, &ep)) {
+            break;
+        }
+        compare_with_evaluate(&b, key, &ep, k == 0 ? "at the start point" : "at a random point");
+        failed += ep.outcome != DS_EVAL_OK;
+        if (key == 0 && ep.outcome == DS_EVAL_OK) {
+            double sum = ep.sum + ep.loss;
+            scale = fmax(scale, fabs(ep.sum) + fabs(ep.loss));
+            if (k > 0 && fabs(sum - constant) > 1e-8 * (scale + 1)) {
+                ds_check_seen(c, "the rewards and the loss add up to %.12g, for the start point to %.12g",
+                              sum, constant);
+                ds_check_hint(
+                    c,
+                    "rewards are the decrease of the loss, not scaled: their sum is minus the loss, up to a "
+                    "constant of the start");
+            }
+            constant = k == 0 ? sum : constant;
+        }
+    }
+    ds_check_note(c, "%llu steps of %llu numbers, %llu observed; %llu of %llu episodes failed",
+                  (unsigned long long)b.info.horizon, (unsigned long long)b.info.n_act,
+                  (unsigned long long)b.info.n_obs, (unsigned long long)failed, (unsigned long long)count);
+    close_bench(&b);
+}
+
+static void same(bench *b, const episode *a, const episode *other, const char *what)
+{
+    if (a->hash != other->hash || a->steps != other->steps || a->outcome != other->outcome ||
+        memcmp(&a->loss, &other->loss, sizeof a->loss) != 0) {
+        ds_check_seen(b->c, "the same actions give other answers %s", what);
+        ds_check_hint(b->c, "reset() sets up the whole state; nothing may be left of what was before");
+    }
+}
+
+void ds_check_rl_repeat(ds_check *c)
+{
+    bench b, other;
+    episode first, again;
+    ds_check_answer a;
+    if (!open_bench(c, &b)) {
+        return;
+    }
+    ds_check_random_point(c, &b.env, b.x);
+    if (play(&b, 7, &first)) {
+        ds_check_evaluate(&b.env, b.env.x0, 0, 3, NULL, &a);
+        if (play(&b, 7, &again)) {
+            same(&b, &first, &again, "after an evaluate() in between");
+        }
+        b.rl->reset(b.env.self, 9, b.obs); /* an episode that is given up */
+        if (play(&b, 7, &again)) {
+            same(&b, &first, &again, "after an episode that was given up");
+        }
+        if (open_bench(c, &other)) {
+            memcpy(other.x, b.x, b.env.n * sizeof *b.x);
+            if (play(&other, 7, &again)) {
+                same(&b, &first, &again, "in another instance");
+            }
+            close_bench(&other);
+        }
+    }
+    close_bench(&b);
+}
+
+/* A step where there is no episode. */
+static void expect_state(bench *b, const char *when)
+{
+    ds_rl_step io = {.struct_size = sizeof io, .action = b->x, .obs = b->obs};
+    ds_status st = b->rl->step(b->env.self, &io);
+    if (st != DS_E_STATE) {
+        ds_check_seen(b->c, "step() %s returned %s, not DS_E_STATE", when, ds_status_name(st));
+        ds_check_hint(
+            b->c,
+            "keep in the instance whether an episode is open: reset() opens it, its end, evaluate() and "
+            "create() close it");
+    }
+}
+
+void ds_check_rl_strange(ds_check *c)
+{
+    static const double strange[] = {1e300, -1e300, 1e6, NAN, INFINITY};
+    bench b;
+    episode before, after;
+    ds_check_answer a;
+    if (!open_bench(c, &b)) {
+        return;
+    }
+    memcpy(b.x, b.env.x0, b.env.n * sizeof *b.x);
+    expect_state(&b, "before the first reset()");
+    if (play(&b, 0, &before)) {
+        expect_state(&b, "after the end");
+        b.rl->reset(b.env.self, 0, b.obs);
+        ds_check_evaluate(&b.env, b.env.x0, 0, 0, NULL, &a);
+        expect_state(&b, "after an evaluate()");
+        double *action = calloc(b.info.n_act, sizeof *action);
+        for (size_t k = 0; action != NULL && k < sizeof strange / sizeof strange[0]; k++) {
+            b.rl->reset(b.env.self, 0, b.obs);
+            for (uint64_t i = 0; i < b.info.n_act; i++) {
+                action[i] = strange[k];
+            }
+            for (uint64_t t = 0; t < b.info.horizon && t < 3; t++) {
+                ds_rl_step io = {.struct_size = sizeof io, .action = action, .obs = b.obs};
+                b.rl->step(b.env.self, &io); /* what it says does not matter: it must not crash */
+            }
+        }
+        free(action);
+        if (play(&b, 0, &after)) {
+            same(&b, &before, &after, "after actions far outside of the box");
+        }
+    }
+    close_bench(&b);
+}

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Stepwise control through the host: the same record for every number of jobs and isolation, also when steps crash;
+# kill -9 and resume; extension; what cannot be combined.
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 99
+faulty_rl=$DS_TOP_BUILD/tests/plugins/.libs/faulty_rl.so
+
+# record DIR: rows, and what episodes add to them.
+record() {
+    table "$1"
+    command -v sqlite3 >/dev/null && sqlite3 "$1/run.sqlite" "select id, key, steps, hex(obs), hex(reward) from episode"
+}
+equal() { # equal NAME DIR DIR
+    record "$2" >"$tmp/a" 2>/dev/null && record "$3" >"$tmp/b" 2>/dev/null && [ -s "$tmp/a" ] && cmp -s "$tmp/a" "$tmp/b"
+    result $? "$1"
+}
+ppo() {
+    "$dshost" --env "$faulty_rl" --opt ppo --set opt.episodes=8 --seed 2 --budget 60 --pictures no "$@" >"$tmp/out" 2>"$tmp/err"
+}
+
+ppo --jobs 1 --out plain
+result $? "a run of 60 episodes"
+[ "$(rows plain)" -eq 60 ] && [ "$(table plain | grep -c ,rollout,)" -eq 60 ]
+result $? "is 60 rows"
+for k in 2 3; do
+    ppo --jobs $k --out plain$k
+    equal "jobs = 1 and $k give the same record" plain plain$k
+done
+ppo --isolation none --out local
+equal "with and without isolation the same record" plain local
+
+# ---- faults: one episode each, whatever the other lanes of that worker do ----
+for fault in segv diverge nan error early; do
+    ppo --jobs 1 --set env.fault=$fault --out $fault
+    result $? "$fault: the run ends well"
+    ppo --jobs 3 --set env.fault=$fault --out $fault-3
+    equal "$fault: jobs = 1 and 3 give the same record" $fault $fault-3
+    case $fault in
+    segv) word=crashed ;;
+    diverge) word=diverged ;;
+    nan) word=invalid ;;
+    error) word=error ;;
+    early) word= ;;
+    esac
+    if [ -n "$word" ]; then
+        count=$(table $fault | grep -c ",$word,")
+        [ "$count" -ge 3 ] && [ "$count" -le 30 ] && [ "$(rows $fault)" -eq 60 ]
+        result $? "$fault: some episodes are '$word', all count"
+    fi
+done
+ppo --jobs 2 --budget 16 --timeout-s 0.3 --set env.fault=loop --set env.share=0.1 --out loop
+[ $? -eq 0 ] && table loop | grep -q ",timeout,"
+result $? "a step that hangs costs its episode"
+ppo --jobs 2 --set env.fault=segv --set env.share=1 --out all
+[ $? -eq 5 ] && grep -q "evaluations failed" "$tmp/err"
+result $? "a run in which all fail ends with status 5"
+
+# ---- kill -9, resume, extension ----
+for opt in "ppo --set opt.episodes=8" "sac --set opt.hidden=16,16 --set opt.batch=32"; do
+    which=${opt%% *}
+    # shellcheck disable=SC2086
+    set -- --env "$faulty_rl" --opt $opt --seed 4 --budget 50 --pictures no
+    "$dshost" "$@" --set env.work=0.001 --jobs 2 --out "$which-kill" >/dev/null 2>&1 &
+    pid=$!
+    for wait in 0.35 0.3 0.25; do
+        sleep $wait
+        kill -9 $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        "$dshost" resume "$which-kill" >/dev/null 2>&1 &
+        pid=$!
+    done
+    wait $pid
+    status 0 "$which: killed three times and resumed" "$dshost" resume "$which-kill"
+    "$dshost" "$@" --jobs 1 --out "$which-whole" >/dev/null 2>&1
+    equal "$which: equal to an undisturbed run" "$which-kill" "$which-whole"
+    status 0 "$which: extended" "$dshost" resume "$which-whole" --budget 70
+    [ "$(rows "$which-whole")" -eq 70 ]
+    result $? "$which: to 70 episodes"
+done
+"$dshost" --env "$faulty_rl" --opt sac --set opt.hidden=16,16 --set opt.batch=32 --seed 4 --budget 70 --pictures no \
+    --out direct >/dev/null 2>&1
+equal "sac: 50 extended to 70 equals 70" sac-whole direct
+
+# ---- the best episode is what evaluate() gives ----
+"$dshost" --env pendulum --set env.variant=gym --set env.start=random --opt ppo --set opt.episodes=5 --budget 10 --out pictures \
+    >/dev/null 2>&1
+[ -s pictures/best.png ] && [ -s pictures/convergence.png ]
+result $? "pictures of the best episode"
+refuses 4 "sac steps through episodes.*analytic does not offer" "no stepwise control, one line" \
+    "$dshost" --env analytic --opt sac --budget 10 --out none
+refuses 4 "analytic does not offer" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
+"$dshost" list >"$tmp/out" 2>&1
+grep -q "^  pendulum .*\[rl\]$" "$tmp/out" && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
+result $? "dshost list says what offers and needs it"
+status 0 "the test environment passes the kit" "$dshost" check "$faulty_rl" --only rl,inst.ext,eval.points
+finish

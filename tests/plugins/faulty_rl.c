@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* faulty_rl.c - an environment with stepwise control that misbehaves on request, for tests of the host. Where
+ * it behaves a point is moved by the actions: loss = squared distance from 1 at the end, more numbers are
+ * observed than there are variables, and the start depends on the noise key. */
+#include <diffsim/ext/rl.h>
+#include <diffsim/plugin.h>
+#include <diffsim/random.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { HORIZON = 12, N_OBS = 20, FAULT_STEP = 5 };
+enum { F_NONE, F_SEGV, F_LOOP, F_DIVERGE, F_NAN, F_ERROR, F_EARLY };
+static const char *const faults[] = {"none", "segv", "loop", "diverge", "nan", "error", "early", NULL};
+
+static const ds_param *const params[] = {
+    DS_ENUM("fault", "none", faults, "What goes wrong, in step 6."),
+    DS_REAL("share", "0.2", 0, 1, "", "Share of the episodes (chosen by their actions) where it does."),
+    DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."), NULL};
+
+typedef struct env {
+    const ds_host *host;
+    int64_t fault;
+    double share, work;
+    int open;
+    uint64_t t;
+    double at, chance;
+} env;
+
+static volatile double *volatile nowhere = (volatile double *)64; /* no page is mapped there */
+static volatile int forever = 1;
+
+static ds_status create(const ds_host *host, void **out)
+{
+    env *e = calloc(1, sizeof *e);
+    if (e == NULL) {
+        host->error(host, DS_E_NOMEM, "out of memory");
+        return DS_E_NOMEM;
+    }
+    e->host = host;
+    host->get_int(host, "fault", &e->fault);
+    host->get_real(host, "share", &e->share);
+    host->get_real(host, "work", &e->work);
+    *out = e;
+    return DS_OK;
+}
+
+static ds_status info(void *self, ds_env_info *out)
+{
+    (void)self;
+    out->n = HORIZON;
+    out->steps = HORIZON;
+    out->dt = 0;
+    out->loss_floor = 0;
+    return DS_OK;
+}
+
+static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    (void)self;
+    for (uint64_t i = 0; i < n; i++) {
+        lower[i] = -0.5;
+        upper[i] = 0.75;
+        if (x0 != NULL) {
+            x0[i] = 0.1;
+        }
+    }
+    return DS_OK;
+}
+
+static void begin(env *e, uint64_t key)
+{
+    e->open = 0;
+    e->t = 0;
+    e->at = key == 0 ? 0 : 1e-3 * (double)(key % 1000);
+    e->chance = 0.5;
+}
+
+static double loss_of(const env *e)
+{
+    return (e->at - 1) * (e->at - 1);
+}
+
+/* One step; returns the fault that happens in it. */
+static int64_t move(env *e, double a)
+{
+    uint64_t bits;
+    if (e->work > 0) {
+        struct timespec nap = {0, (long)(1e9 * e->work)};
+        nanosleep(&nap, NULL);
+    }
+    memcpy(&bits, &a, sizeof bits);
+    e->chance = (double)(ds_random_mix(bits ^ (uint64_t)(e->chance * 0x1p52)) >> 12) * 0x1p-52;
+    int64_t fault = e->t == FAULT_STEP && e->chance < e->share ? e->fault : F_NONE;
+    e->t++;
+    if (fault == F_SEGV) {
+        *nowhere = 1;
+    }
+    while (fault == F_LOOP && forever) {
+    }
+    e->at += fault == F_EARLY ? 0 : a;
+    return fault;
+}
+
+static ds_status evaluate(void *self, ds_eval *io)
+{
+    env *e = self;
+    begin(e, io->noise_key);
+    io->outcome = DS_EVAL_OK;
+    io->bad_step = -1;
+    io->grad_kind = DS_GRAD_NONE;
+    for (uint64_t t = 0; t < HORIZON && io->outcome == DS_EVAL_OK; t++) {
+        int64_t fault = move(e, io->x[t]);
+        if (fault == F_EARLY) {
+            break;
+        }
+        io->outcome = fault == F_NONE ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    }
+    io->loss = io->outcome == DS_EVAL_OK ? loss_of(e) : (double)INFINITY;
+    return DS_OK;
+}
+
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    (void)self;
+    out->horizon = HORIZON;
+    out->n_act = 1;
+    out->n_obs = N_OBS;
+    out->dt = 0;
+    return DS_OK;
+}
+
+static void observe(const env *e, double *obs)
+{
+    for (int i = 0; i < N_OBS; i++) {
+        obs[i] = e->at + i + 100 * (double)e->t;
+    }
+}
+
+static ds_status reset(void *self, uint64_t key, double *obs)
+{
+    env *e = self;
+    begin(e, key);
+    e->open = 1;
+    observe(e, obs);
+    return DS_OK;
+}
+
+static ds_status step(void *self, ds_rl_step *io)
+{
+    env *e = self;
+    if (!e->open) {
+        return DS_E_STATE;
+    }
+    double before = loss_of(e);
+    int64_t fault = move(e, io->action[0]);
+    io->ended = e->t == HORIZON || fault == F_EARLY;
+    io->reward = before - loss_of(e);
+    io->loss = loss_of(e);
+    io->outcome = fault == F_DIVERGE ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+    io->cost_steps = 1;
+    observe(e, io->obs);
+    if (fault == F_NAN) {
+        io->obs[N_OBS - 1] = (double)NAN;
+    }
+    e->open = !io->ended;
+    if (fault == F_ERROR) {
+        e->host->error(e->host, DS_E_NUMERIC, "the step did not converge");
+        return DS_E_NUMERIC;
+    }
+    return DS_OK;
+}
+
+static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, reset, step};
+
+static const void *get_extension(void *self, const char *id)
+{
+    (void)self;
+    return strcmp(id, DS_EXT_RL) == 0 ? &rl : NULL;
+}
+
+static const char *const extensions[] = {DS_EXT_RL, NULL};
+
+static const ds_desc desc = {
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_ENV,
+    .flags = DS_ENV_STOCHASTIC,
+    .id = "faulty_rl",
+    .version = "1",
+    .license = "Apache-2.0",
+    .summary = "An environment with stepwise control that misbehaves on request.",
+    .description = "",
+    .citation = "",
+    .params = params,
+    .extensions = extensions,
+};
+
+static const ds_env_vtable vtable = {
+    .struct_size = sizeof(ds_env_vtable),
+    .create = create,
+    .destroy = free,
+    .info = info,
+    .bounds = bounds,
+    .evaluate = evaluate,
+    .get_extension = get_extension,
+};
+
+DS_DEFINE_ENV(desc, vtable)
