@@ -23,7 +23,7 @@ cheap() {
     case $1 in
     bo | boleap | leaprefine) cheap="--set opt.raw=32 --set opt.starts=2" ;;
     turbo) cheap="--set opt.candidates=60" ;;
-    sac) cheap="--set opt.hidden=16,16 --set opt.batch=32" ;;
+    sac) cheap="--set opt.hidden=8 --set opt.updates=1 --set opt.batch=16" ;;
     *) cheap="" ;;
     esac
 }
@@ -60,11 +60,11 @@ for id in $OPTIMIZERS; do
     cheap "$id"
     env="--env $faulty --set env.n=4 --set env.noise=0.1 --set env.fault=diverge --set env.share=0.2"
     case $id in
-    ppo | sac) env="--env pendulum" && work=0 ;;
+    ppo | sac) env="--env pendulum" ;;
     esac
     first="$env --opt $id $cheap --budget $BUDGET --seed 3 --pictures no"
-    slowly=""
-    [ "$work" = 0 ] || slowly="--set env.work=$work"
+    slowly="--set env.work=$work"
+    [ "$env" = "--env pendulum" ] && slowly=""
     kills=0
     while [ $kills -lt "$KILLS" ]; do
         if [ -f "killed-$id/run.sqlite" ]; then
