@@ -28,7 +28,8 @@ static void open_torus(mpm_episode *e, const mpm_scene *scene, uint32_t steps)
                              .loss_mode = MPM_LOSS_SEGMENT_SUM,
                              .softness = 666.0,
                              .tool_start = &start,
-                             .engine = MPM_ENGINE_FAST};
+                             .engine = MPM_ENGINE_FAST,
+                             .fast = {.bits = 64, .threads = 1}};
     double *stored = calloc(64 * 64 * 64, sizeof(double));
     const char *top = getenv("DS_TOP_SRC");
     char path[4096];
