@@ -4,11 +4,13 @@
 
 #include "bench_plan.h"
 
+#include <diffsim/ext/rl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "crew.h"
+#include "describe.h"
 #include "folder.h"
 #include "log.h"
 
@@ -109,6 +111,15 @@ static int matches(const char *patterns, const char *name)
     return found;
 }
 
+/* What the optimizer cannot do without and the environment has not; NULL = nothing. */
+static const char *lacking(const ds_desc *env, const ds_desc *opt)
+{
+    if ((opt->flags & DS_OPT_NEEDS_GRADIENT) != 0 && (env->flags & DS_ENV_GRADIENT) == 0) {
+        return "gradients";
+    }
+    return (opt->flags & DS_OPT_NEEDS_RL) != 0 && !ds_desc_offers(env, DS_EXT_RL) ? "stepwise control" : NULL;
+}
+
 static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
 {
     p->cell = calloc(p->variants[0] * p->variants[1] + 1, sizeof(*p->cell));
@@ -124,10 +135,10 @@ static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
             if (matches(ds_bench_text(&p->file, "skip"), name) || (only != NULL && !matches(only, name))) {
                 continue;
             }
-            if ((opt->module->plugin->desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 &&
-                (env->module->plugin->desc->flags & DS_ENV_GRADIENT) == 0) {
-                ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs gradients, which %s does not have",
-                       p->path, name, opt->module->id, env->module->id);
+            const char *lacks = lacking(env->module->plugin->desc, opt->module->plugin->desc);
+            if (lacks != NULL) {
+                ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs %s, which %s does not have", p->path, name,
+                       opt->module->id, lacks, env->module->id);
                 continue;
             }
             p->cell[p->cells] = (ds_bench_cell){i, k, strdup(name)};

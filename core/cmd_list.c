@@ -8,22 +8,13 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "describe.h"
 #include "json_text.h"
 #include "loader.h"
 
 static const char *kind_word(uint32_t kind)
 {
     return kind == DS_KIND_ENV ? "environment" : kind == DS_KIND_OPTIMIZER ? "optimizer" : "unknown";
-}
-
-static int offers_rl(const ds_desc *d)
-{
-    for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
-        if (strcmp(d->extensions[i], DS_EXT_RL) == 0) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 static json_t *extensions_of(const ds_desc *d)
@@ -58,7 +49,7 @@ static void print_kind(const ds_found *list, size_t count, uint32_t kind, const 
     for (size_t i = 0; i < count; i++) {
         if (list[i].module != NULL && list[i].kind == kind && !list[i].shadowed) {
             const ds_desc *d = list[i].module->plugin->desc;
-            int rl = kind == DS_KIND_ENV ? offers_rl(d) : (d->flags & DS_OPT_NEEDS_RL) != 0;
+            int rl = kind == DS_KIND_ENV ? ds_desc_offers(d, DS_EXT_RL) : (d->flags & DS_OPT_NEEDS_RL) != 0;
             printf("  %-14s %s%s\n", list[i].id, d->summary,
                    !rl                   ? ""
                    : kind == DS_KIND_ENV ? " [rl]"

@@ -20,4 +20,7 @@ void ds_describe_wrapped(FILE *f, const char *prefix, const char *text);
 /* Paragraphs separated by "\n", wrapped, each followed by an empty line. */
 void ds_describe_paragraphs(FILE *f, const char *text);
 
+/* Does the descriptor list this extension? (The instance has the last word.) */
+int ds_desc_offers(const ds_desc *d, const char *extension);
+
 #endif

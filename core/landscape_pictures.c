@@ -426,7 +426,7 @@ static int draw_line(sheet *s, ds_error *e)
         snprintf(name, sizeof name, "difference over %.0e of the width", 2 * l->samples.step[step]);
         uint64_t n = fill_samples(l, sample, sample + l->samples.count, step);
         difference->curve[1] =
-            (ds_curve){name, sample, sample + l->samples.count, n, green, DS_CURVE_DOTS, 2.6};
+            (ds_panel_curve){name, sample, sample + l->samples.count, n, green, DS_CURVE_DOTS, 2.6};
         difference->curves = 2;
     }
     /* One scale for both, so that they can be compared. */

@@ -22,7 +22,7 @@ int ds_panel_range(const ds_panel *p, double *low, double *high)
     *low = INFINITY;
     *high = -INFINITY;
     for (int k = 0; k < p->curves; k++) {
-        const ds_curve *v = &p->curve[k];
+        const ds_panel_curve *v = &p->curve[k];
         for (uint64_t i = 0; i < v->count; i++) {
             if (isfinite(v->y[i])) {
                 *low = fmin(*low, v->y[i]);
@@ -34,7 +34,7 @@ int ds_panel_range(const ds_panel *p, double *low, double *high)
 }
 
 /* A curve in pixels; lines are cut where a value is missing. */
-static int draw_curve(ds_canvas *c, const ds_curve *v, const ds_scale *x, const ds_scale *y)
+static int draw_curve(ds_canvas *c, const ds_panel_curve *v, const ds_scale *x, const ds_scale *y)
 {
     double *xy = malloc((2 * v->count + 2) * sizeof *xy);
     size_t n = 0;
@@ -66,7 +66,7 @@ static void draw_legend(ds_canvas *c, const ds_panel *p, double y)
 {
     double x = LEFT + 4;
     for (int k = 0; k < p->curves; k++) {
-        const ds_curve *v = &p->curve[k];
+        const ds_panel_curve *v = &p->curve[k];
         double dot[2] = {x + 6, y - 5};
         if (v->name == NULL) {
             continue;

@@ -10,21 +10,21 @@ enum { DS_PANELS_MAX = 4, DS_PANEL_CURVES = 4, DS_PANELS_WIDTH = 1200, DS_PANELS
 
 enum { DS_CURVE_LINE = 0, DS_CURVE_DOTS = 1 };
 
-typedef struct ds_curve {
+typedef struct ds_panel_curve {
     const char *name; /* in the legend; NULL = not there */
     const double *x, *y;
     uint64_t count; /* points with a y that is not finite interrupt the line */
     ds_color color;
     int style;   /* DS_CURVE_* */
     double size; /* width of the line, radius of the dots */
-} ds_curve;
+} ds_panel_curve;
 
 typedef struct ds_panel {
     const char *label;
     int kind;         /* DS_SCALE_* of the values */
     double linear;    /* of a symmetric log scale */
     double low, high; /* NAN = those of the curves */
-    ds_curve curve[DS_PANEL_CURVES];
+    ds_panel_curve curve[DS_PANEL_CURVES];
     int curves;
 } ds_panel;
 
