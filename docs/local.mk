@@ -21,3 +21,4 @@ EXTRA_DIST += docs/images/landscape-analytic.png docs/images/landscape-bounce.pn
 EXTRA_DIST += docs/images/landscape-cartpole3.png docs/images/landscape-flip.png docs/images/landscape-pinball16.png
 EXTRA_DIST += docs/images/landscape-pinball2.png docs/images/landscape-realtosim.png docs/images/landscape-swing.png
 EXTRA_DIST += docs/images/landscape-swing-velocity.png docs/images/landscape-torus.png
+EXTRA_DIST += docs/results/rigid/index.html docs/results/rigid/cells.csv docs/results/rigid/runs.csv
