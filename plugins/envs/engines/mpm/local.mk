@@ -108,4 +108,4 @@ EXTRA_PROGRAMS += plugins/envs/engines/mpm/make_targets
 plugins_envs_engines_mpm_make_targets_SOURCES = plugins/envs/engines/mpm/make_targets.c
 plugins_envs_engines_mpm_make_targets_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm
 plugins_envs_engines_mpm_make_targets_LDADD = plugins/envs/engines/mpm/libtasks.la
-CLEANFILES += plugins/envs/engines/mpm/make_targets
+CLEANFILES += plugins/envs/engines/mpm/make_targets plugins/envs/engines/mpm/libtasks.la
