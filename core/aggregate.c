@@ -149,25 +149,25 @@ void ds_targets(double random, double best, double *target)
     }
 }
 
-void ds_target_hits(const double *loss, size_t count, const double *target, size_t targets, uint64_t *hit)
+void ds_target_hits(const uint64_t *id, const double *loss, size_t count, const double *target, size_t targets,
+                    uint64_t *hit)
 {
-    double best = INFINITY;
     size_t k = 0;
     memset(hit, 0, targets * sizeof *hit);
-    for (size_t i = 0; i < count && k < targets; i++) {
-        best = loss[i] < best ? loss[i] : best;
-        for (; k < targets && best <= target[k]; k++) {
-            hit[k] = i + 1;
+    for (size_t i = 0; i < count; i++) {
+        for (; k < targets && loss[i] <= target[k]; k++) {
+            hit[k] = id[i];
         }
     }
 }
 
-double ds_anytime_area(const double *loss, size_t count, size_t budget, double random, double best)
+double ds_anytime_area(const uint64_t *id, const double *loss, size_t count, double budget, double random, double best)
 {
-    double low = INFINITY, total = 0;
-    for (size_t i = 0; i < budget; i++) {
-        low = i < count && loss[i] < low ? loss[i] : low;
-        total += ds_score(low, random, best);
+    double total = 0, reached = 1, score = 0;
+    for (size_t k = 0; k < count && (double)id[k] <= budget; k++) {
+        total += ((double)id[k] - reached) * score;
+        reached = (double)id[k];
+        score = ds_score(loss[k], random, best);
     }
-    return budget > 0 ? total / (double)budget : (double)NAN;
+    return (total + (budget + 1 - reached) * score) / budget;
 }

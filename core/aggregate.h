@@ -47,11 +47,14 @@ double ds_expected_running_time(const ds_hits *run, size_t runs, size_t k);
 enum { DS_TARGETS = 51 };
 void ds_targets(double random, double best, double *target);
 
-/* Evaluations (from 1) after which the best loss so far is at most each target, 0 = never; targets in falling order. */
-void ds_target_hits(const double *loss, size_t count, const double *target, size_t targets, uint64_t *hit);
+/* The best loss so far as steps: at evaluation id[k] (from 1) it fell to loss[k].
+ *
+ * Evaluations after which it is at most each target, 0 = never; targets in falling order. */
+void ds_target_hits(const uint64_t *id, const double *loss, size_t count, const double *target, size_t targets,
+                    uint64_t *hit);
 
-/* Area under the curve of the best score so far, mean over evaluations 1..budget; a run that ended early keeps its last
- * score. */
-double ds_anytime_area(const double *loss, size_t count, size_t budget, double random, double best);
+/* Area under the curve of the best score so far, mean over evaluations 1..budget; 0 before the first step, and a run that
+ * ended early keeps its last score. */
+double ds_anytime_area(const uint64_t *id, const double *loss, size_t count, double budget, double random, double best);
 
 #endif

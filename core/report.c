@@ -194,21 +194,6 @@ static void set_scale(ds_report *r, size_t i)
     env->random = env->has_random ? env->random : worst;
 }
 
-/* Area under the curve of the score, without going through every evaluation. */
-static double anytime_area(const ds_report_run *run, const ds_report_env *env, double budget)
-{
-    const ds_curve *c = &run->curve;
-    double total = 0, reached = 1;
-    double score = 0; /* before the first valid loss */
-    for (size_t k = 0; k < c->count && (double)c->id[k] <= budget; k++) {
-        total += ((double)c->id[k] - reached) * score;
-        reached = (double)c->id[k];
-        score = ds_score(c->loss[k], env->random, env->best);
-    }
-    total += (budget + 1 - reached) * score;
-    return total / budget;
-}
-
 static void score_runs(ds_report *r, size_t i)
 {
     const ds_report_env *env = &r->env[i];
@@ -223,7 +208,9 @@ static void score_runs(ds_report *r, size_t i)
         ds_report_cell *c = &r->cell[i * r->opts + k];
         for (size_t j = 0; j < c->runs; j++) {
             c->score[j] = ds_score(c->final[j], env->random, env->best);
-            c->area = (j == 0 ? 0 : c->area) + anytime_area(&c->run[j], env, fmax(1, budget)) / (double)c->runs;
+            const ds_curve *curve = &c->run[j].curve;
+            double area = ds_anytime_area(curve->id, curve->loss, curve->count, fmax(1, budget), env->random, env->best);
+            c->area = (j == 0 ? 0 : c->area) + area / (double)c->runs;
         }
     }
 }

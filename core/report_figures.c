@@ -279,14 +279,12 @@ int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 static void hits_of(const ds_report *r, size_t env, const ds_report_run *run, double *hit)
 {
     double target[DS_TARGETS];
+    uint64_t at[DS_TARGETS];
     const ds_curve *c = &run->curve;
     ds_targets(r->env[env].random, r->env[env].best, target);
-    size_t k = 0;
+    ds_target_hits(c->id, c->loss, c->count, target, DS_TARGETS, at);
     for (int j = 0; j < DS_TARGETS; j++) {
-        while (k < c->count && !(c->loss[k] <= target[j])) {
-            k++;
-        }
-        hit[j] = k < c->count ? (double)c->id[k] / (double)run->result->n : (double)INFINITY;
+        hit[j] = at[j] > 0 ? (double)at[j] / (double)run->result->n : (double)INFINITY;
     }
 }
 

@@ -289,6 +289,40 @@ static void put_cells(page *p, size_t i)
     fputs("</table>\n", f);
 }
 
+/* Expected running times to three scores. */
+static void put_running_times(page *p, size_t i)
+{
+    static const double score[3] = {0.5, 0.9, 0.99};
+    const ds_report *r = p->r;
+    const ds_report_env *env = &r->env[i];
+    double target[3];
+    for (int t = 0; t < 3; t++) {
+        target[t] = env->random - score[t] * (env->random - env->best);
+    }
+    fputs("<table><tr><th>evaluations expected until the score is<th>0.5<th>0.9<th>0.99</tr>\n", p->f);
+    for (size_t k = 0; k < r->opts; k++) {
+        const ds_report_cell *c = ds_report_at(r, i, k);
+        ds_hits *run = calloc(c->runs + 1, sizeof *run);
+        uint64_t(*hit)[3] = calloc(c->runs + 1, sizeof *hit);
+        for (size_t j = 0; run != NULL && hit != NULL && j < c->runs; j++) {
+            const ds_curve *curve = &c->run[j].curve;
+            ds_target_hits(curve->id, curve->loss, curve->count, target, 3, hit[j]);
+            run[j] = (ds_hits){hit[j], curve->evaluations};
+        }
+        if (c->runs > 0 && run != NULL && hit != NULL) {
+            fputs("<tr>", p->f);
+            cell_text(p->f, "td", r->opt[k].name);
+            for (size_t t = 0; t < 3; t++) {
+                cell_number(p->f, ds_expected_running_time(run, c->runs, t), 4);
+            }
+            fputs("</tr>\n", p->f);
+        }
+        free(run);
+        free(hit);
+    }
+    fputs("</table>\n<p class=s>Evaluations of all runs until they reached it or ended, per run that did (ERT).</p>\n", p->f);
+}
+
 /* The settings of a run, as it left them. */
 static void put_settings(page *p, const ds_result *run, const char *about)
 {
@@ -324,6 +358,7 @@ static void put_env(page *p, size_t i)
     put_number(p->f, env->random, 5);
     fputs(".</p>\n", p->f);
     put_cells(p, i);
+    put_running_times(p, i);
     put_figure(p, write_bars, i, 0, "bars", "Best loss after the budget");
     put_figure(p, write_anytime, i, DS_ALONG_EVALUATIONS, "evaluations", "Best loss so far against evaluations");
     put_figure(p, write_anytime, i, DS_ALONG_STEPS, "steps", "Best loss so far against simulation steps, forward and backward");
