@@ -45,6 +45,19 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     return mpm_fast_begin_segment(f, identity);
 }
 
+/* What is kept of a segment will not grow any more. */
+static void complete(mpm_fast *f, uint32_t index)
+{
+    mpm_history *history = mpm_fast_forward_history(f, index);
+    mpm_grid_history *grid = mpm_fast_grid_history(f, index);
+    if (history) {
+        history->complete = true;
+    }
+    if (grid) {
+        grid->complete = true;
+    }
+}
+
 mpm_result mpm_fast_advance(mpm_fast *f)
 {
     uint32_t index = mpm_fast_present_segment(f);
@@ -52,11 +65,8 @@ mpm_result mpm_fast_advance(mpm_fast *f)
     uint32_t local = f->frame - s->first;
     if (local > 0 && (local >= f->interval || !mpm_fast_room_left(f, s))) {
         s->count = local;
-        mpm_grid_history *grid = mpm_fast_grid_history(f, index);
-        mpm_fast_settle(f, s, grid, local - 1);
-        if (grid) {
-            grid->complete = true;
-        }
+        mpm_fast_settle(f, s, mpm_fast_grid_history(f, index), local - 1);
+        complete(f, index);
         double begin = mpm_fast_begin_time(f);
         mpm_result result = mpm_fast_begin_segment(f, s->order.at);
         mpm_fast_end_time(f, MPM_TIME_SORT, begin);
@@ -67,13 +77,13 @@ mpm_result mpm_fast_advance(mpm_fast *f)
         s = &f->segments[index];
         local = 0;
     }
-    mpm_grid_history *grid = mpm_fast_grid_history(f, index);
-    mpm_history *history = mpm_fast_forward_history(f, index); /* s->history may be left from an earlier episode */
-    mpm_result result = mpm_fast_step(f, s, history, grid, local);
+    /* not s->history: that may be left from an earlier episode */
+    mpm_result result =
+        mpm_fast_step(f, s, mpm_fast_forward_history(f, index), mpm_fast_grid_history(f, index), local);
     s->count = local + 1;
     f->frame++;
-    if (history && grid && f->frame == f->substeps) {
-        history->complete = grid->complete = true;
+    if (f->frame == f->substeps) {
+        complete(f, index);
     }
     return result;
 }

@@ -4,6 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Buffers of this size and more are whole pages of it where the system has such: less time to get them, and to find
+ * addresses in them. */
+static const size_t huge_page = 2097152;
 
 bool mpm_buffer_reserve(mpm_buffer *b, size_t bytes)
 {
@@ -11,8 +16,14 @@ bool mpm_buffer_reserve(mpm_buffer *b, size_t bytes)
         return true;
     }
     mpm_buffer_free(b);
-    bytes = (bytes + 4095) / 4096 * 4096;
-    b->at = aligned_alloc(4096, bytes);
+    size_t page = bytes >= huge_page ? huge_page : 4096;
+    bytes = (bytes + page - 1) / page * page;
+    b->at = aligned_alloc(page, bytes);
+#if defined(MADV_HUGEPAGE)
+    if (b->at && page == huge_page) {
+        (void)madvise(b->at, bytes, MADV_HUGEPAGE); /* refused: ordinary pages do as well */
+    }
+#endif
     b->bytes = b->at ? bytes : 0;
     return b->at != NULL;
 }
