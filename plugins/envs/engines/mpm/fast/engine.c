@@ -141,6 +141,7 @@ void mpm_fast_destroy(mpm_fast *f)
     mpm_buffer_free(&f->bars);
     mpm_buffer_free(&f->loose);
     mpm_buffer_free(&f->velocity);
+    mpm_buffer_free(&f->other_velocity);
     mpm_buffer_free(&f->node_bar);
     mpm_buffer_free(&f->sorting);
     free(f);
@@ -149,7 +150,7 @@ void mpm_fast_destroy(mpm_fast *f)
 size_t mpm_fast_memory(const mpm_fast *f)
 {
     size_t bytes = f->slabs.bytes + f->scratch.bytes + f->work.bytes + f->bars.bytes + f->loose.bytes +
-                   f->velocity.bytes + f->node_bar.bytes + f->sorting.bytes + mpm_history_bytes(&f->shared) +
+                   f->velocity.bytes + f->other_velocity.bytes + f->node_bar.bytes + f->sorting.bytes + mpm_history_bytes(&f->shared) +
                    mpm_grid_history_bytes(&f->shared_grid);
     for (uint32_t s = 0; s < f->segment_capacity; s++) {
         bytes += mpm_segment_bytes(&f->segments[s]);

@@ -146,13 +146,15 @@ mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order)
     }
     memcpy(s->order.at, composed, n * sizeof(uint32_t));
     node_bytes = s->box.nodes * 4 * f->kernels->real + MPM_ROOM;
+    f->held_segment = MPM_NONE;
     if (!mpm_buffer_reserve(&f->velocity, node_bytes) ||
-        (f->with_adjoint && !mpm_buffer_reserve(&f->node_bar, node_bytes))) {
+        (f->with_adjoint && (!mpm_buffer_reserve(&f->node_bar, node_bytes) ||
+                             !mpm_buffer_reserve(&f->other_velocity, node_bytes)))) {
         return MPM_NO_MEMORY;
     }
     mpm_fast_use_slabs(f, s);
     s->keeps_grid = f->with_adjoint && (f->store || mpm_fast_affords_grid(f, s));
-    if (s->keeps_grid && !mpm_grid_history_reserve(&s->grid, f->kernels, &s->box, mpm_fast_most_substeps(f, s))) {
+    if (s->keeps_grid && !mpm_grid_history_reserve(&s->grid, mpm_fast_most_substeps(f, s))) {
         return MPM_NO_MEMORY;
     }
     bool keep = f->with_adjoint && (f->store || f->substeps - s->first <= f->interval);

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes. Beyond what it must have, the engine keeps as much of the grid for the adjoint as fits. */
-static const size_t memory_budget = 210000000;
+/* Bytes; for long episodes of many particles, bytes per particle and substep. Beyond what it must have, the engine keeps as
+ * much of the grid for the adjoint as fits. */
+static const size_t memory_budget = 235000000, budget_per_step = 16;
 
 size_t mpm_segment_bytes(const mpm_segment *s)
 {
@@ -52,21 +53,23 @@ mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index)
     if (!s->history || !mpm_history_reserve(s->history, f->kernels, f->padded, count)) {
         return MPM_NO_MEMORY;
     }
-    return s->keeps_grid || mpm_grid_history_reserve(&f->shared_grid, f->kernels, &s->box, count) ? MPM_OK
-                                                                                                : MPM_NO_MEMORY;
+    return s->keeps_grid || mpm_grid_history_reserve(&f->shared_grid, count) ? MPM_OK : MPM_NO_MEMORY;
 }
 
 bool mpm_fast_affords_grid(const mpm_fast *f, const mpm_segment *s)
 {
     size_t later = (f->substeps - s->first - 1) / f->interval;
-    size_t history = f->interval * (f->padded * 13 + s->box.nodes * 4) * f->kernels->real;
-    size_t grid = mpm_fast_most_substeps(f, s) * s->box.nodes * 4 * f->kernels->real;
+    size_t substep = f->packed ? f->packed + f->packed / 16 : s->box.nodes * 4 * f->kernels->real;
+    size_t history = f->interval * (f->padded * 13 * f->kernels->real + substep);
+    size_t grid = mpm_fast_most_substeps(f, s) * substep;
     size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) - mpm_grid_history_bytes(&f->shared_grid) -
                   mpm_grid_history_bytes(&s->grid);
     for (uint32_t i = f->n_segments; i < f->segment_capacity; i++) {
         used -= mpm_segment_bytes(&f->segments[i]);
     }
-    return used + history + grid + later * (s->state.bytes + s->order.bytes) <= memory_budget;
+    size_t budget = budget_per_step * f->sim->n_particles * f->substeps;
+    budget = budget > memory_budget ? budget : memory_budget;
+    return used + history + grid + later * (s->state.bytes + s->order.bytes) <= budget;
 }
 
 mpm_history *mpm_fast_forward_history(mpm_fast *f, uint32_t index)

@@ -39,7 +39,9 @@ typedef struct job {
     mpm_nodes nodes;
     mpm_strike strike;
     mpm_grid_history *grid; /* NULL: not kept */
-    uint32_t local; /* substep of the segment */
+    uint32_t local;         /* substep of the segment */
+    uint32_t ahead;         /* substep whose grid is unpacked for the next pass, to `to`; MPM_NONE: none */
+    void *to;
     double speed[MPM_PLANE_TASKS];
     bool failed[MPM_PLANE_TASKS];
     mpm_pose now_bar[MPM_PLANE_TASKS][MPM_MAX_TOOLS], next_bar[MPM_PLANE_TASKS][MPM_MAX_TOOLS];
@@ -72,6 +74,55 @@ static void plane_range(const job *j, int task, int *from, int *to)
     *to = planes * (task + 1) / MPM_PLANE_TASKS;
 }
 
+/* Brings the planes of a task of one substep from where they are kept. */
+static void unpack(const job *j, int task, uint32_t local, void *to)
+{
+    const mpm_packed *kept = &j->grid->velocity[task];
+    const char *at = (const char *)kept->buffer.at + kept->start[local];
+    int from, end;
+    plane_range(j, task, &from, &end);
+    for (int plane = from; plane < end; plane++) {
+        at += j->f->kernels->unpack(&j->segment->box, at, plane, to);
+    }
+}
+
+static void unpack_task(void *context, int task, int member)
+{
+    const job *j = context;
+    (void)member;
+    unpack(j, task, j->ahead, j->to);
+}
+
+/* Particles of this substep, on a grid that is known; and the grid that the next one needs. */
+static void repeat_task(void *context, int task, int member)
+{
+    const job *j = context;
+    if (task < j->f->n_blocks) {
+        block_task(context, task, member);
+    } else {
+        unpack_task(context, task - j->f->n_blocks, member);
+    }
+}
+
+/* Keeps the planes of a task. */
+static bool pack(const job *j, int task)
+{
+    const mpm_kernels *kernels = j->f->kernels;
+    const mpm_box *box = &j->segment->box;
+    mpm_packed *kept = &j->grid->velocity[task];
+    int from, to;
+    plane_range(j, task, &from, &to);
+    if (!mpm_packed_reserve(kept, (size_t)(to - from) * mpm_packed_plane(kernels, box), j->local,
+                            mpm_fast_most_substeps(j->f, j->segment))) {
+        return false;
+    }
+    kept->start[j->local] = kept->used;
+    for (int plane = from; plane < to; plane++) {
+        kept->used += kernels->pack(box, j->nodes.velocity, plane, (char *)kept->buffer.at + kept->used);
+    }
+    return true;
+}
+
 static void plane_task(void *context, int task, int member)
 {
     job *j = context;
@@ -102,12 +153,8 @@ static void plane_task(void *context, int task, int member)
     }
     if (list) {
         list->start[j->local + 1] = list->count;
+        j->failed[task] |= !pack(j, task);
     }
-}
-
-static void *velocity_slot(const mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local)
-{
-    return g ? (char *)g->velocity.at + local * s->box.nodes * 4 * f->kernels->real : f->velocity.at;
 }
 
 static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local, job *j)
@@ -120,6 +167,8 @@ static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, ui
     j->segment = s;
     j->grid = g;
     j->local = local;
+    j->ahead = MPM_NONE;
+    j->pass.velocity = j->nodes.velocity = f->velocity.at;
     j->pass.box = s->box;
     j->pass.padded = f->padded;
     j->pass.drift = domain->dt * domain->inv_dx;
@@ -146,6 +195,47 @@ static void begin_job(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, ui
     j->strike.next = poses + forcing->n_tools;
 }
 
+static void hold(mpm_fast *f, const mpm_segment *s, uint32_t local)
+{
+    f->held_segment = (uint32_t)(s - f->segments);
+    f->held = local;
+}
+
+/* Sees to it that f->velocity is that of a substep of the job's segment. */
+static void ensure_velocity(mpm_fast *f, job *j, uint32_t local)
+{
+    if (f->held_segment != (uint32_t)(j->segment - f->segments) || f->held != local) {
+        j->ahead = local;
+        j->to = f->velocity.at;
+        run(f, f->backward ? MPM_TIME_GRID_ADJOINT : MPM_TIME_GRID, unpack_task, j, MPM_PLANE_TASKS);
+        hold(f, j->segment, local);
+    }
+}
+
+/* The particles of a substep whose grid is known. */
+static void repeat_step(mpm_fast *f, job *j)
+{
+    if (j->local > 0) {
+        ensure_velocity(f, j, j->local - 1);
+    }
+    j->ahead = j->local;
+    j->to = f->other_velocity.at;
+    run(f, MPM_TIME_REPEAT, repeat_task, j, f->n_blocks + MPM_PLANE_TASKS);
+    mpm_buffer swap = f->velocity;
+    f->velocity = f->other_velocity;
+    f->other_velocity = swap;
+    hold(f, j->segment, j->local);
+}
+
+/* How much room the grid of a substep takes. */
+static void note_packed(mpm_fast *f, const mpm_grid_history *g, uint32_t local)
+{
+    f->packed = g ? 0 : f->packed;
+    for (int t = 0; g && t < MPM_PLANE_TASKS; t++) {
+        f->packed += g->velocity[t].used - g->velocity[t].start[local];
+    }
+}
+
 mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g, uint32_t local)
 {
     job j;
@@ -159,18 +249,17 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
         j.pass.now.m = s->fields.m;
         j.kind = known ? MPM_PASS_REPEAT_FIRST : MPM_PASS_FORWARD_FIRST;
     } else {
-        j.pass.velocity = velocity_slot(f, s, g, local - 1);
         j.kind = known ? MPM_PASS_REPEAT : MPM_PASS_FORWARD;
     }
     if (h) {
         j.pass.keep_x = mpm_history_x(f, h, local);
         j.pass.keep_f = mpm_history_f(f, h, local);
     }
-    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_FORWARD, block_task, &j, f->n_blocks);
     if (known) {
+        repeat_step(f, &j);
         return MPM_OK;
     }
-    j.nodes.velocity = velocity_slot(f, s, g, local);
+    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_FORWARD, block_task, &j, f->n_blocks);
     run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_GRID, plane_task, &j, MPM_PLANE_TASKS);
     f->speed = 0.0;
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
@@ -179,6 +268,8 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
             return MPM_NO_MEMORY;
         }
     }
+    hold(f, s, local);
+    note_packed(f, g, local);
     return isfinite(f->speed) ? MPM_OK : MPM_DIVERGED;
 }
 
@@ -186,8 +277,8 @@ void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uin
 {
     job j;
     begin_job(f, s, g, local, &j);
+    ensure_velocity(f, &j, local);
     j.pass.now = f->now;
-    j.pass.velocity = velocity_slot(f, s, g, local);
     j.pass.out = f->between;
     j.kind = MPM_PASS_GATHER;
     run(f, MPM_TIME_SORT, block_task, &j, f->n_blocks);
@@ -208,6 +299,9 @@ static void plane_adjoint_task(void *context, int task, int member)
     }
     mpm_strike_adjoint(&j->strike, j->f->kernels, j->nodes.velocity, j->nodes.node_bar, list->nodes + start,
                        end - start, j->now_bar[task], j->next_bar[task]);
+    if (j->ahead != MPM_NONE) {
+        unpack(j, task, j->ahead, j->to); /* nobody else looks at these planes in this substep */
+    }
 }
 
 static void add_pose(mpm_pose *to, const mpm_pose *from)
@@ -228,7 +322,9 @@ void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mp
     job j;
     begin_job(f, s, grid, local, &j);
     j.pass.x_before = mpm_history_x(f, h, local);
-    j.pass.velocity = j.nodes.velocity = velocity_slot(f, s, grid, local);
+    ensure_velocity(f, &j, local);
+    j.ahead = local > 0 ? local - 1 : MPM_NONE;
+    j.to = f->velocity.at;
     j.kind = MPM_PASS_GATHER_ADJOINT;
     if (f->pending != MPM_NONE) {
         j.pass.now.x = mpm_history_x(f, h, f->pending);
@@ -243,6 +339,7 @@ void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mp
             add_pose(&next_bar[k], &j.next_bar[t][k]);
         }
     }
+    hold(f, s, local > 0 ? local - 1 : MPM_NONE);
     f->pending = local;
 }
 
