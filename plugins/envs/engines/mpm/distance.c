@@ -46,7 +46,8 @@ typedef struct field {
     point *nearest;         /* after the previous sweep */
     float *best;            /* squared distance to the closest point on offer */
     int32_t *giver;         /* number of the offset to the neighbour that offers it */
-    int32_t *touched;       /* the offers have changed: TOUCHED, and DOUBTFUL if the closest may be another one */
+    /* the offers have changed: TOUCHED, and DOUBTFUL if the closest may be another one */
+    int32_t *touched;
     node *changed;          /* those whose point was changed by the previous sweep */
     size_t count;
 } field;
@@ -101,20 +102,22 @@ static size_t neighbour(const field *f, int i, int j, int k, int number)
                     k + number % WINDOW - BACK);
 }
 
-/* A point at squared distances d is offered to LANES nodes by the neighbours at the offsets of these numbers (below 0: not
- * theirs; nobody asks itself). */
+/* A point at squared distances d is offered to LANES nodes by the neighbours at the offsets of these
+ * numbers (below 0: not theirs; nobody asks itself). */
 static inline void offer(field *f, size_t at, lanes d, flags number)
 {
     lanes best = *(loose_lanes *)(f->best + at);
     flags giver = *(loose_flags *)(f->giver + at), own = giver == number;
-    flags better = (number >= 0) & (number != number_of(0, 0, 0)) & ((d < best) | ((d == best) & (number <= giver)));
+    flags better = (number >= 0) & (number != number_of(0, 0, 0)) &
+        ((d < best) | ((d == best) & (number <= giver)));
     flags worse = own & (d > best);
     *(loose_lanes *)(f->best + at) = (lanes)((better & (flags)d) | (~better & (flags)best));
     *(loose_flags *)(f->giver + at) = (better & number) | (~better & giver);
     *(loose_flags *)(f->touched + at) |= (better & TOUCHED) | (worse & (TOUCHED | DOUBTFUL));
 }
 
-/* Node (i, j, k) offers its point to all that look at it: those at (i - a, j - b, k - c) for offsets (a, b, c). */
+/* Node (i, j, k) offers its point to all that look at it: those at (i - a, j - b, k - c) for offsets (a,
+ * b, c). */
 static void hand_on(field *f, int i, int j, int k)
 {
     const size_t self = index_of(f, i, j, k);
