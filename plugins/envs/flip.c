@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of the pan at
  * the ends of the segments of an episode. */
+#include <diffsim/ext/rl.h>
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -15,6 +16,8 @@ enum { M_X, M_Y, M_Z, M_ANGLE, M_PAN_X, M_PAN_Y, M_PAN_TILT, M_DISTANCE };
 enum { SEGMENT = 40, MAX_SEGMENTS = 100 };         /* steps between checkpoints; of the pan's motion */
 enum { RADIUS = 8, SIDE = 2 * RADIUS + 1, LAYERS = 2 }; /* of the pancake, in lattice steps */
 enum { RINGS = 9, SECTORS = 40 };                  /* of the pan, as it is drawn */
+enum { N_ACT = 3, N_OBS = 3 + 6 * 5 };             /* observed: the pan; place and velocity of the centre and the marks */
+#define NO_EPISODE UINT64_MAX
 
 static const double spacing = 0.01, lift = 0.001; /* m: of the lattice, of the lowest layer above the pan */
 
@@ -45,6 +48,8 @@ typedef struct flip {
     uint32_t *vertex, *triangle, *pan; /* vertices of the pancake; triangles of pancake and pan as they are drawn */
     uint64_t vertices, corners, pan_corners; /* lengths of these lists */
     double view[6];
+    uint64_t next; /* stepwise control: segment that comes next in the open episode, NO_EPISODE */
+    double now;    /* loss of its state */
 } flip;
 
 /* ---- what happens in an episode ---- */
@@ -109,15 +114,17 @@ static double loss_of(const flip *e, const double *x)
     return sheet_distance(&e->c.mesh, e->corner, 4, x, e->goal);
 }
 
-static ds_status simulate(flip *e, const double *variables, int64_t *bad)
+/* The pancake lies in the pan, at rest. */
+static void begin(flip *e)
 {
     const cloth_mesh *m = &e->c.mesh;
     const size_t n = m->stride;
     double *x = cloth_start(&e->c);
+    e->scene.kept = 0;
+    e->next = NO_EPISODE;
     memset(x, 0, 6 * n * sizeof *x);
     memset(e->way, 0, sizeof e->way);
     memset(e->way_bar, 0, sizeof e->way_bar);
-    memcpy(e->way[1], variables, 3 * e->segments * sizeof *variables);
     for (size_t v = 0; v < m->vertices; v++) {
         size_t at[3];
         cloth_mesh_at(m, v, at);
@@ -125,7 +132,14 @@ static ds_status simulate(flip *e, const double *variables, int64_t *bad)
         x[n + v] = lift + spacing * (double)at[0];
         x[2 * n + v] = spacing * ((double)at[2] - RADIUS);
     }
-    return cloth_simulate(&e->c, bad);
+    cloth_begin(&e->c);
+}
+
+static ds_status simulate(flip *e, const double *variables, int64_t *bad)
+{
+    begin(e);
+    memcpy(e->way[1], variables, 3 * e->segments * sizeof *variables);
+    return cloth_advance(&e->c, e->steps, bad);
 }
 
 /* ---- set-up ---- */
@@ -397,6 +411,7 @@ static ds_status create(const ds_host *host, void **out)
         destroy(e);
         return status;
     }
+    e->next = NO_EPISODE;
     *out = e;
     return DS_OK;
 }
@@ -468,7 +483,6 @@ static ds_status evaluate(void *self, ds_eval *io)
 {
     flip *e = self;
     int64_t bad = -1;
-    e->scene.kept = 0;
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
     io->bad_step = -1;
@@ -504,15 +518,89 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- stepwise control ---- */
+
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    const flip *e = self;
+    out->horizon = e->segments;
+    out->n_act = N_ACT;
+    out->n_obs = N_OBS;
+    out->dt = e->c.h * (double)e->per;
+    return DS_OK;
+}
+
+/* Place and tilt of the pan, then positions and velocities: centre of mass, and the marks. */
+static void observe(const flip *e, double *obs)
+{
+    const size_t n = e->c.mesh.stride;
+    const double *x = cloth_state(&e->c);
+    memcpy(obs, e->way[e->next], N_ACT * sizeof *obs);
+    for (size_t i = 0; i < 6; i++) { /* x, y, z, and their rates */
+        double sum = 0;
+        for (uint64_t v = 0; v < e->vertices; v++) {
+            sum += x[i * n + e->vertex[v]];
+        }
+        obs[3 + i] = sum / (double)e->vertices;
+        for (size_t k = 0; k < 4; k++) {
+            obs[9 + 6 * k + i] = x[i * n + e->corner[k]];
+        }
+    }
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    flip *e = self;
+    (void)noise_key;
+    begin(e);
+    e->next = 0;
+    e->now = loss_of(e, cloth_state(&e->c));
+    observe(e, obs);
+    return DS_OK;
+}
+
+/* One segment. The reward is by how much the loss of the state falls. */
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    flip *e = self;
+    int64_t bad = -1;
+    if (e->next >= e->segments) {
+        return DS_E_STATE;
+    }
+    if (!isfinite(io->action[0]) || !isfinite(io->action[1]) || !isfinite(io->action[2])) {
+        return setting_bad(e->c.host, "an action must hold %d finite numbers", N_ACT);
+    }
+    memcpy(e->way[++e->next], io->action, N_ACT * sizeof *io->action);
+    ds_status status = cloth_advance(&e->c, e->next * e->per, &bad);
+    double before = e->now;
+    e->now = bad < 0 ? loss_of(e, cloth_state(&e->c)) : (double)INFINITY;
+    int failed = status != DS_OK || !isfinite(e->now);
+    io->outcome = failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+    io->ended = failed || e->next == e->segments;
+    io->reward = failed ? 0 : before - e->now;
+    io->loss = failed ? (double)INFINITY : io->ended ? e->now : 0;
+    io->cost_steps = e->per;
+    if (!failed) {
+        observe(e, io->obs);
+    }
+    e->next = io->ended ? NO_EPISODE : e->next;
+    return status;
+}
+
+static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, rl_reset, rl_step};
+
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
+    if (strcmp(id, DS_EXT_RL) == 0) {
+        return &rl;
+    }
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
 static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
 
-static const char *const extensions[] = {DS_EXT_SCENE, NULL};
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
@@ -527,6 +615,8 @@ static const ds_desc desc = {
     "friction. Loss: mean distance of four marks on the rim to where they are after half a turn.\n"
     "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. Without any motion "
     "the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
+    "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, then position and "
+    "velocity of the centre of mass and of the four marks; rewards are the decrease of the loss of the state.\n"
     "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
     "global perspective. CoRL 2022, arXiv:2207.00167.",

@@ -165,35 +165,52 @@ static int stopped(const cloth *c)
     return c->host && c->host->should_stop(c->host);
 }
 
-ds_status cloth_simulate(cloth *c, int64_t *bad)
+void cloth_begin(cloth *c)
+{
+    c->at = 0;
+    c->state = c->now;
+    memcpy(c->state, c->checkpoint, 6 * c->mesh.stride * sizeof *c->state);
+}
+
+const double *cloth_state(const cloth *c)
+{
+    return c->state;
+}
+
+ds_status cloth_advance(cloth *c, uint64_t until, int64_t *bad)
 {
     const size_t n = c->mesh.stride;
-    double *x = c->now, *u = c->frame;
+    double *u = c->frame;
     *bad = -1;
-    memcpy(x, c->checkpoint, 6 * n * sizeof *x);
-    for (uint64_t k = 0;; k++) {
-        if (k % c->segment == 0 || k == c->steps) {
+    for (;; c->at++) {
+        double *x = c->state;
+        if (c->at % c->segment == 0 || c->at == until) {
             if (stopped(c)) {
                 return DS_STOPPED;
             }
             if (!finite_state(c, x)) {
-                *bad = (int64_t)(k ? k - 1 : 0);
+                *bad = (int64_t)(c->at ? c->at - 1 : 0);
                 return DS_OK;
             }
         }
-        if (k % c->segment == 0) {
-            memcpy(c->checkpoint + k / c->segment * 6 * n, x, 6 * n * sizeof *x);
+        if (c->at % c->segment == 0) {
+            memcpy(c->checkpoint + c->at / c->segment * 6 * n, x, 6 * n * sizeof *x);
         }
         if (c->driver->state) {
-            c->driver->state(c->self, k, x, x + 3 * n);
+            c->driver->state(c->self, c->at, x, x + 3 * n);
         }
-        if (k == c->steps) {
+        if (c->at == until) {
             return DS_OK;
         }
-        double *to = x == c->now ? c->frame + 3 * n : c->now;
-        advance(c, k, x, x + 3 * n, u, to, to + 3 * n);
-        x = to;
+        c->state = x == c->now ? c->frame + 3 * n : c->now;
+        advance(c, c->at, x, x + 3 * n, u, c->state, c->state + 3 * n);
     }
+}
+
+ds_status cloth_simulate(cloth *c, int64_t *bad)
+{
+    cloth_begin(c);
+    return cloth_advance(c, c->steps, bad);
 }
 
 ds_status cloth_adjoint(cloth *c)

@@ -61,6 +61,8 @@ typedef struct cloth {
     double *checkpoint;  /* x, v at the begin of each segment */
     double *frame;       /* x, v, u of each step of one segment */
     double *now;         /* x, v */
+    uint64_t at;         /* the state of an episode in parts, and where it is */
+    double *state;
     double *f, *work;    /* per vertex: force or its derivative; scratch of the springs */
     double *vertex_bar;  /* per vertex: derivatives by its mass, by friction */
 } cloth;
@@ -77,6 +79,14 @@ double *cloth_start(cloth *c);
 /* Runs an episode. *bad gets the first step with a non-finite state, to the length of a segment, or -1; the episode ends
  * there. DS_STOPPED where the host wants to stop. */
 ds_status cloth_simulate(cloth *c, int64_t *bad);
+
+/* The same in parts: begins an episode, at state 0, and goes on to state `until`, at least the present one. *bad as above;
+ * nothing but a new episode can follow it. The adjoint is for episodes that have got to state `steps`. */
+void cloth_begin(cloth *c);
+ds_status cloth_advance(cloth *c, uint64_t until, int64_t *bad);
+
+/* Positions of the present state; velocities are stride * 3 doubles further. */
+const double *cloth_state(const cloth *c);
 
 /* Derivatives of the loss of the last episode. */
 ds_status cloth_adjoint(cloth *c);
