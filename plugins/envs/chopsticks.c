@@ -50,7 +50,7 @@ static const ds_desc desc = {
         "become narrower than at the start).\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far the nearer stick is from the material. Gravity is five "
-        "times that of the other tasks: the rope sags, and a jerk loses it.",
+        "times that of the other tasks: the rope sags, and a jerk loses it." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(chopsticks, desc)
