@@ -40,6 +40,7 @@ typedef struct mpm_env {
     mpm_scene scene; /* the task's, for this variant */
     mpm_episode episode;
     uint32_t particles_asked; /* parameter `particles` */
+    uint32_t observed_asked;  /* parameter `observed` */
     mpm_recording recording;
 } mpm_env;
 
@@ -60,6 +61,9 @@ uint32_t mpm_env_should_stop(const void *context);
 /* env_params.c: how to simulate, for environments with other parameters than these. */
 extern const ds_param mpm_engine_param, mpm_precision_param, mpm_memory_param;
 ds_status mpm_env_read_engine(const ds_host *host, mpm_episode_spec *spec);
+
+/* env_params.c: numbers of a pose: 7, or 8 where the tool has a gap. */
+uint64_t mpm_env_pose_size(const mpm_tool *tool);
 
 /* env_params.c: fills env->scene and env->episode from the host's parameters. */
 ds_status mpm_env_configure(mpm_env *env, const mpm_task *task);
@@ -89,9 +93,9 @@ extern const char *const mpm_env_extensions[];
 /* Stepwise control, for the description of a task. */
 #define MPM_STEPWISE_TEXT                                                                                \
     "\nStepwise control: an action is the variables of a segment. Observations are PlasticineLab's: x, y, z " \
-    "and velocity of 200 to 400 particles, evenly chosen, then position and quaternion of each tool (and the " \
-    "gap of chopsticks). Rewards: minus what the segment adds to the loss; with loss=final the decrease of "   \
-    "the loss of the state."
+    "and velocity of some particles (parameter observed), then position and quaternion of each tool, and the " \
+    "gap of chopsticks. Rewards: minus what the segment adds to the loss; with loss=final the decrease of the "  \
+    "loss of the state."
 
 /* What the descriptors of PlasticineLab's tasks have in common. */
 #define MPM_PLASTICINE_DESC(id_)                                                                         \

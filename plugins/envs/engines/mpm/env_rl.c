@@ -6,22 +6,17 @@
 
 #include <string.h>
 
-enum { LEAST_OBSERVED = 200 };
-
-/* Every so many particles one is observed. */
+/* Particles 0, s, 2 s, ... are observed, with s = n / wanted as PlasticineLab has it. */
 static uint32_t stride_of(const mpm_env *env)
 {
-    uint32_t stride = env->episode.sim.n_particles / LEAST_OBSERVED;
-    return stride > 0 ? stride : 1;
+    uint32_t n = env->episode.sim.n_particles, wanted = env->observed_asked;
+    return n < wanted || wanted == 0 ? 1 : n / wanted;
 }
 
-static uint64_t observed(const mpm_env *env)
+static uint32_t observed(const mpm_env *env)
 {
-    uint64_t stride = stride_of(env), count = 6 * ((env->episode.sim.n_particles + stride - 1) / stride);
-    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
-        count += env->scene.tools[t].shape == MPM_CHOPSTICKS ? 8 : 7;
-    }
-    return count;
+    uint32_t n = env->episode.sim.n_particles, stride = stride_of(env);
+    return env->observed_asked == 0 ? 0 : (n + stride - 1) / stride;
 }
 
 static ds_status rl_info(void *self, ds_rl_info *out)
@@ -30,7 +25,10 @@ static ds_status rl_info(void *self, ds_rl_info *out)
     const mpm_domain *domain = &env->episode.sim.domain;
     out->horizon = env->episode.segments;
     out->n_act = env->episode.action_dim;
-    out->n_obs = observed(env);
+    out->n_obs = 6 * (uint64_t)observed(env);
+    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
+        out->n_obs += mpm_env_pose_size(&env->scene.tools[t]);
+    }
     out->dt = domain->substeps * domain->dt * env->episode.steps / env->episode.segments;
     return DS_OK;
 }
@@ -38,8 +36,8 @@ static ds_status rl_info(void *self, ds_rl_info *out)
 static void observe(const mpm_env *env, double *obs)
 {
     const mpm_pose *poses = mpm_stepwise_poses(&env->episode);
-    for (uint32_t p = 0; p < env->episode.sim.n_particles; p += stride_of(env)) {
-        const mpm_particle *particle = &env->episode.now[p];
+    for (uint32_t i = 0; i < observed(env); i++) {
+        const mpm_particle *particle = &env->episode.now[(size_t)i * stride_of(env)];
         memcpy(obs, particle->x, sizeof particle->x);
         memcpy(obs + 3, particle->v, sizeof particle->v);
         obs += 6;
@@ -47,10 +45,11 @@ static void observe(const mpm_env *env, double *obs)
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
         memcpy(obs, poses[t].position, sizeof poses[t].position);
         memcpy(obs + 3, poses[t].rotation, sizeof poses[t].rotation);
-        obs += 7;
-        if (env->scene.tools[t].shape == MPM_CHOPSTICKS) {
-            *obs++ = poses[t].gap;
+        uint64_t size = mpm_env_pose_size(&env->scene.tools[t]);
+        if (size == 8) {
+            obs[7] = poses[t].gap;
         }
+        obs += size;
     }
 }
 
