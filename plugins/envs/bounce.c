@@ -324,6 +324,7 @@ static const ds_desc desc = {
     "Along the horizontal velocities the loss is smooth; along the vertical one it has many local minima, "
     "and because a contact begins and ends in whole steps it jumps by small amounts at most velocities: the "
     "exact gradient is steep and often has the sign of a tooth, not of the trend.\n"
+    "No stepwise control: once the ball is thrown there are no actions.\n"
     "Metrics: x, y, z, speed, distance to the target, energy (without that of the contact spring), force of "
     "contact.",
     "M. Macklin, Warp: a high-performance Python framework for GPU simulation and graphics, 2022 (example "

@@ -568,7 +568,8 @@ static ds_status rl_step(void *self, ds_rl_step *io)
         return DS_E_STATE;
     }
     if (!isfinite(io->action[0]) || !isfinite(io->action[1]) || !isfinite(io->action[2])) {
-        return setting_bad(e->c.host, "an action must hold %d finite numbers", N_ACT);
+        e->c.host->error(e->c.host, DS_E_ARG, "an action must hold three finite numbers");
+        return DS_E_ARG;
     }
     memcpy(e->way[++e->next], io->action, N_ACT * sizeof *io->action);
     ds_status status = cloth_advance(&e->c, e->next * e->per, &bad);

@@ -360,6 +360,7 @@ static const ds_desc desc = {
     "The discrete gradient is exact for the program, but the program moves impacts in whole steps: against "
     "the loss seen over a distance it has an error that does not vanish with h (compare gradient = "
     "saltation).\n"
+    "No stepwise control: the bars stand still, there are no actions during an episode.\n"
     "Metrics: x, y, distance to the target, speed, energy, impulse of the contacts in the step before.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
     "simulation from a global perspective. CoRL 2022, arXiv:2207.00167. Contact: K. Werling et al., RSS "

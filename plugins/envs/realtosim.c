@@ -396,6 +396,7 @@ static const ds_desc desc = {
     "J^T v by the adjoint.\n"
     "The gripper holds every vertex within 2 cm, at least one: the loss jumps where size changes which they "
     "are.\n"
+    "No stepwise control: the variables are constants of an episode, not actions in it.\n"
     "Metrics: x, y, z of the centre of mass, largest stretch of a spring, height of the gripper.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
     "simulation from a "
