@@ -22,6 +22,8 @@
 /* The ring starts in the slab, so that the actions matter within the 10 short steps. */
 static const char *const in_contact = "0.5 0.13 0.5 0 0 0 1";
 
+enum { N_OBS = 6 * 209 + 7 }; /* every sixth of 1250 particles, and the ring */
+
 static int set_up(void **state)
 {
     fake_host *f = calloc(1, sizeof *f);
@@ -308,7 +310,7 @@ static void test_divergence_is_reported(void **state)
     assert_true(grad[0] == 0.0 && grad[14] == 0.0);
     /* Step by step the same. */
     const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
-    double obs[6 * 209 + 7];
+    double obs[N_OBS];
     ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
     assert_int_equal(rl->reset(env, 0, obs), DS_OK);
     assert_int_equal(rl->step(env, &step), DS_OK);
@@ -321,7 +323,7 @@ static void test_divergence_is_reported(void **state)
 static void test_divergence_at_the_start(void **state)
 {
     fake_host *f = *state;
-    double x[15], obs[6 * 209 + 7];
+    double x[15], obs[N_OBS];
     set_overflowing_target(f);
     fake_host_set(f, "loss", "final");
     void *env = create(f);
@@ -330,7 +332,7 @@ static void test_divergence_at_the_start(void **state)
     ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
     for (int k = 0; k < 2; k++) {
         assert_int_equal(rl->reset(env, 0, obs), DS_OK);
-        assert_true(isfinite(obs[0]) && isfinite(obs[6 * 209 + 6]));
+        assert_true(isfinite(obs[0]) && isfinite(obs[N_OBS - 1]));
         assert_int_equal(rl->step(env, &step), DS_OK);
         assert_true(step.outcome == DS_EVAL_DIVERGED && step.ended);
     }
@@ -341,7 +343,7 @@ static void test_divergence_at_the_start(void **state)
 static void test_stepwise_stops(void **state)
 {
     fake_host *f = *state;
-    double x[15], obs[6 * 209 + 7];
+    double x[15], obs[N_OBS];
     void *env = create(f);
     random_point(0, 15, x);
     ds_eval whole = evaluate(f, env, 0, 15, x, NULL);

@@ -119,9 +119,9 @@ const ds_param *const mpm_env_params[] = {
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
-    DS_INT("observed", "200", 0, 1000000, "",
-           "Stepwise control: so many particles at least are observed, evenly chosen, or all of them; 0 = none. "
-           "Optimizers take the longer the more it are."),
+    DS_INT("observed", "200", 0, 80000, "",
+           "Stepwise control: so many particles at least are observed, every k-th one, or all where there are "
+           "fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its record smaller."),
     NULL,
 };
 
