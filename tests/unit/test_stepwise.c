@@ -152,6 +152,15 @@ static void check_state(player *p, const char *name, const char *const *settings
     for (uint64_t i = 0; i < p->info.n_act; i++) {
         bad[i] = i + 1 < p->info.n_act ? 0 : (double)NAN;
     }
+    for (int sign = -1; sign <= 1; sign += 2) { /* no harm done, whatever comes of it */
+        ds_rl_step io = {.struct_size = sizeof io, .action = g[0], .obs = p->obs};
+        for (uint64_t i = 0; i < p->info.n_act; i++) {
+            g[0][i] = sign * 1e300;
+        }
+        reset(p);
+        while (p->rl->step(p->e.self, &io) == DS_OK && !io.ended) {
+        }
+    }
     reset(p);
     reset(&other);
     for (uint64_t t = 0; t < p->info.horizon; t++) {
