@@ -36,7 +36,7 @@ extern const int scene_count;
 /* How a set was made. */
 enum {
     SET_ORDINARY = 0,
-    SET_BROKEN = 1, /* one value is no value of its type, or out of its range */
+    SET_BROKEN = 1, /* one value is most likely none of its type, or out of its range */
     SET_LONG = 2    /* what decides the length of an episode is as large as the schema allows */
 };
 
