@@ -59,7 +59,7 @@ static double processor_time(void)
 }
 
 /* A set may ask for more memory than there is: create() says so. */
-const char *__asan_default_options(void);
+const char *__asan_default_options(void) __attribute__((visibility("default")));
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
