@@ -120,7 +120,7 @@ void write_scene_files(const scene *s, const char *folder)
 
 #define PLASTICINE(id_, numbers_)                                                                                 \
     {                                                                                                             \
-        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 120, NULL}}, "target", 0.05,      \
+        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}}, "target", 0.05,      \
             write_density, numbers_, 1                                                                             \
     }
 
@@ -143,7 +143,7 @@ const scene scenes[] = {
     PLASTICINE("table", 7),
     PLASTICINE("triplemove", 42),
     PLASTICINE("writer", 7),
-    {"fluid", {{"steps", 1, 2, NULL}, {"segments", 1, 2, NULL}}, NULL, 0, NULL, 0, 1},
+    {"fluid", {{"segments", 1, 2, NULL}, {"steps", 1, 2, NULL}}, NULL, 0, NULL, 0, 1},
 };
 const int scene_count = sizeof scenes / sizeof scenes[0];
 
