@@ -131,7 +131,7 @@ const scene scenes[] = {
     {"swing",
      {{"patches", 1, 2, NULL}, {"cells", 2, 5, NULL}, {"h", 1e-4, 1e-2, NULL}, {"duration", 1, 20, "h"}, {"hold", 0, 10, "h"}},
      NULL, 0, NULL, 0, 0},
-    {"flip", {{"segments", 1, 3, NULL}, {"h", 1e-4, 5e-3, NULL}, {"duration", 1, 6, "h"}}, NULL, 0, NULL, 0, 0},
+    {"flip", {{"segments", 1, 2, NULL}, {"h", 1e-4, 5e-3, NULL}, {"duration", 2, 4, "h"}}, NULL, 0, NULL, 0, 0},
     {"realtosim", {{"h", 5e-3, 5e-2, NULL}}, "data", 1, write_lift, 0, 0},
     PLASTICINE("torus", 7),
     PLASTICINE("assembly", 14),
