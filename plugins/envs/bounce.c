@@ -279,6 +279,9 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->outcome = DS_EVAL_DIVERGED;
         io->loss = INFINITY;
         io->bad_step = penalty_bad_step(e->sim);
+        if (io->bad_step < 0) { /* a last state that is finite, too far away for its loss */
+            io->bad_step = (int64_t)e->steps - 1;
+        }
         io->cost_steps *= 2;
         if (want_grad) {
             memset(io->grad, 0, 3 * sizeof *io->grad);

@@ -231,15 +231,16 @@ static void add_triangle(uint32_t *list, uint64_t *count, uint32_t a, uint32_t b
 /* A rim quad where edge a-b of the lower face belongs to one triangle only. */
 static void add_rim(flip *e, uint64_t face, uint32_t layer)
 {
-    for (uint64_t t = 0; t < face; t++) {
-        uint32_t a = e->triangle[t], b = e->triangle[t % 3 == 2 ? t - 2 : t + 1];
-        int twin = 0;
-        for (uint64_t s = 0; s < face && !twin; s++) {
-            twin = e->triangle[s] == b && e->triangle[s % 3 == 2 ? s - 2 : s + 1] == a;
-        }
-        if (!twin) {
-            add_triangle(e->triangle, &e->corners, a, b, b + layer);
-            add_triangle(e->triangle, &e->corners, a, b + layer, a + layer);
+    uint8_t edge[SIDE * SIDE][SIDE * SIDE] = {{0}};
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint64_t t = 0; t < face; t++) {
+            uint32_t a = e->triangle[t], b = e->triangle[t % 3 == 2 ? t - 2 : t + 1];
+            if (pass == 0) {
+                edge[a][b] = 1;
+            } else if (!edge[b][a]) {
+                add_triangle(e->triangle, &e->corners, a, b, b + layer);
+                add_triangle(e->triangle, &e->corners, a, b + layer, a + layer);
+            }
         }
     }
 }
