@@ -109,8 +109,8 @@ static int solve(lm *s, const double *start, size_t n, size_t m, fake_residuals 
     return jacobians;
 }
 
-/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the minimum within 40.
- */
+/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the minimum within
+ * 40. */
 static void test_rosenbrock(void **state)
 {
     (void)state;
@@ -146,7 +146,8 @@ static void linear_squares(void *ctx, size_t n, const double *x, double *r, doub
     }
 }
 
-/* Random 8 x 4 problems: one step leaves an error of the order of the damping, 1e-4, the second its square. */
+/* Random 8 x 4 problems: one step leaves an error of the order of the damping, 1e-4, the second its
+ * square. */
 static void test_linear(void **state)
 {
     (void)state;
