@@ -21,7 +21,8 @@ tests_unit_test_mpm_fast_CPPFLAGS = $(mpm_test_cppflags)
 tests_unit_test_mpm_fast_LDADD = $(mpm_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_mpm_plugins
-tests_unit_test_mpm_plugins_SOURCES = tests/unit/test_mpm_plugins.c tests/unit/fake_host.c tests/unit/fake_host.h
+tests_unit_test_mpm_plugins_SOURCES = tests/unit/test_mpm_plugins.c tests/unit/fake_host.c \
+	tests/unit/fake_host.h
 tests_unit_test_mpm_plugins_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_mpm_plugins_LDADD = $(CMOCKA_LIBS)
 

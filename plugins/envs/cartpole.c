@@ -525,7 +525,8 @@ static const ds_desc desc = {
     "1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
     "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
     "episodes: gradients grow with the horizon.\n"
-    "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; rewards are the "
+    "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; "
+    "rewards are the "
     "decrease of the loss of the state.\n"
     "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
     "ended there; energy.",

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+<<<<<<< HEAD
 /* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of the pan at
  * the ends of the segments of an episode. */
 #include <diffsim/ext/rl.h>
+=======
+/* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of
+ * the pan at the ends of the segments of an episode. */
+>>>>>>> fuzz
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -27,12 +32,14 @@ static const ds_param *const params[] = {
     DS_REAL("h", "5e-4", 1e-7, 0.1, "s", "Time step."),
     DS_REAL("duration", "0.75", 1e-7, 100, "s", "Length of an episode."),
     DS_REAL("mass", "0.1", 1e-9, 1e6, "kg", "Mass of the pancake."),
-    DS_REAL("stiffness", "100", 0, 1e6, "N/m", "Stiffness of springs between neighbours; half of it over two steps."),
+    DS_REAL("stiffness", "100", 0, 1e6, "N/m",
+            "Stiffness of springs between neighbours; half of it over two steps."),
     DS_REAL("damping", "0.02", 0, 1e3, "N s/m", "Damping along each spring."),
     DS_REAL("drag", "0.5", 0, 1e3, "1/s", "Rate at which velocities decay."),
     DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
     DS_REAL("mu", "0.3", 0, 100, "", "Coulomb friction of the pan."),
-    DS_LIST("lower", "-0.06,-0.075,-0.7", -10, 10, 3, "m, m, rad", "Lower bounds of x, y and tilt of the pan."),
+    DS_LIST("lower", "-0.06,-0.075,-0.7", -10, 10, 3, "m, m, rad",
+            "Lower bounds of x, y and tilt of the pan."),
     DS_LIST("upper", "0.06,0.15,0.7", -10, 10, 3, "m, m, rad", "Upper bounds of x, y and tilt of the pan."),
     NULL};
 
@@ -45,7 +52,8 @@ typedef struct flip {
     uint32_t corner[4];
     double *goal;                      /* targets of the corners, at their vertices */
     double *frame;                     /* positions at every output step */
-    uint32_t *vertex, *triangle, *pan; /* vertices of the pancake; triangles of pancake and pan as they are drawn */
+    uint32_t *vertex, *triangle,
+        *pan; /* vertices of the pancake; triangles of pancake and pan as they are drawn */
     uint64_t vertices, corners, pan_corners; /* lengths of these lists */
     double view[6];
     uint64_t next; /* stepwise control: segment that comes next in the open episode, NO_EPISODE */
@@ -162,8 +170,8 @@ static ds_status read_params(flip *e, const ds_host *host, double *stiffness, do
     setting_values(&s, host, "upper", 3, e->upper);
     for (int i = 0; s == DS_OK && i < 3; i++) {
         if (!(e->lower[i] < e->upper[i])) {
-            s = setting_bad(host, "parameters lower = %g and upper = %g: lower must be less than upper", e->lower[i],
-                            e->upper[i]);
+            s = setting_bad(host, "parameters lower = %g and upper = %g: lower must be less than upper",
+                            e->lower[i], e->upper[i]);
         }
     }
     if (s != DS_OK) {
@@ -171,8 +179,11 @@ static ds_status read_params(flip *e, const ds_host *host, double *stiffness, do
     }
     double per = duration / e->c.h / (double)segments;
     if (per < 0.5 || per * (double)segments > 1e5) {
-        return setting_bad(host, "parameters duration = %g, h = %g and segments = %d make %g steps for each segment: allowed "
-                           "are at least 1, and 1e5 in all", duration, e->c.h, (int)segments, per);
+        return setting_bad(
+            host,
+            "parameters duration = %g, h = %g and segments = %d make %g steps for each segment: allowed "
+            "are at least 1, and 1e5 in all",
+            duration, e->c.h, (int)segments, per);
     }
     e->segments = (uint64_t)segments;
     e->per = (uint64_t)(per + 0.5);
@@ -182,8 +193,8 @@ static ds_status read_params(flip *e, const ds_host *host, double *stiffness, do
     return DS_OK;
 }
 
-/* Lattice points within the radius, both layers; springs to all neighbours closer than 1.75 steps, and half as stiff
- * over two steps of a layer. */
+/* Lattice points within the radius, both layers; springs to all neighbours closer than 1.75 steps, and half
+ * as stiff over two steps of a layer. */
 static int make_pancake(cloth_mesh *m, double k, double c)
 {
     static const int layer_step[6][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}, {0, 2}, {2, 0}};
@@ -258,7 +269,8 @@ static void set_triangles(flip *e)
     layer = (uint32_t)e->vertices / LAYERS;
     for (uint32_t i = 0; i + 1 < SIDE; i++) {
         for (uint32_t j = 0; j + 1 < SIDE; j++) {
-            const uint32_t cell[4] = {i * SIDE + j, i * SIDE + j + 1, (i + 1) * SIDE + j + 1, (i + 1) * SIDE + j};
+            const uint32_t cell[4] = {i * SIDE + j, i * SIDE + j + 1, (i + 1) * SIDE + j + 1,
+                                      (i + 1) * SIDE + j};
             uint32_t have[4], count = 0;
             for (int q = 0; q < 4; q++) {
                 have[count] = number[cell[q]];
@@ -335,8 +347,9 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
 
 static int set_scene(flip *e)
 {
-    static const char *const metrics[8][2] = {{"x", "m"},     {"y", "m"},     {"z", "m"},        {"angle", "rad"},
-                                              {"pan_x", "m"}, {"pan_y", "m"}, {"pan_tilt", "rad"}, {"distance", "m"}};
+    static const char *const metrics[8][2] = {{"x", "m"},          {"y", "m"},       {"z", "m"},
+                                              {"angle", "rad"},    {"pan_x", "m"},   {"pan_y", "m"},
+                                              {"pan_tilt", "rad"}, {"distance", "m"}};
     scene_kit *s = &e->scene;
     scene_kit_open(s, e->frames, e->c.h * (double)e->every, place);
     scene_kit_body(s, "pancake", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices, (double[4]){0, 0, 0, 0});
@@ -600,7 +613,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
 
@@ -612,15 +626,25 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "A pancake in a pan is turned over by moving and tilting the pan.",
-    "Variables: x, y (m) and tilt (rad) of the pan at the end of each segment; in between it moves evenly. The pancake is "
-    "two layers of masses on a lattice with damped springs; a vertex in the pan loses its velocity towards it, with "
+    "Variables: x, y (m) and tilt (rad) of the pan at the end of each segment; in between it moves evenly. "
+    "The pancake is "
+    "two layers of masses on a lattice with damped springs; a vertex in the pan loses its velocity towards "
+    "it, with "
     "friction. Loss: mean distance of four marks on the rim to where they are after half a turn.\n"
-    "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. Without any motion "
+    "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. "
+    "Without any motion "
     "the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
+<<<<<<< HEAD
     "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, then position and "
     "velocity of the centre of mass and of the four marks; rewards are the decrease of the loss of the state.\n"
     "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
+=======
+    "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode "
+    "ended there.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a "
+>>>>>>> fuzz
     "global perspective. CoRL 2022, arXiv:2207.00167.",
     params,
     extensions,

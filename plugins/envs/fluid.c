@@ -28,10 +28,11 @@ static const char *const preset_choices[] = {"default", "fast", "small", NULL};
 static const char *const sign_choices[] = {"corrected", "printed", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM("preset", "default", preset_choices,
-            "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
-            "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for tests "
-            "of programs."),
+    DS_ENUM(
+        "preset", "default", preset_choices,
+        "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
+        "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for tests "
+        "of programs."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 50, "segments", "5", "",
                       "Pieces of constant velocity, of equal length; each has two variables.", NULL},
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
@@ -505,10 +506,13 @@ static const ds_desc desc = {
     "Apache-2.0",
     "A ladle lifts a sugar cube out of a tank of syrup.",
     "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
-    "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is a half "
-    "spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 times its "
+    "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is a "
+    "half "
+    "spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 times "
+    "its "
     "horizontal distance from the ladle, and that from the axis of the tank.\n"
-    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 0 "
+    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 "
+    "0 "
     "0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has kinks "
     "where a grid node meets the shell.\n"
     "Stepwise control: an action is the two velocities of a segment; observations: x and y of the ladle, then "

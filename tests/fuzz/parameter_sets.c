@@ -29,7 +29,8 @@ static double between(ds_random *r, double low, double high)
 /* Any magnitude, now and then one that is hardly a number any more. */
 static double any_number(ds_random *r)
 {
-    static const double odd[] = {5e-324, 1e-310, 2.2250738585072014e-308, 1e-200, 1e-30, 1e30, 1e154, 1e200, 1.7e308, 0};
+    static const double odd[] = {5e-324,  1e-310, 2.2250738585072014e-308, 1e-200, 1e-30, 1e30, 1e154, 1e200,
+                                 1.7e308, 0};
     double v = pow(10, between(r, -8, 8));
     if (chance(r, 0.15)) {
         v = odd[ds_random_below(r, sizeof odd / sizeof odd[0])];
@@ -50,7 +51,11 @@ static double value_of_range(ds_random *r, const mood *m, const ds_param *p, dou
                                                   : usual + ds_random_normal(r);
     if (chance(r, m->wild)) {
         double u = ds_random_uniform(r);
-        v = u < 0.2 ? p->min : u < 0.4 ? p->max : u < 0.55 ? 0 : u < 0.9 ? any_number(r) : fmod(any_number(r), 3);
+        v = u < 0.2    ? p->min
+            : u < 0.4  ? p->max
+            : u < 0.55 ? 0
+            : u < 0.9  ? any_number(r)
+                       : fmod(any_number(r), 3);
     }
     v = fmin(p->max, fmax(p->min, v));
     return p->type == DS_PARAM_REAL || p->type == DS_PARAM_LIST ? v : round(v);
@@ -84,8 +89,11 @@ static void write_lift(ds_random *r, const char *path, int number)
     bool wild = number % 2 == 1;
     double scale = wild ? pow(10, between(r, -5, 5)) : 0.1, t = number % 16 == 5 ? between(r, 0, 0.1) : 0;
     uint64_t rows = (number % 16 == 7 ? 1 : 2) + ds_random_below(r, 5);
-    fprintf(f, "format = ds-cloth-1\nname = any\nrate_hz = 30\nn = %d\nnominal_width = %.17g\nnominal_length = %.17g\n",
-            (int)rows, wild ? pow(10, between(r, -6, 5)) : between(r, 0.1, 0.4), wild ? between(r, 1e-3, 1) : 0.2);
+    fprintf(f,
+            "format = ds-cloth-1\nname = any\nrate_hz = 30\nn = %d\nnominal_width = %.17g\nnominal_length = "
+            "%.17g\n",
+            (int)rows, wild ? pow(10, between(r, -6, 5)) : between(r, 0.1, 0.4),
+            wild ? between(r, 1e-3, 1) : 0.2);
     fprintf(f, "frame = y-up\nunits = m\ndata\n");
     for (uint64_t k = 0; k < rows; k++) {
         fprintf(f, "%.17g", t);
@@ -118,20 +126,40 @@ void write_scene_files(const scene *s, const char *folder)
 
 /* ---- the environments ---- */
 
-#define PLASTICINE(id_, numbers_)                                                                                 \
-    {                                                                                                             \
-        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}}, "target", 0.05,      \
-            write_density, numbers_, 1                                                                             \
+#define PLASTICINE(id_, numbers_)                                                                           \
+    {                                                                                                       \
+        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}}, "target", 0.05, \
+            write_density, numbers_, 1                                                                      \
     }
 
 const scene scenes[] = {
     {"cartpole", {{"links", 1, 4, NULL}, {"steps", 1, 30, NULL}, {"hold", 1, 3, NULL}}, NULL, 0, NULL, 0, 0},
-    {"pinball", {{"nh", 0, 3, NULL}, {"nw", 0, 3, NULL}, {"steps", 1, 120, NULL}, {"h", 0.002, 0.1, NULL}}, NULL, 0, NULL, 0, 0},
+    {"pinball",
+     {{"nh", 0, 3, NULL}, {"nw", 0, 3, NULL}, {"steps", 1, 120, NULL}, {"h", 0.002, 0.1, NULL}},
+     NULL,
+     0,
+     NULL,
+     0,
+     0},
     {"bounce", {{"steps", 1, 200, NULL}, {"h", 1e-3, 2e-2, NULL}}, NULL, 0, NULL, 0, 0},
     {"swing",
-     {{"patches", 1, 2, NULL}, {"cells", 2, 5, NULL}, {"h", 1e-4, 1e-2, NULL}, {"duration", 1, 20, "h"}, {"hold", 0, 10, "h"}},
-     NULL, 0, NULL, 0, 0},
-    {"flip", {{"segments", 1, 2, NULL}, {"h", 1e-4, 5e-3, NULL}, {"duration", 2, 4, "h"}}, NULL, 0, NULL, 0, 0},
+     {{"patches", 1, 2, NULL},
+      {"cells", 2, 5, NULL},
+      {"h", 1e-4, 1e-2, NULL},
+      {"duration", 1, 20, "h"},
+      {"hold", 0, 10, "h"}},
+     NULL,
+     0,
+     NULL,
+     0,
+     0},
+    {"flip",
+     {{"segments", 1, 2, NULL}, {"h", 1e-4, 5e-3, NULL}, {"duration", 2, 4, "h"}},
+     NULL,
+     0,
+     NULL,
+     0,
+     0},
     {"realtosim", {{"h", 5e-3, 5e-2, NULL}}, "data", 1, write_lift, 0, 0},
     PLASTICINE("torus", 7),
     PLASTICINE("assembly", 14),
@@ -267,7 +295,8 @@ static bool draw_value(drawing *d, int i)
         return true;
     case DS_PARAM_INT:
     case DS_PARAM_REAL:
-        d->value[i] = h != NULL ? hinted(d, p, h) : value_of_range(d->r, &d->mood, p, strtod(p->default_text, NULL));
+        d->value[i] = h != NULL ? hinted(d, p, h)
+                                : value_of_range(d->r, &d->mood, p, strtod(p->default_text, NULL));
         snprintf(d->text, TEXT, "%.17g", d->value[i]);
         return true;
     case DS_PARAM_LIST:
@@ -281,8 +310,9 @@ static bool draw_value(drawing *d, int i)
 /* Something else than a value of the parameter. */
 static void break_value(drawing *d, const ds_param *p)
 {
-    static const char *const wrong[] = {"nan", "inf",  "-inf", "1e999", "1e-999", "-1e308", "0x1p4",     "word", "",
-                                        "--",  "1,,2", "1 2",  "3.5",   "1e",     "+",      "\xc3\xa9", "1;2",  "9223372036854775808"};
+    static const char *const wrong[] = {"nan",   "inf",  "-inf", "1e999",    "1e-999", "-1e308",
+                                        "0x1p4", "word", "",     "--",       "1,,2",   "1 2",
+                                        "3.5",   "1e",   "+",    "\xc3\xa9", "1;2",    "9223372036854775808"};
     double u = ds_random_uniform(d->r);
     double size = fmax(1, fabs(any_number(d->r)));
     if (u < 0.5 || p->type == DS_PARAM_ENUM) {
@@ -297,10 +327,12 @@ static void add(ds_settings *out, const char *key, const char *value)
     char origin[100];
     ds_error e = {0};
     snprintf(origin, sizeof origin, "--set env.%s", key);
-    FUZZ_REQUIRE(ds_settings_add(out, DS_SECTION_ENV, key, value, origin, NULL, DS_EXIT_CONFIG, DS_LAYER_SET, &e) == 0);
+    FUZZ_REQUIRE(ds_settings_add(out, DS_SECTION_ENV, key, value, origin, NULL, DS_EXIT_CONFIG, DS_LAYER_SET,
+                                 &e) == 0);
 }
 
-int draw_parameters(ds_random *r, const scene *s, const ds_param *const *schema, const char *folder, ds_settings *out)
+int draw_parameters(ds_random *r, const scene *s, const ds_param *const *schema, const char *folder,
+                    ds_settings *out)
 {
     static const mood moods[] = {{0.15, 0.1}, {0.3, 0.3}, {0.6, 0.7}};
     drawing d = {.r = r, .scene = s, .schema = schema, .folder = folder};

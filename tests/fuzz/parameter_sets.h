@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parameter_sets.h - random parameters for the environments, as a user could write them: usual ones, extreme ones, and
- * some that no schema allows. What makes an episode long is kept small, so that most sets take less than a
- * millisecond. */
+/* parameter_sets.h - random parameters for the environments, as a user could write them: usual ones, extreme
+ * ones, and some that no schema allows. What makes an episode long is kept small, so that most sets take less
+ * than a millisecond. */
 #ifndef DS_TESTS_PARAMETER_SETS_H
 #define DS_TESTS_PARAMETER_SETS_H
 
@@ -12,7 +12,8 @@
 
 enum { HINTS = 6, SCENE_FILES = 32 };
 
-/* A parameter that decides how long an episode is, and the values it gets instead of those of its whole range. */
+/* A parameter that decides how long an episode is, and the values it gets instead of those of its whole
+ * range. */
 typedef struct hint {
     const char *name;  /* NULL = the end */
     double low, high;  /* an INT is uniform, a REAL uniform in its logarithm */
@@ -40,8 +41,8 @@ enum {
     SET_LONG = 2    /* what decides the length of an episode is as large as the schema allows */
 };
 
-/* Appends values for some or all parameters to *out, which is empty. `folder` holds the scene's files. Returns
- * SET_*. */
+/* Appends values for some or all parameters to *out, which is empty. `folder` holds the scene's files.
+ * Returns SET_*. */
 int draw_parameters(ds_random *r, const scene *s, const ds_param *const *schema, const char *folder,
                     ds_settings *out);
 

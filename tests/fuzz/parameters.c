@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parameters.c - environments with random parameters at random points: every set is refused with one line that names
- * a parameter, or makes an instance that keeps the rules of env.h; nothing crashes and nothing hangs.
+/* parameters.c - environments with random parameters at random points: every set is refused with one line
+ * that names a parameter, or makes an instance that keeps the rules of env.h; nothing crashes and nothing
+ * hangs.
  *
- * usage: parameters [ENV|all [SETS [FIRST]]]; also DS_FUZZ_ENV and DS_FUZZ_SETS. Prints TAP, with DS_FUZZ_SHOW also
- * the messages of refused sets. A set depends on its environment and number alone: `parameters ENV 1 NUMBER` repeats
- * one.
+ * usage: parameters [ENV|all [SETS [FIRST]]]; also DS_FUZZ_ENV and DS_FUZZ_SETS. Prints TAP, with
+ * DS_FUZZ_SHOW also the messages of refused sets. A set depends on its environment and number alone:
+ * `parameters ENV 1 NUMBER` repeats one.
  *
- * What a set may take is measured in episodes of the same environment: TOO_LONG times the longest of the ordinary
- * sets, in processor time. Sets whose episodes are long are stopped as a user would stop them, and must end.
+ * What a set may take is measured in episodes of the same environment: TOO_LONG times the longest of the
+ * ordinary sets, in processor time. Sets whose episodes are long are stopped as a user would stop them, and
+ * must end.
  */
 #include "config.h"
 
@@ -104,7 +106,8 @@ static void crash(int number)
 
 static void set_timer(double seconds)
 {
-    struct itimerval t = {.it_value = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(1e6 * fmod(seconds, 1))}};
+    struct itimerval t = {
+        .it_value = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(1e6 * fmod(seconds, 1))}};
     setitimer(ITIMER_PROF, &t, NULL);
 }
 
@@ -217,7 +220,8 @@ static void evaluate(ds_random *r, ds_env *env, tally *t)
     double *x = malloc(3 * n * sizeof *x), *grad = x + n, *again = grad + n;
     REQUIRE(x != NULL);
     for (int k = 0; k == 0 || ds_random_below(r, 4) == 0; k++) {
-        uint32_t want = (ds_random_below(r, 8) > 0 ? DS_WANT_GRAD : 0u) | (ds_random_below(r, 4) == 0 ? DS_WANT_SCENE : 0u);
+        uint32_t want = (ds_random_below(r, 8) > 0 ? DS_WANT_GRAD : 0u) |
+                        (ds_random_below(r, 4) == 0 ? DS_WANT_SCENE : 0u);
         bool gradient = (want & DS_WANT_GRAD) != 0;
         ds_answer a, b;
         draw_point(r, env, x);
@@ -306,10 +310,12 @@ static double unit_of_time(const scene *s, const ds_module *module)
 
 static void print_tally(const scene *s, const tally *t, double unit)
 {
-    printf("# %s: %ld sets, %ld refused, %ld stopped; evaluations: %ld ok, %ld bad gradient, %ld diverged, %ld infeasible\n",
+    printf("# %s: %ld sets, %ld refused, %ld stopped; evaluations: %ld ok, %ld bad gradient, %ld diverged, "
+           "%ld infeasible\n",
            s->id, t->sets, t->refused, t->stopped, t->outcome[DS_EVAL_OK], t->outcome[DS_EVAL_BAD_GRAD],
            t->outcome[DS_EVAL_DIVERGED], t->outcome[DS_EVAL_INFEASIBLE]);
-    printf("# %.0f sets in a second of processor time; the slowest, %ld, took %.1f times the longest ordinary one "
+    printf("# %.0f sets in a second of processor time; the slowest, %ld, took %.1f times the longest "
+           "ordinary one "
            "(%.3g s)\n",
            (double)t->sets / t->seconds, t->slowest_set, t->slowest, unit);
     fflush(stdout);
