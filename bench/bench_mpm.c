@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Speed of the material point engine on the full-size torus: the fast engine against the scalar one, where
- * its time goes, how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how to read
- * it: bench/README.md. */
+ * its time goes, how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how to read it:
+ * bench/README.md. */
 #include "env.h"
 
 #include <stdio.h>
@@ -54,8 +54,8 @@ static void fail(const char *what)
 static void open_episode(mpm_episode *e, const run *how)
 {
     static mpm_scene scene;
-    /* in contact from the start */
-    static const mpm_pose start = {{0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0};
+    static const mpm_pose start = {
+        {0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0}; /* in contact from the start */
     scene = mpm_task_of_plugin()->scene;
     mpm_episode_spec spec = {.scene = &scene,
                              .domain = mpm_domain_make(MPM_PRESET_FULL),
@@ -139,9 +139,12 @@ static void table_ratios(void)
                 for (how.threads = 1; how.threads <= 2; how.threads++) {
                     char what[64];
                     how.store = store;
-                    snprintf(what, sizeof what, "f%d, %s, %s, %u thread%s", how.bits, gradient ? "gradient"
-                             : "loss", !gradient ? "-" : store ? "store" : "checkpoint", how.threads,
-                             how.threads > 1 ? "s" : "");
+                    snprintf(what, sizeof what, "f%d, %s, %s, %u thread%s", how.bits,
+                             gradient ? "gradient" : "loss",
+                             !gradient ? "-"
+                             : store   ? "store"
+                                       : "checkpoint",
+                             how.threads, how.threads > 1 ? "s" : "");
                     cost c = measure(&how);
                     line(what, &c, &scalar);
                 }
@@ -172,12 +175,15 @@ static void table_isas(void)
 
 static void table_phases(void)
 {
-    static const char *const names[MPM_TIMES] = {"forward, particles",     "forward, grid and tools",
-                                                 "sort and checkpoints",   "simulated again",
-                                                 "adjoint, particles",     "adjoint, grid and tools"};
+    static const char *const names[MPM_TIMES] = {"forward, particles",   "forward, grid and tools",
+                                                 "sort and checkpoints", "simulated again",
+                                                 "adjoint, particles",   "adjoint, grid and tools"};
     double times[2][MPM_TIMES], total[2];
     for (int k = 0; k < 2; k++) {
-        run how = {.engine = MPM_ENGINE_FAST, .bits = k ? 32 : 64, .threads = 1, .gradient = true,
+        run how = {.engine = MPM_ENGINE_FAST,
+                   .bits = k ? 32 : 64,
+                   .threads = 1,
+                   .gradient = true,
                    .times = times[k]};
         total[k] = measure(&how).cpu;
     }

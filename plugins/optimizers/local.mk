@@ -126,8 +126,10 @@ plugins_optimizers_methods_librl_la_SOURCES = \
 	plugins/optimizers/methods/actor_critic.c plugins/optimizers/methods/actor_critic.h \
 	plugins/optimizers/methods/float_adam.c plugins/optimizers/methods/float_adam.h \
 	plugins/optimizers/methods/mlp.c plugins/optimizers/methods/mlp.h \
+	plugins/optimizers/methods/mlp_loops.c plugins/optimizers/methods/mlp_loops.h \
 	plugins/optimizers/methods/replay_buffer.c plugins/optimizers/methods/replay_buffer.h \
-	plugins/optimizers/methods/rl_params.h \
+	plugins/optimizers/methods/rl_settings.h \
+	plugins/optimizers/methods/rollout.c plugins/optimizers/methods/rollout.h \
 	plugins/optimizers/methods/running_moments.h \
 	plugins/optimizers/methods/soft_actor_critic.c plugins/optimizers/methods/soft_actor_critic.h \
 	plugins/optimizers/methods/stepwise.c plugins/optimizers/methods/stepwise.h

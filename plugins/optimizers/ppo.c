@@ -17,9 +17,9 @@
 #include "methods/actor_critic.h"
 #include "methods/blas.h"
 #include "methods/float_adam.h"
-#include "methods/rl_params.h"
+#include "methods/rl_settings.h"
+#include "methods/rollout.h"
 #include "methods/running_moments.h"
-#include "methods/stepwise.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,21 +29,15 @@ static const double obs_limit = 10.0; /* of normalised observations and rewards 
 static const double kl_tolerance =
     1.5; /* an update ends where the divergence exceeds target_kl by this factor */
 
-/* A stretch of one episode inside the rollout. */
-typedef struct segment {
-    size_t start, length;
-    double last; /* value of the state behind it, 0 where the episode has ended */
-} segment;
-
 typedef struct ppo {
     const ds_host *host;
     const ds_problem *problem;
     /* parameters */
     actor_critic_shape shape;
     ppo_coefficients loss;
-    stepwise_options look;
-    int64_t envs, episodes, n_steps, minibatch, epochs, sde_every, evaluate_every, evaluate_episodes;
-    double lr, adam_eps, gamma, lambda, grad_norm, target_kl, reward_scale;
+    rl_settings common;
+    int64_t envs, episodes, n_steps, minibatch, epochs, sde_every;
+    double lr, adam_eps, lambda, grad_norm, target_kl;
     int anneal, normalise_obs, normalise_reward;
     /* state */
     stepwise train, trial;
@@ -53,21 +47,12 @@ typedef struct ppo {
     running_moments *next_moments;
     running_moments return_moments;
     uint64_t update;
-    /* rollout: rows x ... */
-    size_t rows, used;
-    float *obs, *action;
-    double *log_density, *reward, *value, *advantage, *target;
-    segment *segment;
-    size_t segments;
-    size_t *block, *fill; /* per lane: where its rows begin, and how many there are in the open segment */
-    size_t *order;        /* rows that are used, shuffled */
+    rollout rollout;
     /* per lane */
     float *batch_obs, *lane_action, *map;
     size_t *was_open;
     ds_random *random;
-    /* minibatch */
-    float *mini_obs, *mini_action;
-    double *mini;
+    float *state; /* one observation */
 } ppo;
 
 /* ---- acting ---- */
@@ -92,9 +77,9 @@ static void gather(ppo *p, const stepwise *s)
 /* Value of the present state of a lane. */
 static double value_of(ppo *p, const stepwise_lane *l)
 {
-    memcpy(p->mini_obs, l->obs, p->train.obs * sizeof(float));
-    normalise(p, p->mini_obs);
-    return (double)actor_critic_value(&p->ac, 1, p->mini_obs)[0];
+    memcpy(p->state, l->obs, p->train.obs * sizeof(float));
+    normalise(p, p->state);
+    return (double)actor_critic_value(&p->ac, 1, p->state)[0];
 }
 
 /* Draws the action of a lane. Each episode has random numbers of its own. */
@@ -117,31 +102,13 @@ static void draw(ppo *p, size_t lane, const float *mean)
 
 /* ---- rollout ---- */
 
-static void close_segment(ppo *p, size_t lane, double last)
-{
-    if (p->fill[lane] > 0) {
-        p->segment[p->segments++] = (segment){p->block[lane], p->fill[lane], last};
-        p->block[lane] += p->fill[lane];
-        p->fill[lane] = 0;
-    }
-}
-
-/* Where the next step of a lane is recorded. */
-static size_t row_of(const ppo *p, size_t lane)
-{
-    return p->block[lane] + p->fill[lane];
-}
-
 /* What the policy does in a lane, recorded. */
 static void record_action(ppo *p, size_t lane, const float *mean, double value)
 {
-    const stepwise *s = &p->train;
-    size_t row = row_of(p, lane), act = s->act;
+    size_t act = p->train.act;
     const float *a = p->lane_action + lane * act;
-    memcpy(p->obs + row * s->obs, s->lane[lane].obs, s->obs * sizeof(float));
-    memcpy(p->action + row * act, a, act * sizeof(float));
-    p->log_density[row] = gaussian_log_density(act, a, mean + lane * act, p->ac.deviation + lane * act);
-    p->value[row] = value;
+    double density = gaussian_log_density(act, a, mean + lane * act, p->ac.deviation + lane * act);
+    rollout_action(&p->rollout, lane, p->train.lane[lane].obs, a, density, value);
 }
 
 /* One step of all open lanes, recorded. */
@@ -162,11 +129,9 @@ static ds_status advance(ppo *p)
     for (size_t i = 0; status == DS_OK && i < s->lanes; i++) {
         if (p->was_open[i]) {
             stepwise_lane *l = &s->lane[i];
-            p->reward[row_of(p, i)] = l->reward;
-            p->order[p->used++] = row_of(p, i);
-            p->fill[i]++;
+            rollout_reward(&p->rollout, i, l->reward);
             if (l->ended) {
-                close_segment(p, i, l->truncated ? value_of(p, l) : 0.0);
+                rollout_close(&p->rollout, i, l->truncated ? value_of(p, l) : 0.0);
             }
         }
     }
@@ -183,8 +148,7 @@ static ds_status collect_episodes(ppo *p)
         ds_status status = stepwise_begin(s, wanted - (s->begun - first), "rollout", p->update);
         for (size_t i = 0; i < s->lanes; i++) {
             if (s->lane[i].open && s->lane[i].t == 0 && s->lane[i].episode >= before) {
-                p->block[i] = (size_t)(s->lane[i].episode - first) * s->horizon;
-                p->fill[i] = 0;
+                rollout_place(&p->rollout, i, (size_t)(s->lane[i].episode - first) * s->horizon);
             }
         }
         if (status != DS_OK || stepwise_open(s) == 0) {
@@ -202,8 +166,7 @@ static ds_status collect_steps(ppo *p)
 {
     stepwise *s = &p->train;
     for (size_t i = 0; i < s->lanes; i++) {
-        p->block[i] = i * (size_t)p->n_steps;
-        p->fill[i] = 0;
+        rollout_place(&p->rollout, i, i * (size_t)p->n_steps);
     }
     for (int64_t k = 0; k < p->n_steps; k++) {
         ds_status status = stepwise_begin(s, UINT64_MAX, "rollout", p->update);
@@ -213,8 +176,8 @@ static ds_status collect_steps(ppo *p)
         }
     }
     for (size_t i = 0; i < s->lanes; i++) {
-        if (s->lane[i].open && p->fill[i] > 0) {
-            close_segment(p, i, value_of(p, &s->lane[i]));
+        if (s->lane[i].open && p->rollout.fill[i] > 0) {
+            rollout_close(&p->rollout, i, value_of(p, &s->lane[i]));
         }
     }
     return DS_OK;
@@ -223,52 +186,27 @@ static ds_status collect_steps(ppo *p)
 /* Rewards divided by the deviation of the running discounted return (CleanRL). */
 static void scale_rewards(ppo *p)
 {
-    double scale = p->reward_scale >= 0.0 ? p->reward_scale : stepwise_scale(&p->train);
-    for (size_t i = 0; i < p->segments; i++) {
+    rollout *o = &p->rollout;
+    double scale = p->common.reward_scale >= 0.0 ? p->common.reward_scale : stepwise_scale(&p->train);
+    for (size_t i = 0; i < o->segments; i++) {
         double sum = 0.0;
-        for (size_t t = 0; t < p->segment[i].length; t++) {
-            double *r = &p->reward[p->segment[i].start + t];
+        for (size_t t = 0; t < o->segment[i].length; t++) {
+            double *r = &o->reward[o->segment[i].start + t];
             *r *= scale;
             if (p->normalise_reward) {
-                sum = *r + p->gamma * sum;
+                sum = *r + p->common.gamma * sum;
                 running_moments_add(&p->return_moments, sum);
             }
         }
     }
     double deviation = running_moments_deviation(&p->return_moments);
-    for (size_t k = 0; p->normalise_reward && k < p->used; k++) {
-        double *r = &p->reward[p->order[k]];
+    for (size_t k = 0; p->normalise_reward && k < o->used; k++) {
+        double *r = &o->reward[o->order[k]];
         *r = fmin(fmax(*r / deviation, -obs_limit), obs_limit);
     }
 }
 
 /* ---- learning ---- */
-
-static void shuffle(size_t count, size_t *order, ds_random *random)
-{
-    for (size_t i = count; i > 1; i--) {
-        size_t k = (size_t)ds_random_below(random, i), swap = order[k];
-        order[k] = order[i - 1];
-        order[i - 1] = swap;
-    }
-}
-
-static ppo_minibatch take_minibatch(ppo *p, const size_t *order, size_t count)
-{
-    size_t n = p->train.obs, m = p->train.act;
-    double *density = p->mini, *advantage = density + count, *target = advantage + count,
-           *value = target + count;
-    for (size_t i = 0; i < count; i++) {
-        size_t row = order[i];
-        memcpy(p->mini_obs + i * n, p->obs + row * n, n * sizeof(float));
-        memcpy(p->mini_action + i * m, p->action + row * m, m * sizeof(float));
-        density[i] = p->log_density[row];
-        advantage[i] = p->advantage[row];
-        target[i] = p->target[row];
-        value[i] = p->value[row];
-    }
-    return (ppo_minibatch){count, p->mini_obs, p->mini_action, density, advantage, target, value};
-}
 
 /* Learning rate of this update: falls linearly to 0 over the planned budget. */
 static double learning_rate(const ppo *p)
@@ -289,10 +227,9 @@ static void improve(ppo *p)
     size_t size = (size_t)p->minibatch;
     ds_random random = ds_random_open(p->host->seed, "shuffle", p->update);
     for (int64_t epoch = 0; epoch < p->epochs && !p->host->should_stop(p->host); epoch++) {
-        shuffle(p->used, p->order, &random);
-        for (size_t at = 0; at < p->used; at += size) {
-            size_t count = p->used - at < size ? p->used - at : size;
-            ppo_minibatch b = take_minibatch(p, p->order + at, count);
+        rollout_shuffle(&p->rollout, &random);
+        for (size_t at = 0; at < p->rollout.used; at += size) {
+            ppo_minibatch b = rollout_take(&p->rollout, at, size);
             ppo_terms t = ppo_loss(&p->ac, &p->loss, &b);
             if (p->target_kl > 0.0 && !(t.kl <= kl_tolerance * p->target_kl)) {
                 return;
@@ -311,8 +248,8 @@ static void improve(ppo *p)
 static void normalise_rollout(ppo *p)
 {
     size_t n = p->train.obs;
-    for (size_t i = 0; p->normalise_obs && i < p->used; i++) {
-        float *row = p->obs + p->order[i] * n;
+    for (size_t i = 0; p->normalise_obs && i < p->rollout.used; i++) {
+        float *row = p->rollout.obs + p->rollout.order[i] * n;
         for (size_t k = 0; k < n; k++) {
             running_moments_add(&p->next_moments[k], (double)row[k]);
         }
@@ -325,11 +262,7 @@ static void learn(ppo *p)
 {
     normalise_rollout(p);
     scale_rewards(p);
-    for (size_t i = 0; i < p->segments; i++) {
-        segment g = p->segment[i];
-        advantage_estimate(g.length, p->reward + g.start, p->value + g.start, g.last, p->gamma, p->lambda,
-                           p->advantage + g.start, p->target + g.start);
-    }
+    rollout_estimate(&p->rollout, p->common.gamma, p->lambda);
     improve(p);
     memcpy(p->moments, p->next_moments, p->train.obs * sizeof *p->moments);
     p->update++;
@@ -350,11 +283,8 @@ static void choose_mean(void *self, float *action)
 static ds_status prepare(ppo *p, const ds_objective *objective)
 {
     size_t lanes = (size_t)(p->envs > 0 ? p->envs : p->n_steps > 0 ? 1 : p->episodes);
-    ds_status status = stepwise_init(&p->train, p->host, p->problem, objective, 0, lanes, &p->look);
-    if (status == DS_OK && p->evaluate_every > 0) {
-        status = stepwise_init(&p->trial, p->host, p->problem, objective, p->train.lanes,
-                               (size_t)p->evaluate_episodes, &p->look);
-    }
+    ds_status status =
+        rl_open(&p->common, p->host, p->problem, objective, lanes, &p->train, &p->trial);
     if (status != DS_OK) {
         return status;
     }
@@ -363,43 +293,29 @@ static ds_status prepare(ppo *p, const ds_objective *objective)
         p->host->log(p->host, DS_LOG_WARNING, "fewer episodes at a time than envs: the host has fewer lanes");
     }
     size_t most = s->lanes > p->trial.lanes ? s->lanes : p->trial.lanes;
-    p->gamma = p->gamma >= 0.0 ? p->gamma : s->horizon <= RL_SHORT_HORIZON ? 1.0 : 0.99;
-    p->rows = p->n_steps > 0 ? (size_t)p->n_steps * s->lanes : (size_t)p->episodes * s->horizon;
+    size_t rows = p->n_steps > 0 ? (size_t)p->n_steps * s->lanes : (size_t)p->episodes * s->horizon;
     size_t quarter = (size_t)p->episodes * s->horizon / 4;
     p->minibatch = p->minibatch > 0 ? p->minibatch : (int64_t)(quarter > 16 ? quarter : 16);
-    size_t mini = (size_t)p->minibatch < p->rows ? (size_t)p->minibatch : p->rows;
+    size_t mini = (size_t)p->minibatch < rows ? (size_t)p->minibatch : rows;
     p->shape.obs = s->obs;
     p->shape.act = s->act;
     ds_random random = ds_random_open(p->host->seed, "init", 0);
     int ok = actor_critic_init(&p->ac, &p->shape, mini > most ? mini : most, &random) &&
-             float_adam_init(&p->adam, p->ac.count, p->adam_eps);
+             float_adam_init(&p->adam, p->ac.count, p->adam_eps) &&
+             rollout_init(&p->rollout, rows, s->lanes, s->obs, s->act, mini);
     p->moments = calloc(2 * s->obs, sizeof *p->moments);
-    p->obs = malloc((p->rows * (s->obs + s->act)) * sizeof(float));
-    p->log_density = malloc(5 * p->rows * sizeof(double));
-    p->segment = malloc((p->rows + s->lanes) * sizeof *p->segment);
-    p->order = malloc((p->rows + 3 * most) * sizeof(size_t));
-    p->batch_obs = malloc(
-        (most * (s->obs + s->act + p->ac.latent * s->act) + (mini + 1) * (s->obs + s->act)) * sizeof(float));
-    p->mini = malloc(4 * mini * sizeof(double));
+    p->was_open = malloc(most * sizeof *p->was_open);
+    p->batch_obs =
+        malloc((most * (s->obs + s->act + p->ac.latent * s->act) + s->obs) * sizeof(float));
     p->random = calloc(most, sizeof *p->random);
-    if (!ok || !p->moments || !p->obs || !p->log_density || !p->segment || !p->order || !p->batch_obs ||
-        !p->mini || !p->random) {
+    if (!ok || !p->moments || !p->was_open || !p->batch_obs || !p->random) {
         p->host->error(p->host, DS_E_NOMEM, "out of memory: lower episodes, n_steps, envs or hidden");
         return DS_E_NOMEM;
     }
     p->next_moments = p->moments + s->obs;
-    p->action = p->obs + p->rows * s->obs;
-    p->reward = p->log_density + p->rows;
-    p->value = p->reward + p->rows;
-    p->advantage = p->value + p->rows;
-    p->target = p->advantage + p->rows;
-    p->block = p->order + p->rows;
-    p->fill = p->block + most;
-    p->was_open = p->fill + most;
     p->lane_action = p->batch_obs + most * s->obs;
     p->map = p->lane_action + most * s->act;
-    p->mini_obs = p->map + most * p->ac.latent * s->act;
-    p->mini_action = p->mini_obs + (mini + 1) * s->obs;
+    p->state = p->map + most * p->ac.latent * s->act;
     return DS_OK;
 }
 
@@ -407,17 +323,15 @@ static ds_status run(void *self, const ds_objective *objective)
 {
     ppo *p = self;
     ds_status status = prepare(p, objective);
-    uint64_t trial = (uint64_t)p->evaluate_every;
     while (status == DS_OK) {
-        p->used = p->segments = 0;
+        rollout_clear(&p->rollout);
         status = p->n_steps > 0 ? collect_steps(p) : collect_episodes(p);
         if (status != DS_OK) {
             return status;
         }
         learn(p);
-        if (p->evaluate_every > 0 && p->train.finished >= trial) {
-            trial += (uint64_t)p->evaluate_every;
-            status = stepwise_trial(&p->trial, (uint64_t)p->evaluate_episodes, p->update, p->lane_action,
+        if (rl_trial_due(&p->common, &p->train)) {
+            status = stepwise_trial(&p->trial, (uint64_t)p->common.evaluate_episodes, p->update, p->lane_action,
                                     choose_mean, p);
         }
     }
@@ -435,12 +349,9 @@ static void destroy(void *self)
         actor_critic_free(&p->ac);
         float_adam_free(&p->adam);
         free(p->moments);
-        free(p->obs);
-        free(p->log_density);
-        free(p->segment);
-        free(p->order);
+        rollout_free(&p->rollout);
+        free(p->was_open);
         free(p->batch_obs);
-        free(p->mini);
         free(p->random);
         free(p);
     }
@@ -448,14 +359,14 @@ static void destroy(void *self)
 
 static void read_params(ppo *p, param_reader *in)
 {
-    p->shape.hidden_count = rl_param_widths(in, "hidden", p->shape.hidden);
-    p->shape.activation = (int)param_int(in, "activation");
+    p->common = rl_read_settings(in);
+    p->shape.hidden_count = p->common.hidden_count;
+    memcpy(p->shape.hidden, p->common.hidden, sizeof p->shape.hidden);
+    p->shape.activation = p->common.activation;
     p->shape.log_std = param_real(in, "log_std");
     p->shape.sde = param_int(in, "sde") != 0;
     p->sde_every = param_int(in, "sde_every");
-    p->look.time = param_int(in, "time") != 0;
-    p->look.truncate = param_int(in, "end") != 0;
-    p->look.range = param_real(in, "action_range");
+    p->common.look.range = param_real(in, "action_range");
     p->envs = param_int(in, "envs");
     p->episodes = param_int(in, "episodes");
     p->n_steps = param_int(in, "n_steps");
@@ -464,8 +375,6 @@ static void read_params(ppo *p, param_reader *in)
     p->lr = param_real(in, "lr");
     p->anneal = param_int(in, "anneal") != 0;
     p->adam_eps = param_real(in, "adam_eps");
-    p->gamma = rl_param_auto(in, "gamma", -1.0);
-    p->reward_scale = rl_param_auto(in, "reward_scale", -1.0);
     p->lambda = param_real(in, "lambda");
     p->loss.clip = param_real(in, "clip");
     p->loss.clip_value = param_real(in, "clip_value");
@@ -477,8 +386,6 @@ static void read_params(ppo *p, param_reader *in)
     p->target_kl = param_real(in, "target_kl");
     p->normalise_obs = param_int(in, "normalise_obs") != 0;
     p->normalise_reward = param_int(in, "normalise_reward") != 0;
-    p->evaluate_every = param_int(in, "evaluate_every");
-    p->evaluate_episodes = param_int(in, "evaluate_episodes");
 }
 
 static ds_status create(const ds_host *host, const ds_problem *problem, void **out)

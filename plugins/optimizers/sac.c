@@ -16,9 +16,8 @@
 
 #include "methods/blas.h"
 #include "methods/replay_buffer.h"
-#include "methods/rl_params.h"
+#include "methods/rl_settings.h"
 #include "methods/soft_actor_critic.h"
-#include "methods/stepwise.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,10 +30,10 @@ typedef struct sac {
     const ds_problem *problem;
     /* parameters */
     sac_shape shape;
-    stepwise_options look;
+    rl_settings common;
     int64_t buffer_size, learning_starts, train_every, updates, actor_every, actor_updates, target_every;
-    int64_t evaluate_every, evaluate_episodes, alpha_form;
-    double lr_actor, lr_critic, lr_alpha, gamma, tau, reward_scale, alpha, target_entropy;
+    int64_t alpha_form;
+    double lr_actor, lr_critic, lr_alpha, tau, alpha, target_entropy;
     int auto_alpha;
     /* state */
     stepwise train, trial;
@@ -64,7 +63,7 @@ static void gradient_step(sac *s)
     sac_minibatch b = draw_minibatch(s);
     int64_t k = (int64_t)s->gradient_steps++;
     sac_sample(nets, &b, &s->sample);
-    sac_targets(nets, &b, s->gamma);
+    sac_targets(nets, &b, s->common.gamma);
     double alpha_slope = sac_alpha_slope(nets, s->target_entropy, (int)s->alpha_form);
     for (int i = 0; i < 2; i++) {
         sac_critic_loss(nets, &b, i);
@@ -95,7 +94,7 @@ static void learn(sac *s)
         return;
     }
     if (s->scale == 0.0) { /* fixed when learning begins */
-        s->scale = s->reward_scale >= 0.0 ? s->reward_scale : stepwise_scale(&s->train);
+        s->scale = s->common.reward_scale >= 0.0 ? s->common.reward_scale : stepwise_scale(&s->train);
     }
     for (int64_t k = 0; k < s->updates && !s->host->should_stop(s->host); k++) {
         gradient_step(s);
@@ -158,7 +157,6 @@ static void choose_defaults(sac *s)
         s->shape.hidden_count = 2;
         s->shape.hidden[0] = s->shape.hidden[1] = horizon * 1000 < WIDE_STEPS ? 64 : 256;
     }
-    s->gamma = s->gamma >= 0.0 ? s->gamma : is_short ? 1.0 : 0.99;
     s->updates = s->updates > 0 ? s->updates : is_short ? 4 : 1;
     s->buffer_size = s->buffer_size > 0 ? s->buffer_size : 1000 * (int64_t)horizon;
     if (s->learning_starts < 0) {
@@ -169,11 +167,7 @@ static void choose_defaults(sac *s)
 
 static ds_status prepare(sac *s, const ds_objective *objective)
 {
-    ds_status status = stepwise_init(&s->train, s->host, s->problem, objective, 0, 1, &s->look);
-    if (status == DS_OK && s->evaluate_every > 0) {
-        status = stepwise_init(&s->trial, s->host, s->problem, objective, 1, (size_t)s->evaluate_episodes,
-                               &s->look);
-    }
+    ds_status status = rl_open(&s->common, s->host, s->problem, objective, 1, &s->train, &s->trial);
     if (status != DS_OK) {
         return status;
     }
@@ -197,12 +191,11 @@ static ds_status run(void *self, const ds_objective *objective)
 {
     sac *s = self;
     ds_status status = prepare(s, objective);
-    uint64_t trial = (uint64_t)s->evaluate_every, group = 0;
+    uint64_t group = 0;
     while (status == DS_OK) {
         status = train(s);
-        if (status == DS_OK && s->evaluate_every > 0 && s->train.finished >= trial) {
-            trial += (uint64_t)s->evaluate_every;
-            status = stepwise_trial(&s->trial, (uint64_t)s->evaluate_episodes, ++group, s->action,
+        if (status == DS_OK && rl_trial_due(&s->common, &s->train)) {
+            status = stepwise_trial(&s->trial, (uint64_t)s->common.evaluate_episodes, ++group, s->action,
                                     choose_mean, s);
         }
     }
@@ -227,20 +220,17 @@ static void destroy(void *self)
 
 static void read_params(sac *s, param_reader *in)
 {
-    s->shape.hidden_count = rl_param_widths(in, "hidden", s->shape.hidden);
-    s->shape.activation = (int)param_int(in, "activation");
+    s->common = rl_read_settings(in);
+    s->shape.hidden_count = s->common.hidden_count;
+    memcpy(s->shape.hidden, s->common.hidden, sizeof s->shape.hidden);
+    s->shape.activation = s->common.activation;
     s->shape.log_std = (int)param_int(in, "log_std");
     s->shape.full_critic_loss = param_int(in, "critic_loss") != 0;
     s->shape.batch = (size_t)param_int(in, "batch");
     s->shape.adam_eps = param_real(in, "adam_eps");
-    s->look.time = param_int(in, "time") != 0;
-    s->look.truncate = param_int(in, "end") != 0;
-    s->look.range = 1.0;
     s->lr_actor = param_real(in, "lr_actor");
     s->lr_critic = param_real(in, "lr_critic");
     s->lr_alpha = param_real(in, "lr_alpha");
-    s->gamma = rl_param_auto(in, "gamma", -1.0);
-    s->reward_scale = rl_param_auto(in, "reward_scale", -1.0);
     s->tau = param_real(in, "tau");
     s->buffer_size = param_int(in, "buffer");
     s->learning_starts = param_int(in, "learning_starts");
@@ -253,8 +243,6 @@ static void read_params(sac *s, param_reader *in)
     s->auto_alpha = param_int(in, "auto_alpha") != 0;
     s->alpha_form = param_int(in, "alpha_loss");
     s->target_entropy = rl_param_auto(in, "target_entropy", (double)NAN);
-    s->evaluate_every = param_int(in, "evaluate_every");
-    s->evaluate_episodes = param_int(in, "evaluate_episodes");
 }
 
 static ds_status create(const ds_host *host, const ds_problem *problem, void **out)

@@ -37,7 +37,9 @@
 #define SUCCESS_GAIN 1e-3     /* relative improvement that is a success */
 #define CHANGED_VARIABLES 20  /* expected number of variables in which a candidate leaves the best point */
 #define FIT_ITERATIONS 50
-#define MOST_CANDIDATES 2000
+#define FIT_ALWAYS 200        /* up to so many points a fit in every trial, */
+#define FIT_GROWTH 1.1        /* then one whenever there are so many times more */
+#define MOST_CANDIDATES 1000  /* a draw costs their cube */
 
 typedef struct turbo {
     const ds_host *host;
@@ -49,7 +51,7 @@ typedef struct turbo {
     uint64_t restart, trial;
 
     /* Data of this trust region. */
-    size_t count, capacity;
+    size_t count, capacity, fitted; /* points; allocated; at the last fit of the length scales */
     double *u, *loss;          /* count x n, count (INFINITY where the simulation failed) */
     double best_loss, *best;   /* n: centre of the trust region */
     double L;
@@ -113,7 +115,7 @@ static ds_status evaluate_design(turbo *self)
 {
     size_t m = self->n_init;
     ds_random rng = ds_random_open(self->host->seed, "design", self->restart);
-    self->count = 0;
+    self->count = self->fitted = 0;
     self->best_loss = INFINITY;
     self->L = L_INIT;
     self->successes = self->failures = 0;
@@ -180,9 +182,13 @@ static ds_status fit_model(turbo *self)
 {
     size_t count = self->count < self->n_max ? self->count : self->n_max;
     const double *u = self->u + (self->count - count) * self->n;
-    ds_random rng = ds_random_open(self->host->seed, "fit", self->trial);
+    ds_status status = DS_OK;
     scale_losses(self, count);
-    ds_status status = gp_fit(self->model, count, u, self->y, FIT_ITERATIONS, &rng, stop_requested, self->host);
+    if (self->count <= FIT_ALWAYS || (double)self->count >= FIT_GROWTH * (double)self->fitted) {
+        ds_random rng = ds_random_open(self->host->seed, "fit", self->trial);
+        status = gp_fit(self->model, count, u, self->y, FIT_ITERATIONS, &rng, stop_requested, self->host);
+        self->fitted = self->count;
+    }
     if (status == DS_STOPPED || status == DS_E_NOMEM) {
         return status;
     }
@@ -392,7 +398,7 @@ static ds_status turbo_create(const ds_host *host, const ds_problem *problem, vo
 static const ds_param *const params[] = {
     DS_INT("n_init", "0", 0, 1e6, "", "Points of the Latin hypercube that each trust region begins with; 0 = 2 n."),
     DS_INT("batch", "1", 1, 1000, "", "Points that are chosen at a time and simulated in parallel."),
-    DS_INT("candidates", "0", 0, 1e4, "", "Points of the trust region to choose from; 0 = 100 n, at most 2000."),
+    DS_INT("candidates", "0", 0, 1e4, "", "Points of the trust region to choose from; 0 = 100 n, at most 1000."),
     DS_INT("j", "0", 0, 1e6, "", "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
     DS_INT("n_max", "1000", 4, 1e5, "",
            "The model takes at most so many points of the trust region, the latest ones."),

@@ -109,8 +109,8 @@ static int solve(lm *s, const double *start, size_t n, size_t m, fake_residuals 
     return jacobians;
 }
 
-/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the minimum within 40.
- */
+/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the minimum within
+ * 40. */
 static void test_rosenbrock(void **state)
 {
     (void)state;
@@ -146,19 +146,62 @@ static void linear_squares(void *ctx, size_t n, const double *x, double *r, doub
     }
 }
 
-/* Random 8 x 4 problems: one step leaves an error of the order of the damping, 1e-4, the second its square. */
+/* x = a^{-1} b for a symmetric positive definite 4 x 4 matrix, by elimination. */
+static void solve_four(double a[4][4], double b[4])
+{
+    for (int i = 0; i < 4; i++) {
+        for (int k = i + 1; k < 4; k++) {
+            double t = a[k][i] / a[i][i];
+            for (int c = i; c < 4; c++) {
+                a[k][c] -= t * a[i][c];
+            }
+            b[k] -= t * b[i];
+        }
+    }
+    for (int i = 3; i >= 0; i--) {
+        for (int c = i + 1; c < 4; c++) {
+            b[i] -= a[i][c] * b[c];
+        }
+        b[i] /= a[i][i];
+    }
+}
+
+/* Error of a step with trust radius `radius` from one with error e: (A^T A + D/radius)^{-1} D/radius e, D = diag A^T A. */
+static void damped_error(const linear *l, double radius, double e[4])
+{
+    double a[4][4];
+    for (int i = 0; i < 4; i++) {
+        for (int c = 0; c < 4; c++) {
+            a[i][c] = 0;
+            for (int k = 0; k < 8; k++) {
+                a[i][c] += l->a[k * 4 + i] * l->a[k * 4 + c];
+            }
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        double d = a[i][i] / radius;
+        e[i] *= d;
+        a[i][i] += d;
+    }
+    solve_four(a, e);
+}
+
+/* Random 8 x 4 problems with a solution. The errors after one and two steps are those that the damping leaves, to all
+ * digits: the radius is 1e4, and 3e4 after a step that kept its promise. With columns that are nearly orthogonal that
+ * is below 1e-4 and 1e-8; in general the condition number of A^T A comes in, once and twice. */
 static void test_linear(void **state)
 {
     (void)state;
     const double lower[4] = {-1e3, -1e3, -1e3, -1e3}, upper[4] = {1e3, 1e3, 1e3, 1e3},
                  start[4] = {0, 0, 0, 0};
-    int good = 0;
+    int small = 0;
     for (uint64_t trial = 0; trial < 20; trial++) {
         ds_random random = ds_random_open(1, "linear", trial);
         linear l;
-        double truth[4], history[4 * 1001];
+        double truth[4], history[4 * 1001], e[4], first = 0, second = 0;
         for (int i = 0; i < 4; i++) {
             truth[i] = ds_random_normal(&random);
+            e[i] = -truth[i];
         }
         for (int k = 0; k < 8; k++) {
             l.b[k] = 0;
@@ -169,19 +212,23 @@ static void test_linear(void **state)
         }
         lm *s = lm_create(4, 8, lower, upper, &exact);
         int steps = solve(s, start, 4, 8, linear_squares, &l, history);
-        double error[3] = {0, 0, 0};
         assert_true(steps >= 2);
+        damped_error(&l, 1e4, e);
         for (int i = 0; i < 4; i++) {
-            for (int k = 1; k < 3; k++) {
-                double x = k < steps ? history[k * 4 + i] : lm_point(s)[i];
-                error[k] = fmax(error[k], fabs(x - truth[i]));
-            }
+            first = fmax(first, fabs(e[i]));
+            assert_true(fabs(history[4 + i] - truth[i] - e[i]) < 1e-14 + 1e-9 * fabs(e[i]));
         }
-        assert_true(error[1] < 1e-3 && error[2] < error[1] * error[1]);
-        good += error[1] < 1e-4 && error[2] < 1e-8;
+        damped_error(&l, 3e4, e);
+        for (int i = 0; i < 4; i++) {
+            second = fmax(second, fabs(e[i]));
+            double x = steps > 2 ? history[8 + i] : lm_point(s)[i];
+            assert_true(fabs(x - truth[i] - e[i]) < 1e-14 + 1e-6 * fabs(e[i]));
+        }
+        small += first < 1e-4 && second < 1e-8;
         lm_destroy(s);
     }
-    assert_true(good >= 1);
+    print_message("# below 1e-4 after one and 1e-8 after two steps: %d of 20\n", small);
+    assert_true(small >= 1);
 }
 
 /* The unconstrained minimum lies outside: the answer is on the border, with the gradient pointing out. */
@@ -319,27 +366,28 @@ static void test_rows(void **state)
     fake_free(&r);
 }
 
-/* Hops of the width of a basin find the bottom of Rastrigin's function in three of three seeds; searches from
- * random starts at the same budget do not. */
+/* Hops of the width of a basin in Rastrigin's function with 4 variables beat searches from random starts at the same
+ * budget, and always find the bottom in the end. From a place with one variable in the wrong valley a hop gets there if
+ * that variable falls within 1/2 of 0 and the others stay there: 0.243 0.383^3, one hop in 73, each some 60 evaluations
+ * long. 2000 evaluations suffice in a third of the seeds, 50000 but for e^-11. */
 static void test_basins(void **state)
 {
     (void)state;
-    int found = 0;
+    uint64_t total = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
-        fake_problem p = squares(4, 5, waves_loss, 8, waves_squares, 2000);
-        fake_result hops = fake_run("pbh", "initial_std=0.1 use_x0=false", &p, seed);
+        fake_problem p = squares(4, 5, waves_loss, 8, waves_squares, 50000);
+        fake_result hops = fake_run("pbh", "initial_std=0.1 use_x0=false cost_limit=1e-12", &p, seed);
+        p.budget = 2000;
         fake_result random = fake_run("lm", "use_x0=false", &p, seed);
-        print_message("# seed %d: pbh %.3g, lm %.3g\n", (int)seed, hops.best, random.best);
-        assert_true(hops.best < 0.5 * random.best);
-        found += hops.best < 1e-12;
+        print_message("# seed %d: pbh %.3g, lm %.3g; pbh at the bottom after %d\n", (int)seed,
+                      fake_best_after(&hops, 2000), random.best, (int)hops.evaluations);
+        assert_true(fake_best_after(&hops, 2000) < 0.5 * random.best);
+        assert_true(hops.status == DS_OK && hops.best < 1e-12); /* ends by itself */
+        total += hops.evaluations;
         fake_free(&hops);
         fake_free(&random);
     }
-    assert_true(found >= 2);
-    fake_problem p = squares(4, 5, waves_loss, 8, waves_squares, 100000);
-    fake_result r = fake_run("pbh", "initial_std=0.1 cost_limit=1e-3", &p, 1); /* ends by itself */
-    assert_true(r.status == DS_OK && r.best < 1e-3 && r.evaluations < 10000);
-    fake_free(&r);
+    assert_true(total < 6 * 15000);
 }
 
 int main(void)

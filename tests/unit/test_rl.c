@@ -4,6 +4,7 @@
 #include "golden.h"
 #include "methods/actor_critic.h"
 #include "methods/float_adam.h"
+#include "methods/mlp_loops.h"
 #include "methods/replay_buffer.h"
 #include "methods/running_moments.h"
 #include "methods/soft_actor_critic.h"
@@ -30,12 +31,12 @@ static void test_tanh(void **state)
     (void)state;
     for (int i = -120000; i <= 120000; i++) {
         float x = (float)i * 1e-4f, y;
-        mlp_tanh(1, &x, &y);
+        loop_squash(1, &x, &y);
         double t = tanh((double)x);
         worst = fmax(worst, fabs((double)y - t) / fmax(fabs(t), 1e-30));
     }
     float special[4] = {NAN, INFINITY, -INFINITY, -0.0f}, y[4];
-    mlp_tanh(4, special, y);
+    loop_squash(4, special, y);
     assert_true(isnan(y[0]) && y[1] == 1.0f && y[2] == -1.0f && y[3] == 0.0f && signbit(y[3]));
     print_message("# relative error of tanh at most %.2g\n", worst);
     assert_true(worst < 2.4e-7); /* 2 units in the last place */
@@ -370,7 +371,7 @@ static void make_sac_case(sac_case *s, int log_std, int full, ds_random *r)
     assert_true(sac_init(&s->nets, &shape, 0.3, r));
     fill(BATCH * OBS, s->obs, r);
     fill(BATCH * ACT, s->action, r);
-    mlp_tanh(BATCH * ACT, s->action, s->action);
+    loop_squash(BATCH * ACT, s->action, s->action);
     fill(BATCH, s->reward, r);
     fill(BATCH * OBS, s->next, r);
     for (int i = 0; i < BATCH; i++) {

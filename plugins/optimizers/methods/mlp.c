@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/mlp.c - forward and backward passes as matrix products, see mlp.h. */
+/* methods/mlp.c - forward and backward passes as matrix products, see mlp.h. Layers with few inputs or outputs, which a
+ * matrix product would mostly copy, go through the loops of mlp_loops.h. */
 #include "mlp.h"
 
 #include "blas.h"
+#include "mlp_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,21 +41,22 @@ int mlp_tape_init(mlp_tape *tape, const mlp *net, size_t rows)
     size_t widest = 0, sum = 0;
     memset(tape, 0, sizeof *tape);
     for (int l = 1; l <= net->layers; l++) {
-        sum += net->size[l];
+        sum += loop_room(net->size[l] * rows);
         widest = net->size[l] > widest ? net->size[l] : widest;
     }
     tape->rows = rows;
-    tape->memory = malloc((sum + 2 * widest) * rows * sizeof(float));
-    if (!tape->memory) {
+    size_t work = loop_room(widest * rows);
+    float *at = tape->memory = loop_memory(sum + 2 * work + LOOP_NARROW * widest);
+    if (!at) {
         return 0;
     }
-    float *at = tape->memory;
     for (int l = 0; l < net->layers; l++) {
         tape->layer[l] = at;
-        at += net->size[l + 1] * rows;
+        at += loop_room(net->size[l + 1] * rows);
     }
     tape->slope[0] = at;
-    tape->slope[1] = at + widest * rows;
+    tape->slope[1] = at + work;
+    tape->narrow = at + 2 * work;
     return 1;
 }
 
@@ -63,104 +66,89 @@ void mlp_tape_free(mlp_tape *tape)
     tape->memory = NULL;
 }
 
-/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1); one formula for both branches, so that compilers
- * vectorise it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
-static inline float tanh_of(float x)
+void mlp_tape_keep(const mlp *net, mlp_tape *tape, size_t count, const size_t *keep)
 {
-    float a = fminf(fabsf(x), 10.0f), z = a * a;
-    float small =
-        ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) *
-             z -
-         3.33332819422e-1f) *
-            z * a +
-        a;
-    float t = 2.0f * a, n = (float)(int)(t * 1.44269504088896341f + 0.5f);
-    float r = t - n * 0.693359375f + n * 2.12194440e-4f;
-    float p =
-        ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
-         1.6666665459e-1f) *
-            r +
-        5.0000001201e-1f;
-    union {
-        int bits;
-        float value;
-    } power = {((int)n + 127) << 23};
-    float e = (p * r * r + r + 1.0f) * power.value;
-    float large = 1.0f - 2.0f / (e + 1.0f);
-    float y = copysignf(a < 0.625f ? small : large, x);
-    return isnan(x) ? x : y;
-}
-
-void mlp_tanh(size_t count, const float *x, float *y)
-{
-    for (size_t i = 0; i < count; i++) {
-        y[i] = tanh_of(x[i]);
+    for (int l = 0; l < net->layers; l++) {
+        size_t width = net->size[l + 1];
+        for (size_t r = 0; r < count; r++) {
+            memmove(tape->layer[l] + r * width, tape->layer[l] + keep[r] * width, width * sizeof(float));
+        }
     }
 }
 
-/* y = f(y + b), row by row. */
-static void bias_and_activation(size_t rows, size_t width, const float *restrict b, int activation,
-                                float *restrict y)
+/* a (rows x columns) transposed. */
+static void transpose(size_t rows, size_t columns, const float *restrict a, float *restrict out)
 {
-    for (size_t r = 0; r < rows; r++, y += width) {
-        if (activation == MLP_RELU) {
-            for (size_t i = 0; i < width; i++) {
-                float t = y[i] + b[i];
-                y[i] = t < 0.0f ? 0.0f : t;
-            }
-            continue;
-        }
-        for (size_t i = 0; i < width; i++) {
-            y[i] += b[i];
-        }
-        if (activation == MLP_TANH) {
-            mlp_tanh(width, y, y);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < columns; c++) {
+            out[c * rows + r] = a[r * columns + c];
         }
     }
+}
+
+/* y = W x + b for each row, and max(0, .) of it with relu. */
+static void affine(size_t rows, size_t in, size_t out, const float *x, const float *matrix, const float *b, int relu,
+                   mlp_tape *tape, float *y)
+{
+    int m = (int)rows, k = (int)in, n = (int)out;
+    if (rows == 1) {
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1.0f, matrix, k, x, 1, 0.0f, y, 1);
+    } else if (in <= LOOP_NARROW) {
+        transpose(out, in, matrix, tape->narrow);
+        loop_spread(rows, in, out, x, tape->narrow, b, NULL, relu, y);
+        return;
+    } else if (out == 1) {
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0f, x, k, matrix, 1, 0.0f, y, 1);
+    } else {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x, k, matrix, k, 0.0f, y, n);
+    }
+    loop_bias(rows, out, b, relu, y);
 }
 
 const float *mlp_forward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape)
 {
     const float *in = x;
     for (int l = 0; l < net->layers; l++) {
-        int k = (int)net->size[l], n = (int)net->size[l + 1];
+        size_t width = net->size[l + 1];
+        int hidden = l + 1 < net->layers;
         float *out = tape->layer[l];
-        const float *matrix = w + mlp_matrix(net, l);
-        if (rows == 1) {
-            cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1.0f, matrix, k, in, 1, 0.0f, out, 1);
-        } else {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, n, k, 1.0f, in, k, matrix, k,
-                        0.0f, out, n);
+        affine(rows, net->size[l], width, in, w + mlp_matrix(net, l), w + mlp_bias(net, l),
+               hidden && net->activation == MLP_RELU, tape, out);
+        if (hidden && net->activation == MLP_TANH) {
+            loop_squash(rows * width, out, out);
         }
-        bias_and_activation(rows, net->size[l + 1], w + mlp_bias(net, l),
-                            l + 1 < net->layers ? net->activation : -1, out);
         in = out;
     }
     return in;
 }
 
-/* Sums of the columns: the gradient of a bias. */
-static void sum_rows(size_t rows, size_t width, const float *restrict d, float *restrict sum)
+/* Gradients of an affine map's matrix and bias from its inputs x and d = d loss / d outputs. */
+static void affine_gradient(size_t rows, size_t in, size_t out, const float *x, const float *d, mlp_tape *tape,
+                            float *matrix, float *b)
 {
-    memset(sum, 0, width * sizeof *sum);
-    for (size_t r = 0; r < rows; r++, d += width) {
-        for (size_t i = 0; i < width; i++) {
-            sum[i] += d[i];
-        }
+    if (in <= LOOP_NARROW) {
+        loop_gather(rows, in, out, x, d, tape->narrow, b);
+        transpose(in, out, tape->narrow, matrix);
+        return;
     }
+    if (out <= LOOP_NARROW) {
+        loop_gather(rows, out, in, d, x, matrix, NULL);
+    } else {
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)rows, 1.0f, d, (int)out, x,
+                    (int)in, 0.0f, matrix, (int)in);
+    }
+    loop_gather(rows, 0, out, NULL, d, NULL, b);
 }
 
 /* d *= f'(.), from the outputs y = f(.). */
 static void slope_of_activation(size_t count, const float *restrict y, int activation, float *restrict d)
 {
     if (activation == MLP_RELU) {
-        for (size_t i = 0; i < count; i++) {
-            d[i] = y[i] > 0.0f ? d[i] : 0.0f;
-        }
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            d[i] *= 1.0f - y[i] * y[i];
-        }
+        loop_relu_slope(count, y, d);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        d[i] *= 1.0f - y[i] * y[i];
     }
 }
 
@@ -169,20 +157,21 @@ void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, m
 {
     const float *d = dy;
     for (int l = net->layers - 1; l >= 0; l--) {
-        int k = (int)net->size[l], n = (int)net->size[l + 1];
-        const float *in = l > 0 ? tape->layer[l - 1] : x;
+        size_t k = net->size[l], n = net->size[l + 1];
+        const float *in = l > 0 ? tape->layer[l - 1] : x, *matrix = w + mlp_matrix(net, l);
         if (dw) {
-            cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, k, (int)rows, 1.0f, d, n, in, k, 0.0f,
-                        dw + mlp_matrix(net, l), k);
-            sum_rows(rows, net->size[l + 1], d, dw + mlp_bias(net, l));
+            affine_gradient(rows, k, n, in, d, tape, dw + mlp_matrix(net, l), dw + mlp_bias(net, l));
         }
         float *below = l > 0 ? tape->slope[l % 2] : dx;
-        if (below) {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, k, n, 1.0f, d, n,
-                        w + mlp_matrix(net, l), k, 0.0f, below, k);
+        int relu = l > 0 && net->activation == MLP_RELU, narrow = n <= LOOP_NARROW;
+        if (below && narrow) {
+            loop_spread(rows, n, k, d, matrix, NULL, relu ? in : NULL, 0, below);
+        } else if (below) {
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k, (int)n, 1.0f, d, (int)n,
+                        matrix, (int)k, 0.0f, below, (int)k);
         }
-        if (l > 0) {
-            slope_of_activation(rows * net->size[l], in, net->activation, below);
+        if (l > 0 && !(relu && narrow)) {
+            slope_of_activation(rows * k, in, net->activation, below);
         }
         d = below;
     }

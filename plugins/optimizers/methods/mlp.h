@@ -27,6 +27,7 @@ typedef struct mlp_tape {
     size_t rows;
     float *layer[MLP_MAX_LAYERS];
     float *slope[2]; /* work space of the backward pass */
+    float *narrow;   /* that of layers with few inputs: a matrix */
     float *memory;
 } mlp_tape;
 
@@ -50,14 +51,14 @@ const float *mlp_forward(const mlp *net, const float *w, size_t rows, const floa
 void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape,
                   const float *dy, float *dw, float *dx);
 
+/* Only the rows keep[0] < keep[1] < ... of the last forward pass remain, as rows 0 ... count - 1. */
+void mlp_tape_keep(const mlp *net, mlp_tape *tape, size_t count, const size_t *keep);
+
 /* Orthogonal matrices times `gain` in the hidden layers and `gain_out` in the last one, zero biases (A. Saxe
  * et al., arXiv:1312.6120). 0 without memory. */
 int mlp_init_orthogonal(const mlp *net, float *w, double gain, double gain_out, ds_random *random);
 
 /* Weights and biases uniform in +-1/sqrt(inputs of the layer), as PyTorch's Linear has them. */
 void mlp_init_uniform(const mlp *net, float *w, ds_random *random);
-
-/* tanh of `count` values, to 2 units in the last place. In place is fine. */
-void mlp_tanh(size_t count, const float *x, float *y);
 
 #endif

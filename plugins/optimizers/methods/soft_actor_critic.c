@@ -2,6 +2,8 @@
 /* methods/soft_actor_critic.c - networks and losses of soft actor-critic, see soft_actor_critic.h. */
 #include "soft_actor_critic.h"
 
+#include "mlp_loops.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +21,22 @@ int sac_init(soft_actor_critic *sac, const sac_shape *shape, double alpha, ds_ra
     sac->actor = mlp_make(obs, shape->hidden_count, shape->hidden, 2 * act, shape->activation);
     sac->critic = mlp_make(pair, shape->hidden_count, shape->hidden, 1, shape->activation);
     size_t actor = sac->actor.weights, critic = sac->critic.weights;
-    size_t floats = actor + 4 * critic + (actor > critic ? actor : critic) + 2 * b * (obs + 2 * act) +
-                    3 * b * pair + b * (2 + 2 * act);
-    float *at = sac->memory = calloc(floats, sizeof(float));
+    float **part[] = {&sac->w_actor,     &sac->w_critic[0], &sac->w_critic[1], &sac->w_target[0],
+                      &sac->w_target[1], &sac->g,           &sac->states,      &sac->action,
+                      &sac->noise,       &sac->pair,        &sac->d_pair,      &sac->d_kept,
+                      &sac->d_q,         &sac->target,      &sac->d_head};
+    size_t size[] = {
+        actor,       critic,      critic,      critic,   critic,   actor > critic ? actor : critic,
+        2 * b * obs, 2 * b * act, 2 * b * act, b * pair, b * pair, b * pair,
+        b,           b,           2 * b * act};
+    size_t floats = 0;
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
+        floats += loop_room(size[i]);
+    }
+    float *at = sac->memory = loop_memory(floats);
     sac->log_density = calloc(2 * b, sizeof(double));
-    if (!at || !sac->log_density || !float_adam_init(&sac->adam_actor, actor, shape->adam_eps) ||
+    sac->keep[0] = calloc(2 * b, sizeof(size_t));
+    if (!at || !sac->log_density || !sac->keep[0] || !float_adam_init(&sac->adam_actor, actor, shape->adam_eps) ||
         !float_adam_init(&sac->adam_critic[0], critic, shape->adam_eps) ||
         !float_adam_init(&sac->adam_critic[1], critic, shape->adam_eps) ||
         !float_adam_init(&sac->adam_alpha, 1, shape->adam_eps) ||
@@ -32,18 +45,11 @@ int sac_init(soft_actor_critic *sac, const sac_shape *shape, double alpha, ds_ra
         !mlp_tape_init(&sac->critic_tape[1], &sac->critic, b)) {
         return 0;
     }
-    float **part[] = {&sac->w_actor,     &sac->w_critic[0], &sac->w_critic[1], &sac->w_target[0],
-                      &sac->w_target[1], &sac->g,           &sac->states,      &sac->action,
-                      &sac->noise,       &sac->pair,        &sac->d_pair[0],   &sac->d_pair[1],
-                      &sac->d_q,         &sac->target,      &sac->d_head};
-    size_t size[] = {
-        actor,       critic,      critic,      critic,   critic,   actor > critic ? actor : critic,
-        2 * b * obs, 2 * b * act, 2 * b * act, b * pair, b * pair, b * pair,
-        b,           b,           2 * b * act};
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
         *part[i] = at;
-        at += size[i];
+        at += loop_room(size[i]);
     }
+    sac->keep[1] = sac->keep[0] + b;
     mlp_init_uniform(&sac->actor, sac->w_actor, random);
     for (int i = 0; i < 2; i++) {
         mlp_init_uniform(&sac->critic, sac->w_critic[i], random);
@@ -57,6 +63,7 @@ void sac_free(soft_actor_critic *sac)
 {
     free(sac->memory);
     free(sac->log_density);
+    free(sac->keep[0]);
     float_adam_free(&sac->adam_actor);
     float_adam_free(&sac->adam_critic[0]);
     float_adam_free(&sac->adam_critic[1]);
@@ -165,29 +172,42 @@ double sac_critic_loss(soft_actor_critic *sac, const sac_minibatch *b, int i)
 
 /* ---- actor ---- */
 
+/* d (-min Q) / d a of the rows whose lower critic is critic i, rows `keep` of the last forward pass. */
+static void slope_through(soft_actor_critic *sac, int i, size_t count, const size_t *keep)
+{
+    size_t width = sac->shape.obs + sac->shape.act;
+    mlp_tape_keep(&sac->critic, &sac->critic_tape[i], count, keep);
+    mlp_backward(&sac->critic, sac->w_critic[i], count, sac->pair, &sac->critic_tape[i], sac->d_q, NULL,
+                 sac->d_kept);
+    for (size_t r = 0; r < count; r++) {
+        memcpy(sac->d_pair + keep[r] * width, sac->d_kept + r * width, width * sizeof(float));
+    }
+}
+
 double sac_actor_loss(soft_actor_critic *sac, const sac_minibatch *b)
 {
-    size_t rows = sac->shape.batch, n = sac->shape.obs, m = sac->shape.act;
+    size_t rows = sac->shape.batch, n = sac->shape.obs, m = sac->shape.act, count[2] = {0, 0};
     double alpha = exp((double)sac->ln_alpha), loss = 0.0, slope;
     make_pairs(sac, b->obs, sac->action);
     const float *q[2];
     for (int i = 0; i < 2; i++) {
         q[i] = mlp_forward(&sac->critic, sac->w_critic[i], rows, sac->pair, &sac->critic_tape[i]);
     }
-    for (int i = 0; i < 2; i++) { /* d (-min Q) / d a */
-        for (size_t r = 0; r < rows; r++) {
-            sac->d_q[r] = (q[0][r] <= q[1][r]) == (i == 0) ? -1.0f / (float)rows : 0.0f;
-        }
-        mlp_backward(&sac->critic, sac->w_critic[i], rows, sac->pair, &sac->critic_tape[i], sac->d_q, NULL,
-                     sac->d_pair[i]);
+    for (size_t r = 0; r < rows; r++) {
+        loss += (alpha * sac->log_density[r] - (double)fminf(q[0][r], q[1][r])) / (double)rows;
+        sac->d_q[r] = -1.0f / (float)rows;
+        int lower = q[0][r] <= q[1][r] ? 0 : 1;
+        sac->keep[lower][count[lower]++] = r;
+    }
+    for (int i = 0; i < 2; i++) {
+        slope_through(sac, i, count[i], sac->keep[i]);
     }
     const float *head = sac->actor_tape.layer[sac->actor.layers - 1];
     for (size_t r = 0; r < rows; r++) {
-        loss += (alpha * sac->log_density[r] - (double)fminf(q[0][r], q[1][r])) / (double)rows;
         for (size_t k = 0; k < m; k++) {
             size_t at = r * (n + m) + n + k, o = 2 * r * m + k;
             double a = (double)sac->action[r * m + k], xi = (double)sac->noise[r * m + k];
-            double d_a = (double)sac->d_pair[0][at] + (double)sac->d_pair[1][at];
+            double d_a = (double)sac->d_pair[at];
             double d_x = d_a * (1.0 - a * a) + alpha / (double)rows * 2.0 * a; /* d ln pi / d x = 2 a */
             double ln_d = log_deviation((double)head[o + m], sac->shape.log_std, &slope);
             sac->d_head[o] = (float)d_x;

@@ -48,7 +48,8 @@ typedef struct soft_actor_critic {
     float *action;       /* 2 batch x act: a ~ pi of `states` */
     float *noise;        /* 2 batch x act: xi */
     double *log_density; /* 2 batch */
-    float *d_q, *d_pair[2], *d_head, *target;
+    float *d_q, *d_pair, *d_kept, *d_head, *target;
+    size_t *keep[2];     /* rows of the minibatch whose lower critic is critic i */
     float *memory;
 } soft_actor_critic;
 
