@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_cloth.c - milliseconds of processor time per episode of swing, flip and realtosim on one core, without and with
- * gradient: mean over random points of the best of some rounds. Prints one JSON object per line. */
+/* bench_cloth.c - milliseconds of processor time per episode of swing, flip and realtosim on one core,
+ * without and with gradient: mean over random points of the best of some rounds. Prints one JSON object per
+ * line. */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/random.h>
 #include <math.h>
@@ -65,8 +66,9 @@ int main(void)
             fprintf(stderr, "bench_cloth: %s\n", status ? e.text : "too many variables");
             return status ? status : 1;
         }
-        printf("{\"scene\": \"%s\", \"setting\": \"%s\", \"loss_ms\": %.2f, \"gradient_ms\": %.2f, \"goal_ms\": %g}\n", s->env,
-               s->setting, time_episodes(env, 0), time_episodes(env, DS_WANT_GRAD), s->goal);
+        printf("{\"scene\": \"%s\", \"setting\": \"%s\", \"loss_ms\": %.2f, \"gradient_ms\": %.2f, "
+               "\"goal_ms\": %g}\n",
+               s->env, s->setting, time_episodes(env, 0), time_episodes(env, DS_WANT_GRAD), s->goal);
         ds_env_close(env);
         ds_settings_clear(&settings);
     }

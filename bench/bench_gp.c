@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench/bench_gp.c - times of the Gaussian process: one evaluation of the fit objective with gradient, a
- * refit, and the search of the acquisition function, at the sizes that Bayesian optimization meets; then whole
- * trials of Bayesian optimization with their memory, up to 4000 points. CPU time of one thread. */
+ * refit, and the search of the acquisition function, at the sizes that Bayesian optimization meets; then
+ * whole trials of Bayesian optimization with their memory, up to 4000 points. CPU time of one thread. */
 #include "../plugins/optimizers/methods/acquisition.h"
 #include "../plugins/optimizers/methods/blas.h"
 #include "../plugins/optimizers/methods/gp.h"
@@ -96,15 +96,17 @@ static uint32_t never(const ds_host *host)
     return 0;
 }
 
-/* A model with the options that bo has by default, but for n_max, filled to n points: a proposal with a fit (a tenth of the data is
- * new) and one without (one point is new), and the largest memory of the process so far. */
+/* A model with the options that bo has by default, but for n_max, filled to n points: a proposal with a fit
+ * (a tenth of the data is new) and one without (one point is new), and the largest memory of the process so
+ * far. */
 static void bench_trial(size_t n, size_t d)
 {
     static const surrogate_options usual = {.model = {GP_SE, GP_PRIOR_2024, 0.0}, .alpha = 1.0, .raw = 512,
                                             .starts = 10, .around_best = 1, .fit_max = 500, .n_max = 4000};
     ds_host host = {.struct_size = sizeof(host), .seed = 1, .log = silent, .should_stop = never};
     ds_problem problem = {.struct_size = sizeof(problem), .n = d, .loss_floor = -INFINITY};
-    double *v = malloc(n * d * sizeof(double)), *y = malloc(n * sizeof(double)), *point = malloc(d * sizeof(double));
+    double *v = malloc(n * d * sizeof(double)), *y = malloc(n * sizeof(double)),
+           *point = malloc(d * sizeof(double));
     surrogate *s = surrogate_create(&host, &problem, &usual);
     make_data(n, d, v, y);
     for (size_t i = 0; i < n * d; i++) {
@@ -123,8 +125,8 @@ static void bench_trial(size_t n, size_t d)
     double without = now() - t;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("trial          n %4zu d %3zu  with a fit %6.3f s  without %6.3f s  memory at most %.0f MB\n", n, d, with_fit,
-           without, (double)usage.ru_maxrss / 1024.0);
+    printf("trial          n %4zu d %3zu  with a fit %6.3f s  without %6.3f s  memory at most %.0f MB\n", n,
+           d, with_fit, without, (double)usage.ru_maxrss / 1024.0);
     surrogate_destroy(s);
     free(v);
     free(y);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Speed of the material point engine on the full-size torus: the fast engine against the scalar one, where its time goes,
- * how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how to read it: bench/README.md. */
+/* Speed of the material point engine on the full-size torus: the fast engine against the scalar one, where
+ * its time goes, how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how to read it:
+ * bench/README.md. */
 #include "env.h"
 
 #include <stdio.h>
@@ -53,7 +54,8 @@ static void fail(const char *what)
 static void open_episode(mpm_episode *e, const run *how)
 {
     static mpm_scene scene;
-    static const mpm_pose start = {{0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0}; /* in contact from the start */
+    static const mpm_pose start = {
+        {0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0}; /* in contact from the start */
     scene = mpm_task_of_plugin()->scene;
     mpm_episode_spec spec = {.scene = &scene,
                              .domain = mpm_domain_make(MPM_PRESET_FULL),
@@ -137,9 +139,12 @@ static void table_ratios(void)
                 for (how.threads = 1; how.threads <= 2; how.threads++) {
                     char what[64];
                     how.store = store;
-                    snprintf(what, sizeof what, "f%d, %s, %s, %u thread%s", how.bits, gradient ? "gradient" : "loss",
-                             !gradient ? "-" : store ? "store" : "checkpoint", how.threads,
-                             how.threads > 1 ? "s" : "");
+                    snprintf(what, sizeof what, "f%d, %s, %s, %u thread%s", how.bits,
+                             gradient ? "gradient" : "loss",
+                             !gradient ? "-"
+                             : store   ? "store"
+                                       : "checkpoint",
+                             how.threads, how.threads > 1 ? "s" : "");
                     cost c = measure(&how);
                     line(what, &c, &scalar);
                 }
@@ -170,21 +175,28 @@ static void table_isas(void)
 
 static void table_phases(void)
 {
-    static const char *const names[MPM_TIMES] = {"forward, particles", "forward, grid and tools", "sort and checkpoints",
-                                                 "simulated again",    "adjoint, particles",      "adjoint, grid and tools"};
+    static const char *const names[MPM_TIMES] = {"forward, particles",   "forward, grid and tools",
+                                                 "sort and checkpoints", "simulated again",
+                                                 "adjoint, particles",   "adjoint, grid and tools"};
     double times[2][MPM_TIMES], total[2];
     for (int k = 0; k < 2; k++) {
-        run how = {.engine = MPM_ENGINE_FAST, .bits = k ? 32 : 64, .threads = 1, .gradient = true, .times = times[k]};
+        run how = {.engine = MPM_ENGINE_FAST,
+                   .bits = k ? 32 : 64,
+                   .threads = 1,
+                   .gradient = true,
+                   .times = times[k]};
         total[k] = measure(&how).cpu;
     }
-    printf("\nphases: gradient, checkpoint, 1 thread; ns per particle and substep\n%-34s %8s %8s\n", "", "f64", "f32");
+    printf("\nphases: gradient, checkpoint, 1 thread; ns per particle and substep\n%-34s %8s %8s\n", "",
+           "f64", "f32");
     double per = 1e9 / (10000.0 * 19.0 * steps), sum[2] = {0.0, 0.0};
     for (int t = 0; t < MPM_TIMES; t++) {
         printf("%-34s %8.1f %8.1f\n", names[t], times[0][t] * per, times[1][t] * per);
         sum[0] += times[0][t];
         sum[1] += times[1][t];
     }
-    printf("%-34s %8.1f %8.1f\n", "loss, tool motion, copies", (total[0] - sum[0]) * per, (total[1] - sum[1]) * per);
+    printf("%-34s %8.1f %8.1f\n", "loss, tool motion, copies", (total[0] - sum[0]) * per,
+           (total[1] - sum[1]) * per);
 }
 
 static void table_particles(void)
@@ -261,7 +273,8 @@ int main(int argc, char **argv)
             known |= strcmp(argv[a], tables[t].name) == 0;
         }
         if (!known) {
-            fprintf(stderr, "usage: bench_mpm [--steps N] [ratios | phases | isas | particles | processes] ...\n");
+            fprintf(stderr,
+                    "usage: bench_mpm [--steps N] [ratios | phases | isas | particles | processes] ...\n");
             return 2;
         }
     }

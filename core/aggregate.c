@@ -44,8 +44,8 @@ static double interquartile(double *value, size_t count)
     return ds_sorted_trimmed_mean(value, count, 0.25);
 }
 
-int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, uint64_t seed, double level, double *mean,
-                          ds_interval *interval)
+int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, uint64_t seed, double level,
+                          double *mean, ds_interval *interval)
 {
     const size_t all = count_all(task, tasks);
     double *value = malloc((all + resamples + 1) * sizeof *value), *again = value + all;
@@ -81,7 +81,8 @@ static double share_below(const double *x, size_t n, const double *y, size_t m)
     return pairs / ((double)n * (double)m);
 }
 
-static double improvement(const ds_runs *a, const ds_runs *b, size_t tasks, ds_random *r, double *x, double *y)
+static double improvement(const ds_runs *a, const ds_runs *b, size_t tasks, ds_random *r, double *x,
+                          double *y)
 {
     double total = 0;
     for (size_t t = 0; t < tasks; t++) {
@@ -94,8 +95,8 @@ static double improvement(const ds_runs *a, const ds_runs *b, size_t tasks, ds_r
     return total / (double)tasks;
 }
 
-int ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, size_t resamples, uint64_t seed,
-                                  double level, double *probability, ds_interval *interval)
+int ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, size_t resamples,
+                                  uint64_t seed, double level, double *probability, ds_interval *interval)
 {
     size_t most = 0;
     for (size_t t = 0; t < tasks; t++) {
@@ -149,8 +150,8 @@ void ds_targets(double random, double best, double *target)
     }
 }
 
-void ds_target_hits(const uint64_t *id, const double *loss, size_t count, const double *target, size_t targets,
-                    uint64_t *hit)
+void ds_target_hits(const uint64_t *id, const double *loss, size_t count, const double *target,
+                    size_t targets, uint64_t *hit)
 {
     size_t k = 0;
     memset(hit, 0, targets * sizeof *hit);
@@ -161,7 +162,8 @@ void ds_target_hits(const uint64_t *id, const double *loss, size_t count, const 
     }
 }
 
-double ds_anytime_area(const uint64_t *id, const double *loss, size_t count, double budget, double random, double best)
+double ds_anytime_area(const uint64_t *id, const double *loss, size_t count, double budget, double random,
+                       double best)
 {
     double total = 0, reached = 1, score = 0;
     for (size_t k = 0; k < count && (double)id[k] <= budget; k++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aggregate.h - one number, or one curve, for a method over several tasks. Scores and their bootstrap as in R. Agarwal et
- * al., Deep reinforcement learning at the edge of the statistical precipice, NeurIPS 2021; expected running times and data
- * profiles as in N. Hansen et al., COCO, Optimization Methods and Software 36, 2021. */
+/* aggregate.h - one number, or one curve, for a method over several tasks. Scores and their bootstrap as in
+ * R. Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, NeurIPS 2021;
+ * expected running times and data profiles as in N. Hansen et al., COCO, Optimization Methods and Software
+ * 36, 2021. */
 #ifndef DS_CORE_AGGREGATE_H
 #define DS_CORE_AGGREGATE_H
 
@@ -16,19 +17,20 @@ typedef struct ds_runs {
     size_t count;
 } ds_runs;
 
-/* 0 where the loss is the mean of random search, 1 where it is the best one known, below 0 where it is worse than random
- * search; 0 for a failed run (+INFINITY). `random` > `best`, else 1 for loss <= best and 0 above. */
+/* 0 where the loss is the mean of random search, 1 where it is the best one known, below 0 where it is worse
+ * than random search; 0 for a failed run (+INFINITY). `random` > `best`, else 1 for loss <= best and 0
+ * above. */
 double ds_score(double loss, double random, double best);
 
-/* Interquartile mean over all runs of all tasks, and its interval by the stratified bootstrap: every task's runs are drawn
- * again, `resamples` times. Returns 0, or -1 without memory. */
-int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, uint64_t seed, double level, double *mean,
-                          ds_interval *interval);
+/* Interquartile mean over all runs of all tasks, and its interval by the stratified bootstrap: every task's
+ * runs are drawn again, `resamples` times. Returns 0, or -1 without memory. */
+int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, uint64_t seed, double level,
+                          double *mean, ds_interval *interval);
 
-/* Mean over tasks of the probability that a run of a has the smaller value than one of b (equal ones count half), and its
- * interval in the same way. */
-int ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, size_t resamples, uint64_t seed,
-                                  double level, double *probability, ds_interval *interval);
+/* Mean over tasks of the probability that a run of a has the smaller value than one of b (equal ones count
+ * half), and its interval in the same way. */
+int ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, size_t resamples,
+                                  uint64_t seed, double level, double *probability, ds_interval *interval);
 
 /* Share of runs with a score above tau, mean over tasks. */
 double ds_performance_profile(const ds_runs *task, size_t tasks, double tau);
@@ -39,22 +41,24 @@ typedef struct ds_hits {
     uint64_t spent;
 } ds_hits;
 
-/* Expected running time of target `k`: evaluations of all runs until they hit it or ended, per hit; INFINITY for none. */
+/* Expected running time of target `k`: evaluations of all runs until they hit it or ended, per hit; INFINITY
+ * for none. */
 double ds_expected_running_time(const ds_hits *run, size_t runs, size_t k);
 
-/* Targets in COCO's manner: best + 10^(2 - j/5) (random - best), j = 0..50, the easiest first: from far above random search
- * to 1e-8 of its distance from the best known loss. `target` has room for DS_TARGETS values. */
+/* Targets in COCO's manner: best + 10^(2 - j/5) (random - best), j = 0..50, the easiest first: from far above
+ * random search to 1e-8 of its distance from the best known loss. `target` has room for DS_TARGETS values. */
 enum { DS_TARGETS = 51 };
 void ds_targets(double random, double best, double *target);
 
 /* The best loss so far as steps: at evaluation id[k] (from 1) it fell to loss[k].
  *
  * Evaluations after which it is at most each target, 0 = never; targets in falling order. */
-void ds_target_hits(const uint64_t *id, const double *loss, size_t count, const double *target, size_t targets,
-                    uint64_t *hit);
+void ds_target_hits(const uint64_t *id, const double *loss, size_t count, const double *target,
+                    size_t targets, uint64_t *hit);
 
-/* Area under the curve of the best score so far, mean over evaluations 1..budget; 0 before the first step, and a run that
- * ended early keeps its last score. */
-double ds_anytime_area(const uint64_t *id, const double *loss, size_t count, double budget, double random, double best);
+/* Area under the curve of the best score so far, mean over evaluations 1..budget; 0 before the first step,
+ * and a run that ended early keeps its last score. */
+double ds_anytime_area(const uint64_t *id, const double *loss, size_t count, double budget, double random,
+                       double best);
 
 #endif

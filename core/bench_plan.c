@@ -137,8 +137,8 @@ static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
             }
             const char *lacks = lacking(env->module->plugin->desc, opt->module->plugin->desc);
             if (lacks != NULL) {
-                ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs %s, which %s does not have", p->path, name,
-                       opt->module->id, lacks, env->module->id);
+                ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs %s, which %s does not have",
+                       p->path, name, opt->module->id, lacks, env->module->id);
                 continue;
             }
             p->cell[p->cells] = (ds_bench_cell){i, k, strdup(name)};

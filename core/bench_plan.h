@@ -48,9 +48,9 @@ typedef struct ds_bench_choice {
     size_t shard, shards; /* 0, 1 = everything */
 } ds_bench_choice;
 
-/* Reads the file, loads the plugins and checks all parameters. Cells whose optimizer needs gradients or stepwise
- * control that the environment does not have are left out with a warning. Plugins that are missing are one error with all
- * their names (DS_EXIT_PLUGIN), or with skip_missing one warning. */
+/* Reads the file, loads the plugins and checks all parameters. Cells whose optimizer needs gradients or
+ * stepwise control that the environment does not have are left out with a warning. Plugins that are missing
+ * are one error with all their names (DS_EXIT_PLUGIN), or with skip_missing one warning. */
 int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_settings *sets,
                        const ds_bench_choice *choice, ds_bench_plan *out, ds_error *e);
 void ds_bench_plan_clear(ds_bench_plan *p);

@@ -78,15 +78,9 @@ void ds_bench_trial(const ds_bench_plan *plan, size_t env, ds_bench_cost *out)
     int rc = ds_settings_copy(&s, &v->part->settings, &e);
     rc = rc != 0 ? rc : ds_run_options_make(&plan->file.run, &o, &e);
     if (rc == 0) {
-        ds_pool_config c = {.module = v->module,
-                            .settings = &s,
-                            .seed = plan->file.seed,
-                            .threads = o.threads,
-                            .jobs = 1,
-                            .isolation = o.isolation,
-                            .timeout = o.timeout,
-                            .memory = o.memory,
-                            .stop = &ds_stop_flag};
+        ds_pool_config c = ds_pool_config_of(v->module, &s, &o);
+        c.seed = plan->file.seed;
+        c.jobs = 1;
         rc = ds_pool_open(&c, &pool, &e);
     }
     if (rc == 0) {

@@ -140,8 +140,10 @@ const ds_check_test ds_check_env_tests[] = {
      ds_check_residuals},
     {"scene.data", "the scene is complete, repeatable and without effect on the loss", 0, 2, 0,
      ds_check_scene},
-    {"rl.loss", "an episode of steps has the loss of evaluate() at its actions, and rewards that add up to it", 0, 0, 0,
+    {"rl.loss",
+     "an episode of steps has the loss of evaluate() at its actions, and rewards that add up to it", 0, 0, 0,
      ds_check_rl_loss},
     {"rl.repeat", "the same actions give the same answers", 0, 0, 0, ds_check_rl_repeat},
-    {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0, ds_check_rl_strange},
+    {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0,
+     ds_check_rl_strange},
     {NULL, NULL, 0, 0, 0, NULL}};

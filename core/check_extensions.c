@@ -89,8 +89,9 @@ void ds_check_batch(ds_check *c)
         }
         compare_rows(c, &env, ext, 1, x, orders[0], 0, grad, single);
         if (c->failed > 0) {
-            ds_check_hint(c, "a point's answer must not depend on its company: no state that goes from one to the "
-                             "next, sums in the same order as for a point alone");
+            ds_check_hint(
+                c, "a point's answer must not depend on its company: no state that goes from one to the "
+                   "next, sums in the same order as for a point alone");
         }
     }
     free(x);
@@ -169,8 +170,8 @@ static double relative(double a, double b, double scale)
     return size > 0 ? fabs(a - b) / size : 0;
 }
 
-/* Difference quotients of r along v, best of three step sizes, against J v; relative to the larger of both.
- */
+/* Difference quotients of r along v, best of three step sizes, against J v; relative to the larger of
+ * both. */
 static double quotient_error(bench *b)
 {
     double best = INFINITY;

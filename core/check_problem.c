@@ -175,7 +175,8 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
         ds_check_breach(w,
                "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
                b != NULL ? b->struct_size : 0, sizeof *b);
-        ds_check_advise(w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
+        ds_check_advise(
+            w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
         return 0;
     }
     if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0 || ((b->want & DS_WANT_GRAD) != 0 && b->grad == NULL)) {
@@ -301,7 +302,8 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
     uint64_t n = w->s->n, m = w->residuals.m;
     if (b == NULL || b->struct_size < sizeof *b || b->kind < DS_RESIDUALS_VALUE ||
         b->kind > DS_RESIDUALS_JTV || b->out == NULL || (b->kind != DS_RESIDUALS_VALUE && b->v == NULL)) {
-        ds_check_breach(w, "a batch of residuals of no known kind, without v or out, or with a wrong struct_size");
+        ds_check_breach(
+            w, "a batch of residuals of no known kind, without v or out, or with a wrong struct_size");
         longjmp(w->cut, 2);
     }
     uint64_t in = b->kind == DS_RESIDUALS_JV ? n : b->kind == DS_RESIDUALS_JTV ? m : 0;
@@ -314,8 +316,8 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
     for (uint64_t r = 0; r < b->done; r++) {
         for (uint64_t i = 0; i < in; i++) {
             if (!isfinite(b->v[r * in + i])) {
-                ds_check_breach(w, "row %llu of a product: component %llu of v is not finite", (unsigned long long)r,
-                       (unsigned long long)i);
+                ds_check_breach(w, "row %llu of a product: component %llu of v is not finite",
+                                (unsigned long long)r, (unsigned long long)i);
                 longjmp(w->cut, 2);
             }
         }
@@ -372,7 +374,8 @@ static void judge_end(ds_check_watch *w)
                (unsigned long long)s->asked_after, s->asked_after >= AFTER_CUT ? " and" : "");
         ds_check_advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (w->stopped && s->status != DS_STOPPED && s->status >= 0) {
-        ds_check_breach(w, "run() returned %s after the objective had said DS_STOPPED", ds_status_name(s->status));
+        ds_check_breach(w, "run() returned %s after the objective had said DS_STOPPED",
+                        ds_status_name(s->status));
         ds_check_advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (!w->stopped && s->status == DS_STOPPED) {
         ds_check_breach(w, "run() returned DS_STOPPED, and nobody had stopped it");

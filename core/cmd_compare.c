@@ -15,12 +15,12 @@ typedef struct request {
     int json, help;
 } request;
 
-static const char usage[] =
-    "usage: dshost compare A B [OPTIONS]\n\n"
-    "Compares the final losses of two sets of finished runs, environment by environment and over all of them. A set is a\n"
-    "folder with runs, or FOLDER:OPT for the runs of one optimizer in it:\n\n"
-    "  dshost compare results/fig2:boleap results/fig2:cmaes\n\n"
-    "  --json    one object with all numbers on the standard output\n";
+static const char usage[] = "usage: dshost compare A B [OPTIONS]\n\n"
+                            "Compares the final losses of two sets of finished runs, environment by "
+                            "environment and over all of them. A set is a\n"
+                            "folder with runs, or FOLDER:OPT for the runs of one optimizer in it:\n\n"
+                            "  dshost compare results/fig2:boleap results/fig2:cmaes\n\n"
+                            "  --json    one object with all numbers on the standard output\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
@@ -51,8 +51,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 
 static void say_side(const char *name, const ds_side *s)
 {
-    printf("  %s  %zu run%s, mean %.6g (90 %%: %.6g to %.6g), median %.6g\n", name, s->runs, s->runs == 1 ? "" : "s", s->mean,
-           s->mean90.low, s->mean90.high, s->median);
+    printf("  %s  %zu run%s, mean %.6g (90 %%: %.6g to %.6g), median %.6g\n", name, s->runs,
+           s->runs == 1 ? "" : "s", s->mean, s->mean90.low, s->mean90.high, s->median);
 }
 
 static void say_env(const ds_versus *v, size_t envs)
@@ -61,9 +61,11 @@ static void say_env(const ds_versus *v, size_t envs)
     say_side("A", &v->a);
     say_side("B", &v->b);
     if (isfinite(v->difference)) {
-        printf("  B - A = %.6g (95 %%: %.6g to %.6g)\n", v->difference, v->difference95.low, v->difference95.high);
+        printf("  B - A = %.6g (95 %%: %.6g to %.6g)\n", v->difference, v->difference95.low,
+               v->difference95.high);
     }
-    printf("  a run of A ends below one of B with probability %.3f; Mann-Whitney p = %.3g", v->test.a12, v->test.p);
+    printf("  a run of A ends below one of B with probability %.3f; Mann-Whitney p = %.3g", v->test.a12,
+           v->test.p);
     if (envs > 1) {
         printf(", %.3g after Holm's correction", v->p_holm);
     }
@@ -88,14 +90,15 @@ static void say_all(const request *q, const ds_comparison *c)
             better += c->item[i].p_holm < 0.05 && c->item[i].test.a12 > 0.5;
             worse += c->item[i].p_holm < 0.05 && c->item[i].test.a12 < 0.5;
         }
-        printf("\nover %zu environments: A is significantly better on %zu, B on %zu; a run of A ends below one of B with "
+        printf("\nover %zu environments: A is significantly better on %zu, B on %zu; a run of A ends below "
+               "one of B with "
                "probability %.3f (95 %%: %.3f to %.3f)\n",
                c->count, better, worse, c->improvement, c->improvement95.low, c->improvement95.high);
     }
     for (int k = 0; k < 2; k++) {
         if (c->only[k] > 0 || c->open[k] > 0) {
-            printf("left out of %c: %zu environment%s that the other set lacks, %zu unfinished run%s\n", 'A' + k, c->only[k],
-                   c->only[k] == 1 ? "" : "s", c->open[k], c->open[k] == 1 ? "" : "s");
+            printf("left out of %c: %zu environment%s that the other set lacks, %zu unfinished run%s\n",
+                   'A' + k, c->only[k], c->only[k] == 1 ? "" : "s", c->open[k], c->open[k] == 1 ? "" : "s");
         }
     }
 }

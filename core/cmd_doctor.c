@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <cairo.h>
+#include <diffsim/ext/rl.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <sqlite3.h>
@@ -17,6 +18,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "describe.h"
 #include "json_text.h"
 #include "loader.h"
 #include "log.h"
@@ -95,15 +97,19 @@ static int plugins(json_t *o)
         }
     }
     json_object_set_new(o, "plugin_path", path);
+    size_t stepwise = 0;
     if (ds_loader_list(&list, &count, &e) == 0) {
         for (size_t i = 0; i < count; i++) {
             if (list[i].module == NULL) {
                 json_array_append_new(bad, json_string(list[i].refusal));
                 refused++;
+            } else {
+                stepwise += !list[i].shadowed && ds_desc_offers(list[i].module->plugin->desc, DS_EXT_RL);
             }
         }
     }
     json_object_set_new(o, "plugins", json_integer((json_int_t)count - refused));
+    json_object_set_new(o, "plugins_with_rl", json_integer((json_int_t)stepwise));
     json_object_set_new(o, "plugins_refused", bad);
     ds_found_free(list, count);
     return refused;

@@ -296,15 +296,10 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
 
 static int open_env(evaluation *v, const ds_settings *settings, const ds_run_options *o, ds_error *e)
 {
-    ds_pool_config config = {.settings = settings,
-                             .seed = o->seed,
-                             .threads = o->threads,
-                             .jobs = 1,
-                             .isolation = o->isolation,
-                             .timeout = o->timeout,
-                             .memory = o->memory,
-                             .exact = 1,
-                             .noise_key = o->noise_key};
+    ds_pool_config config = ds_pool_config_of(NULL, settings, o);
+    config.jobs = 1;
+    config.exact = 1;
+    config.noise_key = o->noise_key;
     if (o->env[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE, "eval: name an environment with --env (`dshost list` shows them)");
     }

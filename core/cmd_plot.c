@@ -28,13 +28,16 @@ typedef struct request {
 static const char usage[] =
     "usage: dshost plot DIR... [OPTIONS]\n\n"
     "Draws a figure about all finished runs below the folders and prints the path of the file.\n\n"
-    "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all environments),\n"
-    "                 profile (share of runs above a score), targets (share of targets reached: data profile)\n"
+    "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all "
+    "environments),\n"
+    "                 profile (share of runs above a score), targets (share of targets reached: data "
+    "profile)\n"
     "  --env E        the environment of curves and bars; needed where the folders hold several\n"
     "  --along A      horizontal axis of curves: evaluations (default), steps (of simulation), seconds\n"
     "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default\n";
 
-static int choice(const char *flag, const char *value, const char *const *known, int count, int *out, ds_error *e)
+static int choice(const char *flag, const char *value, const char *const *known, int count, int *out,
+                  ds_error *e)
 {
     for (int k = 0; k < count; k++) {
         if (strcmp(value, known[k]) == 0) {
@@ -43,8 +46,8 @@ static int choice(const char *flag, const char *value, const char *const *known,
         }
     }
     const char *near = ds_nearest(value, known, (size_t)count);
-    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: not known%s%s; `dshost plot --help` lists what there is", flag, value,
-                   near != NULL ? ", nearest is " : "", near != NULL ? near : "");
+    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: not known%s%s; `dshost plot --help` lists what there is",
+                   flag, value, near != NULL ? ", nearest is " : "", near != NULL ? near : "");
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
@@ -97,7 +100,8 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
             return 0;
         }
     }
-    return ds_fail(e, DS_EXIT_USAGE, "plot --kind %s: name one of %zu environments with --env; the first is %.60s",
+    return ds_fail(e, DS_EXIT_USAGE,
+                   "plot --kind %s: name one of %zu environments with --env; the first is %.60s",
                    kinds[q->kind], r->envs, r->env[0].name);
 }
 
@@ -140,8 +144,9 @@ int ds_cmd_plot(int argc, char **argv)
         char name[32];
         snprintf(name, sizeof name, "%s.png", kinds[q.kind]);
         char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
-        rc = path == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
-                          : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, &e);
+        rc = path == NULL
+                 ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
+                 : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, &e);
         if (rc == 0) {
             rc = draw(&r, &q, path, &e);
             ds_report_clear(&r);

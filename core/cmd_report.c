@@ -19,10 +19,12 @@ typedef struct request {
 
 static const char usage[] =
     "usage: dshost report DIR... [OPTIONS]\n\n"
-    "Writes one self-contained HTML page about all finished runs below the folders, with tables, intervals, tests and\n"
+    "Writes one self-contained HTML page about all finished runs below the folders, with tables, intervals, "
+    "tests and\n"
     "figures, and the figures and numbers as SVG and CSV beside it. Prints its path.\n\n"
     "  --out FOLDER       where to; DIR/report by default (of the first DIR)\n"
-    "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest score\n";
+    "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
+    "score\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
@@ -46,7 +48,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
             return e->status;
         }
     }
-    return optind < argc ? 0 : ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
+    return optind < argc
+               ? 0
+               : ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
 }
 
 /* The command line, for the page. */
@@ -77,7 +81,8 @@ int ds_cmd_report(int argc, char **argv)
     } else if (rc == 0) {
         char *folder = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], "report");
         rc = folder == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
-                            : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), q.reference, &r, &e);
+                            : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind),
+                                             q.reference, &r, &e);
         if (rc == 0) {
             rc = ds_report_page(&r, folder, command, &e);
             ds_report_clear(&r);

@@ -55,8 +55,8 @@ static int read_set(const char *set, ds_results *out, size_t *open, ds_error *e)
         optimizers += !known_before(out, i);
     }
     if (rc == 0 && opt == NULL && optimizers > 1) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "%.200s holds runs of %zu optimizers: choose one, say %.200s:%.60s", set, optimizers, set,
-                     out->item[0].opt);
+        rc = ds_fail(e, DS_EXIT_USAGE, "%.200s holds runs of %zu optimizers: choose one, say %.200s:%.60s",
+                     set, optimizers, set, out->item[0].opt);
         ds_results_clear(out);
     }
     for (size_t i = 0; rc == 0 && i < out->count; i++) {
@@ -75,8 +75,8 @@ static int read_set(const char *set, ds_results *out, size_t *open, ds_error *e)
         }
         out->count = kept;
         if (kept == 0) {
-            rc = ds_fail(e, DS_EXIT_IO, "%.200s holds no finished run%s%.60s", folder, opt != NULL ? " of " : "",
-                         opt != NULL ? opt : "");
+            rc = ds_fail(e, DS_EXIT_IO, "%.200s holds no finished run%s%.60s", folder,
+                         opt != NULL ? " of " : "", opt != NULL ? opt : "");
             ds_results_clear(out);
         }
     }
@@ -190,7 +190,8 @@ static int compare_all(ds_comparison *c, ds_error *e)
         for (size_t i = 0; i < c->count; i++) {
             c->item[i].p_holm = p[i];
         }
-        rc = ds_probability_of_improvement(a, b, c->count, RESAMPLES, SEED, 0.95, &c->improvement, &c->improvement95) != 0
+        rc = ds_probability_of_improvement(a, b, c->count, RESAMPLES, SEED, 0.95, &c->improvement,
+                                           &c->improvement95) != 0
                  ? no_memory(e)
                  : 0;
     }
@@ -222,7 +223,8 @@ int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e)
         out->only[1] += first_of_env(b, i) && !has_env(a, b->item[i].env);
     }
     if (rc == 0 && out->count == 0) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "the sets have no environment in common: the first has %.60s, the second %.60s",
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "the sets have no environment in common: the first has %.60s, the second %.60s",
                      a->item[0].env, b->item[0].env);
     }
     rc = rc != 0 ? rc : compare_all(out, e);

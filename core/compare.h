@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h - two sets of runs: on which environments one of them ends lower, by how much, and how sure that is. */
+/* compare.h - two sets of runs: on which environments one of them ends lower, by how much, and how sure that
+ * is. */
 #ifndef DS_CORE_COMPARE_H
 #define DS_CORE_COMPARE_H
 
@@ -37,8 +38,8 @@ typedef struct ds_comparison {
     ds_interval improvement95;
 } ds_comparison;
 
-/* A set is a folder, or FOLDER:OPT for one optimizer of it. Exit status and message on failure; then nothing is to be
- * cleared. */
+/* A set is a folder, or FOLDER:OPT for one optimizer of it. Exit status and message on failure; then nothing
+ * is to be cleared. */
 int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e);
 void ds_comparison_clear(ds_comparison *c);
 

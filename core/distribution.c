@@ -23,11 +23,13 @@ double ds_normal_quantile(double p)
     if (p == 0 || p == 1) {
         return p == 0 ? -(double)INFINITY : (double)INFINITY;
     }
-    /* Abramowitz and Stegun 26.2.23 for the smaller tail, off by at most 4.5e-4; then Halley's method, which triples
-     * the digits. */
+    /* Abramowitz and Stegun 26.2.23 for the smaller tail, off by at most 4.5e-4; then Halley's method, which
+     * triples the digits. */
     const int left = p < 0.5;
     const double tail = left ? p : 1 - p, t = sqrt(-2 * log(tail));
-    double z = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
+    double z = (2.515517 + t * (0.802853 + t * 0.010328)) /
+                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
+               t;
     for (int i = 0; i < 3; i++) {
         double e = (ds_normal_cdf(z) - tail) * root_two_pi * exp(0.5 * z * z);
         z -= e / (1 + 0.5 * z * e);
@@ -66,7 +68,8 @@ double ds_beta_regular(double a, double b, double x)
         return x <= 0 ? 0 : 1;
     }
     const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                     : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 /* P(T <= -t), t >= 0, without cancellation in the tail. */

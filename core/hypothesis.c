@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hypothesis.c - rank tests (see hypothesis.h). Exact distributions are counted by the shift algorithm of Streitberg and
- * Roehmel (1986): over doubled ranks, which are whole numbers also where values are tied. */
+/* hypothesis.c - rank tests (see hypothesis.h). Exact distributions are counted by the shift algorithm of
+ * Streitberg and Roehmel (1986): over doubled ranks, which are whole numbers also where values are tied. */
 #include "config.h"
 
 #include "hypothesis.h"
@@ -59,14 +59,16 @@ void ds_ranks(const double *x, size_t n, double *rank)
 
 /* ---- Mann-Whitney ---- */
 
-/* Two-sided exact p: share of the choices of n of the `all` doubled ranks whose sum is as far from the mean as `sum`. */
+/* Two-sided exact p: share of the choices of n of the `all` doubled ranks whose sum is as far from the mean
+ * as `sum`. */
 static double exact_rank_sum(const double *rank, size_t n, size_t all, double sum)
 {
     size_t most = 0; /* doubled sum of all ranks */
     for (size_t i = 0; i < all; i++) {
         most += (size_t)lround(2 * rank[i]);
     }
-    /* ways[k * (most + 1) + s]: choices of k of the values seen so far with sum s; binomials up to 1e59 fit. */
+    /* ways[k * (most + 1) + s]: choices of k of the values seen so far with sum s; binomials up to 1e59
+     * fit. */
     double *ways = calloc((n + 1) * (most + 1), sizeof *ways);
     if (ways == NULL) {
         return NAN;
@@ -115,7 +117,8 @@ ds_mann_whitney ds_mann_whitney_test(const double *x, size_t n, const double *y,
     t.a12 = t.u / pairs;
     if (all <= EXACT_VALUES) {
         /* The smaller sample has the smaller table. */
-        t.p = n <= m ? exact_rank_sum(rank, n, all, sum) : exact_rank_sum(rank, m, all, 0.5 * nn * (nn + 1) - sum);
+        t.p = n <= m ? exact_rank_sum(rank, n, all, sum)
+                     : exact_rank_sum(rank, m, all, 0.5 * nn * (nn + 1) - sum);
         t.exact = !isnan(t.p);
     }
     if (!t.exact) {

@@ -29,17 +29,9 @@ static int open_env(ds_landscape *l, ds_error *e)
     if (rc != 0) {
         return rc;
     }
-    ds_pool_config c = {.module = l->env_module,
-                        .settings = &l->settings,
-                        .seed = o->seed,
-                        .threads = o->threads,
-                        .jobs = (uint32_t)o->jobs,
-                        .isolation = o->isolation,
-                        .timeout = o->timeout,
-                        .memory = o->memory,
-                        .stop = &ds_stop_flag,
-                        .exact = 1,
-                        .noise_key = o->noise_key};
+    ds_pool_config c = ds_pool_config_of(l->env_module, &l->settings, o);
+    c.exact = 1;
+    c.noise_key = o->noise_key;
     rc = ds_pool_open(&c, &l->pool, e);
     if (rc != 0) {
         return rc;

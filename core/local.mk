@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# libdiffsim (loader, parameters, worker pool, run engine, store, pictures) and the dshost command line on top of it.
+# libdiffsim (loader, parameters, worker pool, run engine, store, pictures) and the dshost command line on
+# top of it.
 noinst_LTLIBRARIES += libdiffsim.la
 libdiffsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) \
 	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"' -DDS_MODULEDIR='"$(modulesdir)"'

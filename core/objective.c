@@ -320,7 +320,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         ds_run_put_up_with(run);
         return DS_STOPPED;
     }
-    ds_status st = ds_run_episodes_open(run) > 0 ? ds_objective_refuse(run, "episodes are open") : check_batch(run, b);
+    ds_status st = ds_run_episodes_open(run) > 0 ? ds_objective_refuse(run, "episodes are open")
+                                                 : check_batch(run, b);
     if (st != DS_OK) {
         return st;
     }
@@ -352,8 +353,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     if (run->end == DS_END_NONE && run->recorder != NULL) {
         ds_run_pictures_due(run, run->ledger.wall - wall);
     }
-    /* All rows answered is DS_OK even where the budget is used up: an extended run must get the same answer.
-     */
+    /* All rows answered is DS_OK even where the budget is used up: an extended run must get the same
+     * answer. */
     return b->done == b->count && (run->end == DS_END_NONE || run->end == DS_END_BUDGET) ? DS_OK : DS_STOPPED;
 }
 

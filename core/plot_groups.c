@@ -86,7 +86,8 @@ static void draw_group(ds_canvas *c, const ds_groups *p, const frame *f, size_t 
         for (size_t i = 0; i < g->dots; i++) {
             double at = x + half * (g->dots > 1 ? 1.5 * ((double)i / (double)(g->dots - 1) - 0.5) : 0);
             if (isfinite(g->dot[i])) {
-                ds_canvas_circle(c, at, ds_scale_map(&f->y, g->dot[i]), 3.4, dot, ds_color_hex(0xffffff, 1), 0.8);
+                ds_canvas_circle(c, at, ds_scale_map(&f->y, g->dot[i]), 3.4, dot, ds_color_hex(0xffffff, 1),
+                                 0.8);
             }
         }
         whisker(c, f, g, x);
@@ -110,7 +111,8 @@ static void draw(ds_canvas *c, const ds_groups *p)
     const ds_scale none = ds_scale_make(DS_SCALE_LINEAR, 0, 1, 1, LEFT, LEFT);
     ds_axes axes = {LEFT, TOP, RIGHT, BOTTOM, &none, &f.y, NULL, p->label, 1, 1, 88};
     ds_plot_title(c, p->title, p->subtitle, DS_GROUPS_WIDTH);
-    ds_canvas_text(c, LEFT, TOP - 10, 13, 0, DS_PLOT_SOFT, 0, f.y.kind == DS_SCALE_LOG ? "logarithmic axis" : "");
+    ds_canvas_text(c, LEFT, TOP - 10, 13, 0, DS_PLOT_SOFT, 0,
+                   f.y.kind == DS_SCALE_LOG ? "logarithmic axis" : "");
     ds_axes_draw(c, &axes);
     if (isfinite(p->line)) {
         double y = ds_scale_map(&f.y, p->line);

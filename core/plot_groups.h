@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_groups.h - one value with its interval per group, as bars or as points, and the single values beside it. */
+/* plot_groups.h - one value with its interval per group, as bars or as points, and the single values beside
+ * it. */
 #ifndef DS_CORE_PLOT_GROUPS_H
 #define DS_CORE_PLOT_GROUPS_H
 
@@ -23,8 +24,8 @@ typedef struct ds_groups {
     size_t groups;
 } ds_groups;
 
-/* Writes both files; either path may be NULL. 0 or an exit status. The axis is logarithmic where all values are positive
- * and span more than a factor 100. */
+/* Writes both files; either path may be NULL. 0 or an exit status. The axis is logarithmic where all values
+ * are positive and span more than a factor 100. */
 int ds_plot_groups(const char *png_path, const char *svg_path, const ds_groups *groups, ds_error *e);
 
 #endif

@@ -49,8 +49,8 @@ static range range_of(const ds_lines *p, int vertical)
 }
 
 /* The points of a line from `from` on, up to a gap, as pixels; returns where it ends. */
-static size_t stretch(const ds_line *l, const ds_scale *x, const ds_scale *y, const double *value, size_t from,
-                      double *xy, size_t *count)
+static size_t stretch(const ds_line *l, const ds_scale *x, const ds_scale *y, const double *value,
+                      size_t from, double *xy, size_t *count)
 {
     size_t i = from, n = 0;
     for (; i < l->count && isfinite(l->y[i]); i++) {
@@ -67,7 +67,8 @@ static size_t stretch(const ds_line *l, const ds_scale *x, const ds_scale *y, co
     return i;
 }
 
-static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const ds_scale *y, double *xy, int band)
+static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const ds_scale *y, double *xy,
+                      int band)
 {
     for (size_t i = 0; i < l->count;) {
         size_t n = 0, m = 0;
@@ -102,8 +103,10 @@ static void draw_legend(ds_canvas *c, const ds_lines *p)
 {
     double y = TOP + 14;
     for (size_t k = 0; k < p->lines && y < BOTTOM; k++, y += LEGEND) {
-        ds_canvas_line(c, RIGHT + 22, y - 5, RIGHT + 54, y - 5, p->line[k].color, 3, p->line[k].dashed ? 7 : 0);
-        ds_canvas_text_fit(c, RIGHT + 64, y, 15, 0, DS_PLOT_TEXT, DS_LINES_WIDTH - RIGHT - 74, p->line[k].name);
+        ds_canvas_line(c, RIGHT + 22, y - 5, RIGHT + 54, y - 5, p->line[k].color, 3,
+                       p->line[k].dashed ? 7 : 0);
+        ds_canvas_text_fit(c, RIGHT + 64, y, 15, 0, DS_PLOT_TEXT, DS_LINES_WIDTH - RIGHT - 74,
+                           p->line[k].name);
     }
 }
 

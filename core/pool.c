@@ -13,6 +13,7 @@
 #include "crew.h"
 #include "episode_pool.h"
 #include "share.h"
+#include "signals.h"
 
 enum {
     SPIN_NS = 40000,      /* longest busy wait for an answer, where a processor is free */
@@ -95,6 +96,19 @@ static int open_crew(ds_pool *p, ds_error *e)
     p->env.rl = env->rl;
     p->env.residuals = env->residuals;
     return 0;
+}
+
+ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o)
+{
+    return (ds_pool_config){.module = env,
+                            .settings = settings,
+                            .seed = o->seed,
+                            .threads = o->threads,
+                            .jobs = (uint32_t)o->jobs,
+                            .isolation = o->isolation,
+                            .timeout = o->timeout,
+                            .memory = o->memory,
+                            .stop = &ds_stop_flag};
 }
 
 int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)

@@ -26,6 +26,9 @@ typedef struct ds_pool_config {
     uint64_t noise_key;     /* 0 = stochastic environments answer without noise */
 } ds_pool_config;
 
+/* As the options of a run say, for ds_stop_flag. */
+ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o);
+
 typedef struct ds_pool ds_pool;
 
 /* Checks the settings, starts the first worker and makes an instance in it; further ones start when batches
@@ -58,8 +61,8 @@ enum { DS_POOL_STOPPED = -1 };
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
 
-/* Lanes for the episodes of stepwise control (episode_pool.h), made at the first call; NULL with an error where that is
- * impossible. They end with the pool. */
+/* Lanes for the episodes of stepwise control (episode_pool.h), made at the first call; NULL with an error
+ * where that is impossible. They end with the pool. */
 struct ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e);
 
 /* Residuals of `count` rows of x, or products of their Jacobian with rows of v (kind is DS_RESIDUALS_*): as

@@ -14,9 +14,9 @@ int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e);
 /* The same for rows to which an extension adds at most `extra` numbers. */
 int ds_recorder_open_extra(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e);
 
-/* Hands over a row (copied, but for row->episode: one block from malloc(), taken over). Waits while the queue is
- * full. `urgent` rows are committed at once. Fails, with the reason of the writer, once a group could not be written.
- * One calling thread. */
+/* Hands over a row (copied, but for row->episode: one block from malloc(), taken over). Waits while the queue
+ * is full. `urgent` rows are committed at once. Fails, with the reason of the writer, once a group could not
+ * be written. One calling thread. */
 int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *e);
 
 /* Waits until everything handed over is committed. */

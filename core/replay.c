@@ -54,8 +54,8 @@ uint64_t ds_replay_left(const ds_replay *r)
     return r->left;
 }
 
-int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64_t first, uint64_t count, const double *x,
-                      const double *stored, int *warned, ds_error *e)
+int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64_t first, uint64_t count,
+                      const double *x, const double *stored, int *warned, ds_error *e)
 {
     double worst = 0.0;
     uint64_t where = first;

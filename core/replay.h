@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h - answers an optimizer that is run again from the record of its run, as long as it asks the same.
- */
+/* replay.h - answers an optimizer that is run again from the record of its run, as long as it asks the
+ * same. */
 #ifndef DS_CORE_REPLAY_H
 #define DS_CORE_REPLAY_H
 
@@ -23,10 +23,10 @@ int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds
 /* The next record without a question: of an episode, whose actions come one by one. */
 int ds_replay_take(ds_replay *r, ds_row *row, ds_error *e);
 
-/* Compares `count` variables of evaluation `id`, from number `first` on, with the record (stored holds all of them), by
- * the rule above. *warned is set with the one warning. */
-int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64_t first, uint64_t count, const double *x,
-                      const double *stored, int *warned, ds_error *e);
+/* Compares `count` variables of evaluation `id`, from number `first` on, with the record (stored holds all of
+ * them), by the rule above. *warned is set with the one warning. */
+int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64_t first, uint64_t count,
+                      const double *x, const double *stored, int *warned, ds_error *e);
 
 /* The same for what an extension has added to that row: kind, number of answers, and what came with x. */
 int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extra *now, ds_error *e);

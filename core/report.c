@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - groups runs by environment and optimizer, and computes what a report says about them (see report.h). */
+/* report.c - groups runs by environment and optimizer, and computes what a report says about them (see
+ * report.h). */
 #include "config.h"
 
 #include "report.h"
@@ -76,7 +77,8 @@ static int group(ds_report *r, ds_error *e)
     r->opt = calloc(r->opts + 1, sizeof *r->opt);
     r->cell = calloc(r->envs * r->opts + 1, sizeof *r->cell);
     r->open = calloc(r->results.count + 1, sizeof *r->open);
-    if (env == NULL || opt == NULL || r->env == NULL || r->opt == NULL || r->cell == NULL || r->open == NULL) {
+    if (env == NULL || opt == NULL || r->env == NULL || r->opt == NULL || r->cell == NULL ||
+        r->open == NULL) {
         rc = no_memory(e);
     }
     for (size_t i = 0; rc == 0 && i < r->envs; i++) {
@@ -154,8 +156,8 @@ static int describe(ds_report_cell *c, ds_error *e)
     c->student95 = ds_student_interval(c->final, n, 0.95);
     double *drawn = sorted + 3 * n;
     ds_bootstrap(c->final, n, ds_statistic_mean, SEED, sorted, drawn, DS_REPORT_RESAMPLES);
-    c->bootstrap95 = isfinite(c->mean) ? ds_bca_interval(c->final, n, ds_statistic_mean, sorted, drawn, DS_REPORT_RESAMPLES,
-                                                         0.95)
+    c->bootstrap95 = isfinite(c->mean) ? ds_bca_interval(c->final, n, ds_statistic_mean, sorted, drawn,
+                                                         DS_REPORT_RESAMPLES, 0.95)
                                        : (ds_interval){c->mean, c->mean};
     free(sorted);
     return 0;
@@ -209,7 +211,8 @@ static void score_runs(ds_report *r, size_t i)
         for (size_t j = 0; j < c->runs; j++) {
             c->score[j] = ds_score(c->final[j], env->random, env->best);
             const ds_curve *curve = &c->run[j].curve;
-            double area = ds_anytime_area(curve->id, curve->loss, curve->count, fmax(1, budget), env->random, env->best);
+            double area = ds_anytime_area(curve->id, curve->loss, curve->count, fmax(1, budget), env->random,
+                                          env->best);
             c->area = (j == 0 ? 0 : c->area) + area / (double)c->runs;
         }
     }
@@ -313,8 +316,8 @@ static int improve_on_reference(ds_report *r, ds_error *e)
         o->improvement95 = (ds_interval){NAN, NAN};
         size_t n = k != r->reference ? collect(r, k, 1, own, other) : 0;
         if (n > 0) {
-            failed = ds_probability_of_improvement(own, other, n, DS_REPORT_RESAMPLES, SEED, 0.95, &o->improvement,
-                                                   &o->improvement95);
+            failed = ds_probability_of_improvement(own, other, n, DS_REPORT_RESAMPLES, SEED, 0.95,
+                                                   &o->improvement, &o->improvement95);
         }
     }
     free(own);
@@ -330,7 +333,8 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
         }
     }
     if (reference != NULL) {
-        return ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no runs of it; the first of %zu optimizers is %.60s",
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "--reference %.60s: there are no runs of it; the first of %zu optimizers is %.60s",
                        reference, r->opts, r->opt[0].name);
     }
     for (size_t k = 1; k < r->opts; k++) {
@@ -339,7 +343,8 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
     return 0;
 }
 
-int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out, ds_error *e)
+int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
+                   ds_error *e)
 {
     memset(out, 0, sizeof *out);
     int rc = ds_results_read(folders, count, &out->results, e);

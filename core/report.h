@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - the runs of one or more result folders as a table of environments and optimizers, with what statistics says
- * about it. Sources of the measures: sample.h, hypothesis.h, aggregate.h. */
+/* report.h - the runs of one or more result folders as a table of environments and optimizers, with what
+ * statistics says about it. Sources of the measures: sample.h, hypothesis.h, aggregate.h. */
 #ifndef DS_CORE_REPORT_H
 #define DS_CORE_REPORT_H
 
@@ -16,8 +16,8 @@ typedef struct ds_report_run {
     ds_curve curve;
 } ds_report_run;
 
-/* The runs of one optimizer on one environment, in the order of their seeds. All numbers but the counts are NaN where there
- * is no run. */
+/* The runs of one optimizer on one environment, in the order of their seeds. All numbers but the counts are
+ * NaN where there is no run. */
 typedef struct ds_report_cell {
     size_t runs;
     ds_report_run *run;
@@ -46,7 +46,7 @@ typedef struct ds_report_opt {
     size_t envs;            /* environments with runs */
     double score;           /* interquartile mean over all runs of all environments */
     ds_interval score95;
-    double improvement;     /* probability that a run of it beats one of the reference, mean over environments */
+    double improvement; /* probability that a run of it beats one of the reference, mean over environments */
     ds_interval improvement95;
     double rank;            /* mean over environments */
     size_t better, worse;   /* environments where it differs from the reference with p_holm < 0.05 */
@@ -63,9 +63,11 @@ typedef struct ds_report {
     size_t open_count;
 } ds_report;
 
-/* Reads all runs below the folders. `reference` is the name of an optimizer, or NULL for boleap where there is one, else the
- * one with the highest score. Exit status and message on failure; then nothing is to be cleared. */
-int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out, ds_error *e);
+/* Reads all runs below the folders. `reference` is the name of an optimizer, or NULL for boleap where there
+ * is one, else the one with the highest score. Exit status and message on failure; then nothing is to be
+ * cleared. */
+int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
+                   ds_error *e);
 void ds_report_clear(ds_report *r);
 
 static inline const ds_report_cell *ds_report_at(const ds_report *r, size_t env, size_t opt)

@@ -27,9 +27,10 @@ static ds_color color_of(const ds_report *r, size_t k)
     static const struct {
         const char *name;
         uint32_t rgb;
-    } known[] = {{"boleap", 0x0072b2}, {"cmaes", 0xe69f00},       {"randdescents", 0x009e73}, {"bo", 0xcc79a7},
-                 {"rand", 0x888888},   {"ppo", 0x56b4e9},         {"sac", 0xd55e00}};
-    static const uint32_t more[] = {0x7b3294, 0xb8a800, 0x8c510a, 0x01665e, 0xc51b7d, 0x4d4d4d, 0x5e3c99, 0x1b7837};
+    } known[] = {{"boleap", 0x0072b2}, {"cmaes", 0xe69f00}, {"randdescents", 0x009e73}, {"bo", 0xcc79a7},
+                 {"rand", 0x888888},   {"ppo", 0x56b4e9},   {"sac", 0xd55e00}};
+    static const uint32_t more[] = {0x7b3294, 0xb8a800, 0x8c510a, 0x01665e,
+                                    0xc51b7d, 0x4d4d4d, 0x5e3c99, 0x1b7837};
     size_t others = 0;
     for (size_t j = 0; j <= k; j++) {
         size_t i = 0;
@@ -67,16 +68,19 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
                                     c->student90.high, c->final,       c->runs};
             ds_table_text(t, r->opt[k].name);
             ds_table_count(t, c->runs);
-            ds_table_reals(t, 6, (double[]){c->mean, c->student90.low, c->student90.high, c->median, c->least, c->most});
+            ds_table_reals(
+                t, 6, (double[]){c->mean, c->student90.low, c->student90.high, c->median, c->least, c->most});
             ds_table_end(t);
         }
     }
     snprintf(title, sizeof title, "%.100s: best loss after the budget", r->env[env].name);
     if (r->env[env].budget > 0) {
-        snprintf(subtitle, sizeof subtitle, "mean of the runs, 90 %% interval (Student's t), every run as a dot; %llu evaluations",
+        snprintf(subtitle, sizeof subtitle,
+                 "mean of the runs, 90 %% interval (Student's t), every run as a dot; %llu evaluations",
                  (unsigned long long)r->env[env].budget);
     } else {
-        snprintf(subtitle, sizeof subtitle, "mean of the runs, 90 %% interval (Student's t), every run as a dot; budgets differ");
+        snprintf(subtitle, sizeof subtitle,
+                 "mean of the runs, 90 %% interval (Student's t), every run as a dot; budgets differ");
     }
     const ds_groups p = {title, subtitle, "best loss", 1, NAN, group, n};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
@@ -103,9 +107,14 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
         ds_table_reals(t, 3, (double[]){o->score, o->score95.low, o->score95.high});
         ds_table_end(t);
     }
-    const ds_groups p = {"Score over all environments",
-                         "interquartile mean, 95 % interval (stratified bootstrap); 0 = random search, 1 = best known loss",
-                         "score", 0, 0, group, r->opts};
+    const ds_groups p = {
+        "Score over all environments",
+        "interquartile mean, 95 % interval (stratified bootstrap); 0 = random search, 1 = best known loss",
+        "score",
+        0,
+        0,
+        group,
+        r->opts};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
     rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
     ds_table_free(t);
@@ -124,7 +133,8 @@ typedef struct curves {
 
 static int curves_make(curves *c, size_t lines, size_t points, ds_error *e)
 {
-    *c = (curves){calloc(lines + 1, sizeof(ds_line)), calloc(4 * lines * points + 1, sizeof(double)), 0, points};
+    *c = (curves){calloc(lines + 1, sizeof(ds_line)), calloc(4 * lines * points + 1, sizeof(double)), 0,
+                  points};
     if (c->line == NULL || c->value == NULL) {
         free(c->line);
         free(c->value);
@@ -149,7 +159,8 @@ static double *curves_add(curves *c, const char *name, ds_color color, int band)
 static int curves_write(const curves *c, ds_lines *p, const char *x_name, const ds_figure *f, ds_error *e)
 {
     char header[200];
-    snprintf(header, sizeof header, "optimizer,%s,value%s", x_name, c->lines > 0 && c->line[0].low != NULL ? ",low90,high90" : "");
+    snprintf(header, sizeof header, "optimizer,%s,value%s", x_name,
+             c->lines > 0 && c->line[0].low != NULL ? ",low90,high90" : "");
     ds_table *t = ds_table_new(header);
     p->line = c->line;
     p->lines = c->lines;
@@ -198,7 +209,8 @@ static double best_at(const ds_report_run *run, double at, int along)
 
 int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e)
 {
-    static const char *const label[] = {"evaluations", "simulation steps, forward and backward", "seconds of evaluation"};
+    static const char *const label[] = {"evaluations", "simulation steps, forward and backward",
+                                        "seconds of evaluation"};
     static const char *const column[] = {"evaluations", "steps", "seconds"};
     double first = (double)INFINITY, last = 0;
     size_t most = 1;
@@ -213,7 +225,8 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
         most = cell->runs > most ? cell->runs : most;
         for (size_t j = 0; j < cell->runs; j++) {
             last = fmax(last, spent(&cell->run[j], SIZE_MAX, along));
-            first = fmin(first, cell->run[j].curve.count > 0 ? spent(&cell->run[j], 0, along) : (double)INFINITY);
+            first = fmin(first,
+                         cell->run[j].curve.count > 0 ? spent(&cell->run[j], 0, along) : (double)INFINITY);
         }
     }
     double *best = malloc(most * sizeof *best);
@@ -240,8 +253,11 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
     }
     free(best);
     snprintf(title, sizeof title, "%.100s: best loss so far", r->env[env].name);
-    ds_lines p = {title, "mean of the runs, 90 % interval (Student's t)", label[along], "best loss so far", DS_SCALE_LOG,
-                  DS_SCALE_LOG, NAN, NAN, NULL, 0};
+    ds_lines p = {title,        "mean of the runs, 90 % interval (Student's t)",
+                  label[along], "best loss so far",
+                  DS_SCALE_LOG, DS_SCALE_LOG,
+                  NAN,          NAN,
+                  NULL,         0};
     return curves_write(&c, &p, column[along], f, e);
 }
 
@@ -268,8 +284,16 @@ int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
         }
     }
     free(task);
-    ds_lines p = {"Performance profile", "share of runs with a score above tau, mean over environments", "tau", "share of runs",
-                  DS_SCALE_LINEAR, DS_SCALE_LINEAR, 0, 1, NULL, 0};
+    ds_lines p = {"Performance profile",
+                  "share of runs with a score above tau, mean over environments",
+                  "tau",
+                  "share of runs",
+                  DS_SCALE_LINEAR,
+                  DS_SCALE_LINEAR,
+                  0,
+                  1,
+                  NULL,
+                  0};
     return curves_write(&c, &p, "tau", f, e);
 }
 
@@ -337,8 +361,17 @@ int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e)
     }
     free(reached);
     free(hit);
-    ds_lines p = {"Data profile", "share of (environment, target, run) reached; 51 targets from far above random search to the best known loss",
-                  "evaluations / number of variables", "share reached", DS_SCALE_LOG, DS_SCALE_LINEAR, 0, 1, NULL, 0};
+    ds_lines p = {"Data profile",
+                  "share of (environment, target, run) reached; 51 targets from far above random search to "
+                  "the best known loss",
+                  "evaluations / number of variables",
+                  "share reached",
+                  DS_SCALE_LOG,
+                  DS_SCALE_LINEAR,
+                  0,
+                  1,
+                  NULL,
+                  0};
     return curves_write(&c, &p, "evaluations_per_variable", f, e);
 }
 
@@ -346,8 +379,9 @@ int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e)
 
 int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
 {
-    ds_table *t = ds_table_new("environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,score,cost_steps,"
-                               "evaluation_s,wall_s,ended,folder");
+    ds_table *t = ds_table_new(
+        "environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,score,cost_steps,"
+        "evaluation_s,wall_s,ended,folder");
     if (t == NULL) {
         return no_memory(e);
     }
@@ -376,8 +410,9 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
 
 int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
 {
-    ds_table *t = ds_table_new("environment,optimizer,runs,mean,sd,median,q1,q3,least,most,t90_low,t90_high,t95_low,t95_high,"
-                               "bca95_low,bca95_high,area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact");
+    ds_table *t = ds_table_new(
+        "environment,optimizer,runs,mean,sd,median,q1,q3,least,most,t90_low,t90_high,t95_low,t95_high,"
+        "bca95_low,bca95_high,area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact");
     if (t == NULL) {
         return no_memory(e);
     }
@@ -387,10 +422,28 @@ int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
             ds_table_text(t, r->env[i / r->opts].name);
             ds_table_text(t, r->opt[i % r->opts].name);
             ds_table_count(t, c->runs);
-            ds_table_reals(t, 21, (double[]){c->mean, c->sd, c->median, c->q1, c->q3, c->least, c->most, c->student90.low,
-                                             c->student90.high, c->student95.low, c->student95.high, c->bootstrap95.low,
-                                             c->bootstrap95.high, c->area, c->evaluations, c->cost_steps, c->wall_s,
-                                             c->test.u, c->test.a12, c->test.p, c->p_holm});
+            ds_table_reals(t, 21,
+                           (double[]){c->mean,
+                                      c->sd,
+                                      c->median,
+                                      c->q1,
+                                      c->q3,
+                                      c->least,
+                                      c->most,
+                                      c->student90.low,
+                                      c->student90.high,
+                                      c->student95.low,
+                                      c->student95.high,
+                                      c->bootstrap95.low,
+                                      c->bootstrap95.high,
+                                      c->area,
+                                      c->evaluations,
+                                      c->cost_steps,
+                                      c->wall_s,
+                                      c->test.u,
+                                      c->test.a12,
+                                      c->test.p,
+                                      c->p_holm});
             ds_table_count(t, (uint64_t)c->test.exact);
             ds_table_end(t);
         }

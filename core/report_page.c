@@ -93,7 +93,8 @@ static void put_base64(FILE *f, const unsigned char *data, size_t n)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i += 3) {
-        uint32_t v = (uint32_t)data[i] << 16 | (i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) | (i + 2 < n ? data[i + 2] : 0);
+        uint32_t v = (uint32_t)data[i] << 16 | (i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
+                     (i + 2 < n ? data[i + 2] : 0);
         fputc(digit[v >> 18], f);
         fputc(digit[v >> 12 & 63], f);
         fputc(i + 1 < n ? digit[v >> 6 & 63] : '=', f);
@@ -152,17 +153,20 @@ static int write_targets(const ds_report *r, size_t env, int along, const ds_fig
 }
 
 /* Writes figures/NAME.svg and .csv and shows it; NAME: letters of other kinds become '_'. */
-static void put_figure(page *p, figure_writer *write, size_t env, int along, const char *kind, const char *about)
+static void put_figure(page *p, figure_writer *write, size_t env, int along, const char *kind,
+                       const char *about)
 {
     char *svg = NULL, *csv = NULL, name[200];
     if (p->rc != 0) {
         return;
     }
-    snprintf(name, sizeof name, "%s%s%.100s", kind, env < p->r->envs ? "-" : "", env < p->r->envs ? p->r->env[env].name : "");
+    snprintf(name, sizeof name, "%s%s%.100s", kind, env < p->r->envs ? "-" : "",
+             env < p->r->envs ? p->r->env[env].name : "");
     for (char *c = name; *c != '\0'; c++) {
         *c = strchr("/\\ \t", *c) != NULL ? '_' : *c;
     }
-    if (asprintf(&svg, "%s/figures/%s.svg", p->folder, name) < 0 || asprintf(&csv, "%s/figures/%s.csv", p->folder, name) < 0) {
+    if (asprintf(&svg, "%s/figures/%s.svg", p->folder, name) < 0 ||
+        asprintf(&csv, "%s/figures/%s.csv", p->folder, name) < 0) {
         p->rc = ds_fail(p->e, DS_EXIT_MEMORY, "out of memory");
     } else {
         const ds_figure f = {NULL, svg, csv};
@@ -184,12 +188,16 @@ static void put_figure(page *p, figure_writer *write, size_t env, int along, con
 static const char style[] =
     "body{font:15px/1.45 'DejaVu Sans',sans-serif;color:#222;max-width:1080px;margin:2em auto;padding:0 1em}"
     "h1{font-size:1.7em}h2{font-size:1.35em;margin-top:2em;border-bottom:1px solid #bbb}h3{font-size:1.1em}"
-    "table{border-collapse:collapse;margin:.8em 0;font-size:.86em}th,td{padding:.25em .6em;border-bottom:1px solid #ddd;"
-    "text-align:right;white-space:nowrap}th:first-child,td:first-child{text-align:left}th{border-bottom:2px solid #888}"
+    "table{border-collapse:collapse;margin:.8em 0;font-size:.86em}th,td{padding:.25em .6em;border-bottom:1px "
+    "solid #ddd;"
+    "text-align:right;white-space:nowrap}th:first-child,td:first-child{text-align:left}th{border-bottom:2px "
+    "solid #888}"
     "tr.r td{background:#eef4fb}td.i{color:#555}td.b{font-weight:bold}.s{color:#666;font-size:.86em}"
     "img{max-width:100%;height:auto}figure{margin:1em 0}figcaption{color:#444;font-size:.9em}"
     "pre{background:#f5f5f5;padding:.7em;overflow-x:auto;font-size:.82em}details{margin:.5em 0}"
-    "@media print{body{max-width:none;margin:0}h2{break-before:page}figure,table{break-inside:avoid}details{display:none}}";
+    "@media "
+    "print{body{max-width:none;margin:0}h2{break-before:page}figure,table{break-inside:avoid}details{display:"
+    "none}}";
 
 static void put_head(page *p)
 {
@@ -198,12 +206,14 @@ static void put_head(page *p)
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         runs += r->cell[i].runs;
     }
-    fprintf(p->f, "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
-                  "content=\"width=device-width\"><title>diffsim report</title><style>%s</style></head><body>\n"
-                  "<h1>Optimizers on differentiable simulations</h1>\n"
-                  "<p>%zu finished runs of %zu optimizer%s on %zu environment%s; dshost %s. Others are compared with "
-                  "<b>",
-            style, runs, r->opts, r->opts == 1 ? "" : "s", r->envs, r->envs == 1 ? "" : "s", PACKAGE_VERSION);
+    fprintf(
+        p->f,
+        "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
+        "content=\"width=device-width\"><title>diffsim report</title><style>%s</style></head><body>\n"
+        "<h1>Optimizers on differentiable simulations</h1>\n"
+        "<p>%zu finished runs of %zu optimizer%s on %zu environment%s; dshost %s. Others are compared with "
+        "<b>",
+        style, runs, r->opts, r->opts == 1 ? "" : "s", r->envs, r->envs == 1 ? "" : "s", PACKAGE_VERSION);
     put_text(p->f, r->opt[r->reference].name);
     fputs("</b>. Made with</p>\n<pre>", p->f);
     put_text(p->f, p->command);
@@ -214,7 +224,8 @@ static void put_summary(page *p)
 {
     FILE *f = p->f;
     const ds_report *r = p->r;
-    fputs("<h2>All environments</h2>\n<table><tr><th>optimizer<th>environments<th>score<th>95 %<th>mean rank<th>beats "
+    fputs("<h2>All environments</h2>\n<table><tr><th>optimizer<th>environments<th>score<th>95 %<th>mean "
+          "rank<th>beats "
           "reference<th>95 %<th>significantly better<th>worse</tr>\n",
           f);
     for (size_t k = 0; k < r->opts; k++) {
@@ -233,10 +244,14 @@ static void put_summary(page *p)
             fprintf(f, "<td>%zu</td><td>%zu</td></tr>\n", o->better, o->worse);
         }
     }
-    fputs("</table>\n<p class=s>Score: 0 = mean of random search (of the worst optimizer where rand did not run), 1 = the "
-          "best loss that any run has found; interquartile mean over all runs, stratified bootstrap with 50000 resamples. "
-          "Beats reference: probability that a run of the optimizer ends lower than one of the reference, mean over "
-          "environments. Significant: Mann-Whitney, two-sided, p &lt; 0.05 after Holm's correction over the optimizers of "
+    fputs("</table>\n<p class=s>Score: 0 = mean of random search (of the worst optimizer where rand did not "
+          "run), 1 = the "
+          "best loss that any run has found; interquartile mean over all runs, stratified bootstrap with "
+          "50000 resamples. "
+          "Beats reference: probability that a run of the optimizer ends lower than one of the reference, "
+          "mean over "
+          "environments. Significant: Mann-Whitney, two-sided, p &lt; 0.05 after Holm's correction over the "
+          "optimizers of "
           "an environment.</p>\n",
           f);
     put_figure(p, write_scores, SIZE_MAX, 0, "scores", "Scores over all environments");
@@ -248,7 +263,8 @@ static void put_cells(page *p, size_t i)
 {
     FILE *f = p->f;
     const ds_report *r = p->r;
-    fputs("<table><tr><th>optimizer<th>runs<th>mean<th>90 % (t)<th>95 % (t)<th>95 % (bootstrap)<th>median<th>quartiles"
+    fputs("<table><tr><th>optimizer<th>runs<th>mean<th>90 % (t)<th>95 % (t)<th>95 % "
+          "(bootstrap)<th>median<th>quartiles"
           "<th>best<th>worst<th>area<th>A12<th>p (Holm)</tr>\n",
           f);
     for (size_t k = 0; k < r->opts; k++) {
@@ -274,7 +290,8 @@ static void put_cells(page *p, size_t i)
         cell_number(f, c->p_holm, 2);
         fputs("</tr>\n", f);
     }
-    fputs("</table>\n<table><tr><th>cost, mean per run<th>evaluations<th>simulation steps<th>seconds</tr>\n", f);
+    fputs("</table>\n<table><tr><th>cost, mean per run<th>evaluations<th>simulation steps<th>seconds</tr>\n",
+          f);
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
         if (c->runs > 0) {
@@ -320,7 +337,9 @@ static void put_running_times(page *p, size_t i)
         free(run);
         free(hit);
     }
-    fputs("</table>\n<p class=s>Evaluations of all runs until they reached it or ended, per run that did (ERT).</p>\n", p->f);
+    fputs("</table>\n<p class=s>Evaluations of all runs until they reached it or ended, per run that did "
+          "(ERT).</p>\n",
+          p->f);
 }
 
 /* The settings of a run, as it left them. */
@@ -360,8 +379,10 @@ static void put_env(page *p, size_t i)
     put_cells(p, i);
     put_running_times(p, i);
     put_figure(p, write_bars, i, 0, "bars", "Best loss after the budget");
-    put_figure(p, write_anytime, i, DS_ALONG_EVALUATIONS, "evaluations", "Best loss so far against evaluations");
-    put_figure(p, write_anytime, i, DS_ALONG_STEPS, "steps", "Best loss so far against simulation steps, forward and backward");
+    put_figure(p, write_anytime, i, DS_ALONG_EVALUATIONS, "evaluations",
+               "Best loss so far against evaluations");
+    put_figure(p, write_anytime, i, DS_ALONG_STEPS, "steps",
+               "Best loss so far against simulation steps, forward and backward");
     if (env->best_run != NULL) {
         char *path = ds_folder_path(env->best_run->folder, "best.png");
         fputs("<figure>", p->f);
@@ -388,14 +409,19 @@ static void put_open(page *p)
     if (r->open_count == 0) {
         return;
     }
-    fprintf(p->f, "<h2>Left out: %zu run%s that did not finish</h2>\n<table><tr><th>folder<th>evaluations<th>why</tr>\n",
+    fprintf(p->f,
+            "<h2>Left out: %zu run%s that did not "
+            "finish</h2>\n<table><tr><th>folder<th>evaluations<th>why</tr>\n",
             r->open_count, r->open_count == 1 ? "" : "s");
     for (size_t i = 0; i < r->open_count; i++) {
         const ds_result *run = r->open[i];
         fputs("<tr>", p->f);
         cell_text(p->f, "td", run->folder);
         fprintf(p->f, "<td>%" PRIu64 "</td>", run->evaluations);
-        cell_text(p->f, "td", run->error != NULL ? run->error : run->ended != NULL ? run->ended : "no summary yet");
+        cell_text(p->f, "td",
+                  run->error != NULL   ? run->error
+                  : run->ended != NULL ? run->ended
+                                       : "no summary yet");
         fputs("</tr>\n", p->f);
     }
     fputs("</table>\n", p->f);
@@ -403,11 +429,13 @@ static void put_open(page *p)
 
 int ds_report_page(const ds_report *r, const char *folder, const char *command, ds_error *e)
 {
-    char *text = NULL, *figures = ds_folder_path(folder, "figures"), *path = ds_folder_path(folder, "index.html");
+    char *text = NULL, *figures = ds_folder_path(folder, "figures"),
+         *path = ds_folder_path(folder, "index.html");
     char *runs = ds_folder_path(folder, "runs.csv"), *cells = ds_folder_path(folder, "cells.csv");
     size_t size = 0;
     page p = {r, folder, command, NULL, 0, e};
-    if (figures == NULL || path == NULL || runs == NULL || cells == NULL || (p.f = open_memstream(&text, &size)) == NULL) {
+    if (figures == NULL || path == NULL || runs == NULL || cells == NULL ||
+        (p.f = open_memstream(&text, &size)) == NULL) {
         p.rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     p.rc = p.rc != 0 ? p.rc : ds_folder_make(figures, e);

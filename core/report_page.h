@@ -5,8 +5,8 @@
 
 #include "report.h"
 
-/* Writes `folder`/index.html, the figures as SVG and CSV in `folder`/figures/, and the tables as CSV. `command` is how to
- * make it again. */
+/* Writes `folder`/index.html, the figures as SVG and CSV in `folder`/figures/, and the tables as CSV.
+ * `command` is how to make it again. */
 int ds_report_page(const ds_report *r, const char *folder, const char *command, ds_error *e);
 
 #endif

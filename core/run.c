@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - the life of a run: open everything, let the optimizer search, and leave a complete result folder.
- */
+/* run.c - the life of a run: open everything, let the optimizer search, and leave a complete result
+ * folder. */
 #include "config.h"
 
 #include <errno.h>
@@ -38,22 +38,15 @@ static int open_plugins(ds_run *run, ds_error *e)
 static int open_pool(ds_run *run, ds_error *e)
 {
     const ds_run_options *o = &run->options;
-    ds_pool_config c = {.module = run->env_module,
-                        .settings = &run->settings,
-                        .seed = o->seed,
-                        .threads = o->threads,
-                        .jobs = (uint32_t)o->jobs,
-                        .isolation = o->isolation,
-                        .timeout = o->timeout,
-                        .memory = o->memory,
-                        .stop = &ds_stop_flag};
+    ds_pool_config c = ds_pool_config_of(run->env_module, &run->settings, o);
     int rc = ds_pool_open(&c, &run->pool, e);
     if (rc != 0) {
         return rc;
     }
     run->env = ds_pool_env_of(run->pool);
     uint64_t n = run->env->info.n;
-    run->recipe = (ds_recipe){run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0, NULL};
+    run->recipe = (ds_recipe){
+        run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0, NULL};
     run->width = malloc(n * sizeof(double));
     if (run->width == NULL || ds_ledger_open(&run->ledger, n) != 0) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
@@ -75,7 +68,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
     }
     if ((desc->flags & DS_OPT_NEEDS_RL) != 0 && env->rl.horizon == 0) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s steps through episodes (" DS_EXT_RL "), which %s does not offer; take another optimizer, or "
+                       "%s steps through episodes (" DS_EXT_RL
+                       "), which %s does not offer; take another optimizer, or "
                        "one of the environments that `dshost list` marks with rl",
                        run->opt_module->id, run->env_module->id);
     }
@@ -88,8 +82,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
                                 .budget = run->plan,
                                 .target = run->options.target,
                                 .loss_floor = env->info.loss_floor};
-    /* The services take over the parameters: the recipe keeps reading them, so they live as long as the run.
-     */
+    /* The services take over the parameters: the recipe keeps reading them, so they live as long as the
+     * run. */
     ds_services_init(&run->opt_services, run->opt_module, run->opt_params, run->options.seed,
                      run->options.threads, &ds_stop_flag);
     ds_status st = run->opt_module->opt.create(&run->opt_services.host, &run->problem, &run->opt_self);
@@ -248,7 +242,8 @@ static void say_end(const ds_run *run, uint64_t left)
 static int write_summary(const ds_run *run, const json_t *summary, ds_error *e)
 {
     char *path = ds_folder_path(run->folder, "summary.json");
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(summary, path, e);
+    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                          : ds_json_write_file(summary, path, e);
     free(path);
     return rc;
 }
@@ -447,7 +442,8 @@ static int restore_settings(ds_run *run, const ds_settings *overrides, ds_error 
     return rc;
 }
 
-/* Does summary.json tell of all evaluations? A process that was killed at its end has left an older one, or none. */
+/* Does summary.json tell of all evaluations? A process that was killed at its end has left an older one, or
+ * none. */
 static int has_summary(const ds_run *run, uint64_t done)
 {
     json_t *o = NULL;

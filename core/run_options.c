@@ -92,10 +92,11 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
         ds_run_options_clear(out);
     } else if (out->seed + (uint64_t)out->runs - 1 < out->seed) {
         const ds_setting *s = ds_settings_find(settings, DS_SECTION_RUN, "runs");
-        status = ds_fail(e, s != NULL ? s->status : DS_EXIT_CONFIG,
-                         "%s: runs = %lld from seed %llu would go beyond the largest seed, 18446744073709551615: "
-                         "choose a smaller seed",
-                         s != NULL ? s->origin : "default", (long long)out->runs, (unsigned long long)out->seed);
+        status = ds_fail(
+            e, s != NULL ? s->status : DS_EXIT_CONFIG,
+            "%s: runs = %lld from seed %llu would go beyond the largest seed, 18446744073709551615: "
+            "choose a smaller seed",
+            s != NULL ? s->origin : "default", (long long)out->runs, (unsigned long long)out->seed);
         ds_run_options_clear(out);
     }
     return status;

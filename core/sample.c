@@ -73,8 +73,9 @@ double ds_sorted_trimmed_mean(const double *sorted, size_t n, double cut)
 ds_interval ds_student_interval(const double *x, size_t n, double level)
 {
     const double mean = ds_sample_mean(x, n);
-    const double half =
-        n > 1 ? ds_student_quantile(0.5 + 0.5 * level, (double)(n - 1)) * ds_sample_sd(x, n) / sqrt((double)n) : 0;
+    const double half = n > 1 ? ds_student_quantile(0.5 + 0.5 * level, (double)(n - 1)) * ds_sample_sd(x, n) /
+                                    sqrt((double)n)
+                              : 0;
     return isfinite(half) ? (ds_interval){mean - half, mean + half} : (ds_interval){mean, mean};
 }
 
@@ -91,8 +92,8 @@ double ds_statistic_median(const double *x, size_t n, double *scratch)
     return ds_sorted_quantile(scratch, n, 0.5);
 }
 
-void ds_bootstrap(const double *x, size_t n, ds_statistic *statistic, uint64_t seed, double *scratch, double *out,
-                  size_t count)
+void ds_bootstrap(const double *x, size_t n, ds_statistic *statistic, uint64_t seed, double *scratch,
+                  double *out, size_t count)
 {
     ds_random r = ds_random_open(seed, "bootstrap", 0);
     for (size_t k = 0; k < count; k++) {
@@ -131,8 +132,8 @@ static double acceleration(const double *x, size_t n, ds_statistic *statistic, d
     return cubes / (6 * pow(squares, 1.5));
 }
 
-ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch, double *values,
-                            size_t count, double level)
+ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch,
+                            double *values, size_t count, double level)
 {
     const double value = statistic(x, n, scratch);
     size_t below = 0, equal = 0;
@@ -141,7 +142,8 @@ ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, 
         equal += values[k] == value;
     }
     const double bias = ds_normal_quantile(((double)below + 0.5 * (double)equal) / (double)count);
-    const double a = n > 1 ? acceleration(x, n, statistic, scratch) : (double)NAN, z = ds_normal_quantile(0.5 - 0.5 * level);
+    const double a = n > 1 ? acceleration(x, n, statistic, scratch) : (double)NAN,
+                 z = ds_normal_quantile(0.5 - 0.5 * level);
     const double low = ds_normal_cdf(bias + (bias + z) / (1 - a * (bias + z)));
     const double high = ds_normal_cdf(bias + (bias - z) / (1 - a * (bias - z)));
     if (!isfinite(low) || !isfinite(high)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.h - what describes a set of numbers: mean, spread, quantiles and intervals for them. Samples must not hold NaN;
- * +INFINITY (a run without a single valid loss) is a value like any other and makes a mean infinite. */
+/* sample.h - what describes a set of numbers: mean, spread, quantiles and intervals for them. Samples must
+ * not hold NaN; +INFINITY (a run without a single valid loss) is a value like any other and makes a mean
+ * infinite. */
 #ifndef DS_CORE_SAMPLE_H
 #define DS_CORE_SAMPLE_H
 
@@ -18,12 +19,13 @@ void ds_sample_sort(double *x, size_t n);
 double ds_sample_mean(const double *x, size_t n);
 double ds_sample_sd(const double *x, size_t n);
 
-/* Quantile q (0..1) of a sorted sample, linear between order statistics (definition 7 of Hyndman and Fan 1996, the
- * default of NumPy and R). */
+/* Quantile q (0..1) of a sorted sample, linear between order statistics (definition 7 of Hyndman and Fan
+ * 1996, the default of NumPy and R). */
 double ds_sorted_quantile(const double *sorted, size_t n, double q);
 
-/* Mean of a sorted sample without the share `cut` (0..0.5) at either end, rounded down to whole values; cut 0.25 is the
- * interquartile mean of Agarwal et al., Deep RL at the edge of the statistical precipice, NeurIPS 2021. */
+/* Mean of a sorted sample without the share `cut` (0..0.5) at either end, rounded down to whole values; cut
+ * 0.25 is the interquartile mean of Agarwal et al., Deep RL at the edge of the statistical precipice, NeurIPS
+ * 2021. */
 double ds_sorted_trimmed_mean(const double *sorted, size_t n, double cut);
 
 /* Interval for the mean at a level such as 0.9 by Student's t. Both ends are the mean for one value. */
@@ -34,16 +36,16 @@ typedef double ds_statistic(const double *x, size_t n, double *scratch);
 ds_statistic ds_statistic_mean;
 ds_statistic ds_statistic_median;
 
-/* Bootstrap: `count` values of a statistic on samples drawn with replacement, from a stream of `seed`. `scratch`: 2 n
- * values. */
-void ds_bootstrap(const double *x, size_t n, ds_statistic *statistic, uint64_t seed, double *scratch, double *out,
-                  size_t count);
+/* Bootstrap: `count` values of a statistic on samples drawn with replacement, from a stream of `seed`.
+ * `scratch`: 2 n values. */
+void ds_bootstrap(const double *x, size_t n, ds_statistic *statistic, uint64_t seed, double *scratch,
+                  double *out, size_t count);
 
-/* Intervals from bootstrap values, which get sorted: their quantiles (percentile), and the bias-corrected and accelerated
- * ones of Efron 1987 for the statistic of the sample x. `scratch`: 2 n values. Percentile where BCa is not defined (all
- * values equal). */
+/* Intervals from bootstrap values, which get sorted: their quantiles (percentile), and the bias-corrected and
+ * accelerated ones of Efron 1987 for the statistic of the sample x. `scratch`: 2 n values. Percentile where
+ * BCa is not defined (all values equal). */
 ds_interval ds_percentile_interval(double *values, size_t count, double level);
-ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch, double *values,
-                            size_t count, double level);
+ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch,
+                            double *values, size_t count, double level);
 
 #endif

@@ -161,8 +161,9 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     ds_ini_trim(&value, &value_length);
     int section = section_number(assignment, (size_t)(dot - assignment));
     if (section < 0) {
-        return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: unknown section '%.*s': use run, env, opt or landscape",
-                       assignment, dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
+        return ds_fail(e, DS_EXIT_CONFIG,
+                       "--set %.200s: unknown section '%.*s': use run, env, opt or landscape", assignment,
+                       dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
     }
     if (length == 0 || length > DS_INI_NAME_LIMIT) {
         return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: the key has %zu bytes, 1 to %d are possible",
@@ -192,9 +193,10 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
 {
     target *t = user;
     t->section = section_number(name, strlen(name));
-    return t->section >= 0 ? 0
-                           : ds_fail(e, DS_EXIT_CONFIG, "%s: unknown section [%s]: use [run], [env], [opt] or [landscape]",
-                                     origin, name);
+    return t->section >= 0
+               ? 0
+               : ds_fail(e, DS_EXIT_CONFIG,
+                         "%s: unknown section [%s]: use [run], [env], [opt] or [landscape]", origin, name);
 }
 
 static int on_value(void *user, const char *key, const char *value, const char *origin, int more, ds_error *e)

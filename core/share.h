@@ -107,8 +107,8 @@ static inline double *ds_slot_out(const ds_share *s, ds_slot *slot)
     return ds_slot_v(s, slot) + (s->n > s->m ? s->n : s->m);
 }
 
-/* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward, whether the
- * episode is over, observation. */
+/* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,
+ * whether the episode is over, observation. */
 enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
 
 static inline double *ds_slot_extra(const ds_share *s, ds_slot *slot)

@@ -13,8 +13,8 @@ enum { DS_STOP_TIME = -1 }; /* values of the stop flag: 0, a signal number, or t
 /* The flag that ends the run of this process. */
 extern atomic_int ds_stop_flag;
 
-/* The first SIGINT, SIGTERM or SIGHUP raises the flag, the second one ends the process at once (130, 143, 129). Also
- * ignores SIGPIPE and SIGXFSZ, so that full disks and closed pipes are errors of write(). */
+/* The first SIGINT, SIGTERM or SIGHUP raises the flag, the second one ends the process at once (130, 143,
+ * 129). Also ignores SIGPIPE and SIGXFSZ, so that full disks and closed pipes are errors of write(). */
 void ds_signals_install(void);
 
 /* Raises the flag unless it is raised. */

@@ -31,14 +31,15 @@ struct ds_cursor {
     uint64_t room;     /* numbers that fit there */
 };
 
-static const char schema[] = "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
-                             "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY "
-                             "KEY(section, key)) WITHOUT ROWID;"
-                             /* The blobs are last: a pass over the losses skips what does not fit into a page. */
-                             "CREATE TABLE eval(id INTEGER PRIMARY KEY, loss REAL, grad_kind INTEGER NOT NULL,"
-                             " outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER "
-                             "NOT NULL, bad_step INTEGER NOT NULL,"
-                             " message TEXT, wall REAL NOT NULL, at REAL NOT NULL, x BLOB NOT NULL, grad BLOB);";
+static const char schema[] =
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE setting(section TEXT, key TEXT, value TEXT NOT NULL, PRIMARY "
+    "KEY(section, key)) WITHOUT ROWID;"
+    /* The blobs are last: a pass over the losses skips what does not fit into a page. */
+    "CREATE TABLE eval(id INTEGER PRIMARY KEY, loss REAL, grad_kind INTEGER NOT NULL,"
+    " outcome INTEGER NOT NULL, tag TEXT, grp INTEGER NOT NULL, cost_steps INTEGER "
+    "NOT NULL, bad_step INTEGER NOT NULL,"
+    " message TEXT, wall REAL NOT NULL, at REAL NOT NULL, x BLOB NOT NULL, grad BLOB);";
 
 /* Made with the first such row: few runs have any. */
 static const char extra_schema[] =
@@ -705,7 +706,8 @@ int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e)
         double loss =
             sqlite3_column_type(q, 1) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 1);
         rc = id != expected
-                 ? ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", s->path, (unsigned long long)expected)
+                 ? ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", s->path,
+                           (unsigned long long)expected)
                  : visit(ctx, id, loss, (uint64_t)sqlite3_column_int64(q, 2), sqlite3_column_double(q, 3));
         expected++;
     }

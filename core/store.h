@@ -64,8 +64,8 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
 /* Opens an existing store, and refuses foreign, damaged and newer ones with one line (DS_EXIT_IO). */
 int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e);
 
-/* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is freed in any case.
- */
+/* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is freed in any
+ * case. */
 int ds_store_close(ds_store *s, ds_error *e);
 
 /* The sqlite3 handle, for the files that keep tables of their own in the store. */
@@ -98,8 +98,8 @@ int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e);
 int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e);
 void ds_cursor_close(ds_cursor *c);
 
-/* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns not 0
- * ends it, and is returned. */
+/* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns
+ * not 0 ends it, and is returned. */
 typedef int ds_store_visit(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall);
 int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e);
 

@@ -17,8 +17,11 @@ EXTRA_DIST += \
 	docs/images/triplemove.png \
 	docs/images/writer.png
 EXTRA_DIST += docs/landscape.md
-EXTRA_DIST += docs/images/landscape-analytic.png docs/images/landscape-bounce.png docs/images/landscape-bounce1.png
-EXTRA_DIST += docs/images/landscape-cartpole3.png docs/images/landscape-flip.png docs/images/landscape-pinball16.png
-EXTRA_DIST += docs/images/landscape-pinball2.png docs/images/landscape-realtosim.png docs/images/landscape-swing.png
+EXTRA_DIST += docs/images/landscape-analytic.png docs/images/landscape-bounce.png \
+	docs/images/landscape-bounce1.png
+EXTRA_DIST += docs/images/landscape-cartpole3.png docs/images/landscape-flip.png \
+	docs/images/landscape-pinball16.png
+EXTRA_DIST += docs/images/landscape-pinball2.png docs/images/landscape-realtosim.png \
+	docs/images/landscape-swing.png
 EXTRA_DIST += docs/images/landscape-swing-velocity.png docs/images/landscape-torus.png
 EXTRA_DIST += docs/results/rigid/index.html docs/results/rigid/cells.csv docs/results/rigid/runs.csv

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain - a function of a library of one's own, for the environment `ffi`: the energy of a chain of masses that hangs
- * between two hooks. It knows nothing of diffsim; chain.ini says how it is called. */
+/* chain - a function of a library of one's own, for the environment `ffi`: the energy of a chain of masses
+ * that hangs between two hooks. It knows nothing of diffsim; chain.ini says how it is called. */
 #include <math.h>
 #include <stddef.h>
 
@@ -8,7 +8,8 @@ static const double mass = 0.05, stiffness = 40, length = 0.1, gravity = 9.81; /
 
 double chain_energy(int n, const double *x, double *gradient);
 
-/* x holds the positions (across, up) of n/2 masses; the hooks are at (0, 0) and (1, 0). Gradient where not NULL. */
+/* x holds the positions (across, up) of n/2 masses; the hooks are at (0, 0) and (1, 0). Gradient where not
+ * NULL. */
 double chain_energy(int n, const double *x, double *gradient)
 {
     double energy = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hill - an environment: a ball is pushed over hilly ground h(q) = cos(3 q) and should be at `target` at the end.
- * x = start position [m] and start velocity [m/s]; the gradient is carried along (forward mode). */
+/* hill - an environment: a ball is pushed over hilly ground h(q) = cos(3 q) and should be at `target` at the
+ * end. x = start position [m] and start velocity [m/s]; the gradient is carried along (forward mode). */
 #include <diffsim/simple.h>
 
 static const ds_param *const params[] = {DS_REAL("friction", "0.5", 0, 10, "1/s", "Damping of the velocity."),
-                                         DS_REAL("target", "1", -5, 5, "m", "Where the ball should end."), NULL};
+                                         DS_REAL("target", "1", -5, 5, "m", "Where the ball should end."),
+                                         NULL};
 
 static double loss(const double *param, const double *x, double *grad)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hill_full - the environment of hill.c with every function of the interface in view: start from here where the
- * short form does not fit. x = start position [m] and start velocity [m/s]; gradient in forward mode. */
+/* hill_full - the environment of hill.c with every function of the interface in view: start from here where
+ * the short form does not fit. x = start position [m] and start velocity [m/s]; gradient in forward mode. */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 

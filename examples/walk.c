@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk - an optimizer: the (1+1) evolution strategy with the one-fifth success rule (Rechenberg 1973, in the form of
- * Kern et al. 2004). One normal step from the best point so far; a success widens the steps, else they shrink. */
+/* walk - an optimizer: the (1+1) evolution strategy with the one-fifth success rule (Rechenberg 1973, in the
+ * form of Kern et al. 2004). One normal step from the best point so far; a success widens the steps, else
+ * they shrink. */
 #include <diffsim/simple.h>
 #include <string.h>
 
 static const ds_param *const params[] = {
-    DS_REAL("sigma", "0.3", 1e-9, 1, "", "Standard deviation of the first step, as a share of the box."), NULL};
+    DS_REAL("sigma", "0.3", 1e-9, 1, "", "Standard deviation of the first step, as a share of the box."),
+    NULL};
 
 static ds_status search(ds_search *s)
 {

@@ -13,7 +13,8 @@ tests_unit_slow_results_CPPFLAGS = $(host_test_cppflags) -DROWS=1000000 -DLIMIT_
 tests_unit_slow_results_LDADD = $(host_test_libs)
 
 # Fuzz target, as in pictures.mk.
-EXTRA_DIST += tests/fuzz/corpus/bench/usual.ini tests/fuzz/corpus/bench/odd.ini tests/fuzz/corpus/bench/wrong.ini
+EXTRA_DIST += tests/fuzz/corpus/bench/usual.ini tests/fuzz/corpus/bench/odd.ini \
+	tests/fuzz/corpus/bench/wrong.ini
 check_PROGRAMS += tests/fuzz/replay_bench
 tests_fuzz_replay_bench_SOURCES = tests/fuzz/fuzz_bench.c $(fuzz_replay_sources)
 tests_fuzz_replay_bench_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"bench"'

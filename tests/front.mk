@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the program's front: settings, parameters, differences, random numbers, the commands that need no run.
-front_tests = tests/unit/test_settings tests/unit/test_params tests/unit/test_difference tests/unit/test_random \
+# Tests of the program's front: settings, parameters, differences, random numbers, the commands that need no
+# run.
+front_tests = tests/unit/test_settings tests/unit/test_params tests/unit/test_difference \
+	tests/unit/test_random \
 	tests/unit/test_instance
 check_PROGRAMS += $(front_tests)
 tests_unit_test_settings_SOURCES = tests/unit/test_settings.c
@@ -20,7 +22,8 @@ tests_unit_test_random_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_random_LDADD = $(CMOCKA_LIBS)
 
 EXTRA_DIST += tests/cli/lib.sh
-dist_check_SCRIPTS += tests/cli/docs.sh tests/cli/flags.sh tests/cli/ini.sh tests/cli/eval.sh tests/cli/plugins.sh
+dist_check_SCRIPTS += tests/cli/docs.sh tests/cli/flags.sh tests/cli/ini.sh tests/cli/eval.sh \
+	tests/cli/plugins.sh
 
 # Fuzz targets, as in pictures.mk.
 front_fuzz_corpus = \
@@ -29,7 +32,8 @@ front_fuzz_corpus = \
 	tests/fuzz/corpus/descriptor/usual tests/fuzz/corpus/descriptor/odd tests/fuzz/corpus/descriptor/texts \
 	tests/fuzz/corpus/elf/small.bin tests/fuzz/corpus/elf/wrong.bin
 EXTRA_DIST += $(front_fuzz_corpus)
-check_PROGRAMS += tests/fuzz/replay_ini tests/fuzz/replay_set tests/fuzz/replay_descriptor tests/fuzz/replay_elf
+check_PROGRAMS += tests/fuzz/replay_ini tests/fuzz/replay_set tests/fuzz/replay_descriptor \
+	tests/fuzz/replay_elf
 tests_fuzz_replay_ini_SOURCES = tests/fuzz/fuzz_ini.c $(fuzz_replay_sources)
 tests_fuzz_replay_ini_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"ini"'
 tests_fuzz_replay_ini_LDADD = libdiffsim.la
@@ -43,7 +47,8 @@ tests_fuzz_replay_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_replay_sources)
 tests_fuzz_replay_elf_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"elf"'
 tests_fuzz_replay_elf_LDADD = libdiffsim.la
 if FUZZERS
-front_fuzz_sources = core/describe.c core/elf_file.c core/error.c core/file.c core/inifile.c core/loader.c core/npy_read.c \
+front_fuzz_sources = core/describe.c core/elf_file.c core/error.c core/file.c core/inifile.c core/loader.c \
+	core/npy_read.c \
 	core/params.c core/settings.c core/text.c
 noinst_PROGRAMS += tests/fuzz/fuzz_ini tests/fuzz/fuzz_set tests/fuzz/fuzz_descriptor tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_ini_SOURCES = tests/fuzz/fuzz_ini.c $(front_fuzz_sources)

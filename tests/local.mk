@@ -50,3 +50,4 @@ include tests/stats.mk
 include tests/resid.mk
 include tests/lscape.mk
 include tests/leap.mk
+include tests/params.mk

@@ -21,19 +21,10 @@ tests_unit_test_mpm_fast_CPPFLAGS = $(mpm_test_cppflags)
 tests_unit_test_mpm_fast_LDADD = $(mpm_test_ldadd)
 
 check_PROGRAMS += tests/unit/test_mpm_plugins
-tests_unit_test_mpm_plugins_SOURCES = tests/unit/test_mpm_plugins.c tests/unit/fake_host.c tests/unit/fake_host.h
+tests_unit_test_mpm_plugins_SOURCES = tests/unit/test_mpm_plugins.c tests/unit/fake_host.c \
+	tests/unit/fake_host.h
 tests_unit_test_mpm_plugins_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_mpm_plugins_LDADD = $(CMOCKA_LIBS)
-
-check_PROGRAMS += tests/unit/test_mpm_fuzz
-tests_unit_test_mpm_fuzz_SOURCES = tests/unit/test_mpm_fuzz.c tests/unit/fake_host.c tests/unit/fake_host.h
-tests_unit_test_mpm_fuzz_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_unit_test_mpm_fuzz_LDADD = $(CMOCKA_LIBS)
-
-SLOW_TESTS += tests/unit/test_mpm_fuzz_slow
-tests_unit_test_mpm_fuzz_slow_SOURCES = $(tests_unit_test_mpm_fuzz_SOURCES)
-tests_unit_test_mpm_fuzz_slow_CPPFLAGS = $(TEST_CPPFLAGS) -DSLOW
-tests_unit_test_mpm_fuzz_slow_LDADD = $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_mpm_parts
 tests_unit_test_mpm_parts_SOURCES = tests/unit/test_mpm_parts.c $(mpm_test_support)

@@ -5,15 +5,18 @@ check_PROGRAMS += tests/unit/test_npy tests/unit/test_scenedata tests/unit/test_
 tests_unit_test_npy_SOURCES = tests/unit/test_npy.c tests/unit/temporary.h
 tests_unit_test_npy_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_npy_LDADD = libdiffsim.la $(CMOCKA_LIBS) $(ZLIB_LIBS)
-tests_unit_test_scenedata_SOURCES = tests/unit/test_scenedata.c tests/unit/synthetic_scene.h tests/unit/temporary.h
+tests_unit_test_scenedata_SOURCES = tests/unit/test_scenedata.c tests/unit/synthetic_scene.h \
+	tests/unit/temporary.h
 tests_unit_test_scenedata_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_scenedata_LDADD = libdiffsim.la $(CMOCKA_LIBS)
-tests_unit_test_pictures_SOURCES = tests/unit/test_pictures.c tests/unit/synthetic_scene.h tests/unit/temporary.h
+tests_unit_test_pictures_SOURCES = tests/unit/test_pictures.c tests/unit/synthetic_scene.h \
+	tests/unit/temporary.h
 tests_unit_test_pictures_CPPFLAGS = $(TEST_CPPFLAGS) $(CAIRO_CFLAGS)
 tests_unit_test_pictures_LDADD = libdiffsim.la $(CMOCKA_LIBS) $(CAIRO_LIBS)
 endif
 
-# Fuzz targets. Everywhere they run on a small corpus and mutations of it (replay_*); with clang and --enable-fuzzers
+# Fuzz targets. Everywhere they run on a small corpus and mutations of it (replay_*); with clang and
+# --enable-fuzzers
 # they are also built for libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 check_PROGRAMS += tests/fuzz/replay_npy tests/fuzz/replay_text_array tests/fuzz/replay_scenedata
 fuzz_corpus = \
@@ -45,7 +48,8 @@ noinst_PROGRAMS += tests/fuzz/fuzz_npy tests/fuzz/fuzz_text_array tests/fuzz/fuz
 tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c core/npy_read.c core/file.c core/error.c core/text.c
 tests_fuzz_fuzz_npy_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_npy_LDFLAGS = $(fuzz_flags)
-tests_fuzz_fuzz_text_array_SOURCES = tests/fuzz/fuzz_text_array.c core/npy_read.c core/file.c core/error.c core/text.c
+tests_fuzz_fuzz_text_array_SOURCES = tests/fuzz/fuzz_text_array.c core/npy_read.c core/file.c core/error.c \
+	core/text.c
 tests_fuzz_fuzz_text_array_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_text_array_LDFLAGS = $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_SOURCES = tests/fuzz/fuzz_scenedata.c core/scenedata.c core/scenedata_block.c \

@@ -21,5 +21,6 @@ dist_check_SCRIPTS += tests/cli/ffi.sh
 check_PROGRAMS += tests/unit/test_lm
 tests_unit_test_lm_SOURCES = tests/unit/test_lm.c $(optimizer_run_sources)
 tests_unit_test_lm_CPPFLAGS = $(TEST_CPPFLAGS) -I$(top_srcdir)/plugins/optimizers/methods
-tests_unit_test_lm_LDADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la $(CMOCKA_LIBS)
+tests_unit_test_lm_LDADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la \
+	$(CMOCKA_LIBS)
 dist_check_SCRIPTS += tests/cli/kill_lm.sh tests/cli/kill_pbh.sh tests/cli/squares.sh

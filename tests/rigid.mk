@@ -33,13 +33,3 @@ tests_unit_test_bounce_SOURCES = tests/unit/test_bounce.c $(rigid_cases)
 tests_unit_test_bounce_CPPFLAGS = $(rigid_cppflags)
 tests_unit_test_bounce_LDADD = plugins/envs/engines/penalty/libpenalty.la $(rigid_ldadd)
 
-check_PROGRAMS += tests/unit/test_rigid_fuzz
-tests_unit_test_rigid_fuzz_SOURCES = tests/unit/test_rigid_fuzz.c $(rigid_cases)
-tests_unit_test_rigid_fuzz_CPPFLAGS = $(rigid_cppflags)
-tests_unit_test_rigid_fuzz_LDADD = $(rigid_ldadd)
-
-SLOW_TESTS += tests/unit/test_rigid_fuzz_slow
-EXTRA_PROGRAMS += tests/unit/test_rigid_fuzz_slow
-tests_unit_test_rigid_fuzz_slow_SOURCES = tests/unit/test_rigid_fuzz.c $(rigid_cases)
-tests_unit_test_rigid_fuzz_slow_CPPFLAGS = $(rigid_cppflags) -DSLOW
-tests_unit_test_rigid_fuzz_slow_LDADD = $(rigid_ldadd)

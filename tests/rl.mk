@@ -8,6 +8,11 @@ tests_unit_test_rl_SOURCES = tests/unit/test_rl.c $(fake_rl_sources)
 tests_unit_test_rl_CPPFLAGS = $(rl_test_cppflags)
 tests_unit_test_rl_LDADD = plugins/optimizers/methods/librl.la libdiffsim.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_stepwise
+tests_unit_test_stepwise_SOURCES = tests/unit/test_stepwise.c $(fake_cma)
+tests_unit_test_stepwise_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_stepwise_LDADD = $(CMOCKA_LIBS)
+
 SLOW_TESTS += tests/unit/slow_rl
 tests_unit_slow_rl_SOURCES = tests/unit/slow_rl.c $(fake_rl_sources)
 tests_unit_slow_rl_CPPFLAGS = $(rl_test_cppflags)

@@ -3,7 +3,8 @@
  *
  * Rules of every struct in these headers:
  *   - Only fixed-width integers, double, pointers and function pointers cross the interface; no enum, bool,
- *     size_t, long, bit-field, or struct by value. Named constants are values for a uint32_t or uint64_t field.
+ *     size_t, long, bit-field, or struct by value. Named constants are values for a uint32_t or uint64_t
+ * field.
  *   - `struct_size` comes first where the reader and the writer of the struct may have been compiled against
  *     different minor versions. The writer sets it to its own sizeof; the reader looks at a field only where
  *     DS_HAS() says that it is there. New fields are appended, never inserted.
@@ -33,7 +34,8 @@ extern "C" {
 /* First word of the data returned by a plugin: the bytes 'D' 'S' 'P' '1' on a little-endian machine. */
 #define DS_MAGIC 0x31505344u
 
-/* What the compiler of the plugin believed about the machine: byte order, size of a pointer, of double, of int. */
+/* What the compiler of the plugin believed about the machine: byte order, size of a pointer, of double, of
+ * int. */
 #define DS_LAYOUT                                                                                        \
     ((1u << 24) | ((uint32_t)sizeof(void *) << 16) | ((uint32_t)sizeof(double) << 8) | (uint32_t)sizeof(int))
 
@@ -47,8 +49,9 @@ extern "C" {
 /* Is field `f` of `*ptr` inside the part of the struct that the other side wrote? */
 #define DS_HAS(type, ptr, f) ((ptr)->struct_size >= offsetof(type, f) + sizeof(((type *)0)->f))
 
-/* What a function of either side returns. 0 is success, a positive value a normal outcome that is not success,
- * a negative value an error. Before a plugin returns an error it calls host->error() with one line of text. */
+/* What a function of either side returns. 0 is success, a positive value a normal outcome that is not
+ * success, a negative value an error. Before a plugin returns an error it calls host->error() with one line
+ * of text. */
 typedef int32_t ds_status;
 
 #define DS_STATUS_LIST(X)                                                                                \
@@ -66,8 +69,8 @@ typedef int32_t ds_status;
 #define DS_STATUS_ENUM_(name, value, text) name = (value),
 enum { DS_STATUS_LIST(DS_STATUS_ENUM_) DS_STATUS_END_ = 0x7fffffff };
 
-/* What became of one evaluation (of one point x). Everything but DS_EVAL_OK and DS_EVAL_BAD_GRAD means that there
- * is no loss: the optimizer is then told loss = +INFINITY and a zero gradient. */
+/* What became of one evaluation (of one point x). Everything but DS_EVAL_OK and DS_EVAL_BAD_GRAD means that
+ * there is no loss: the optimizer is then told loss = +INFINITY and a zero gradient. */
 #define DS_OUTCOME_LIST(X)                                                                               \
     X(DS_EVAL_OK, 0, "ok")                                                                               \
     X(DS_EVAL_BAD_GRAD, 1, "bad_gradient") /* the loss is valid, the gradient is not (told as zero) */   \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/env.h - the environment interface: a simulation with decision variables x, a loss and its gradient.
  *
- * An instance is made from the parameters of its schema. It is used by one thread at a time; different instances of
- * one plugin may be used by different threads at once, so a plugin keeps no mutable global state. A plugin changes
- * nothing global: no locale, no floating-point mode, no signal handler, no working directory, no output to stdout or
- * stderr, no exit(), no thread that outlives the call.
+ * An instance is made from the parameters of its schema. It is used by one thread at a time; different
+ * instances of one plugin may be used by different threads at once, so a plugin keeps no mutable global
+ * state. A plugin changes nothing global: no locale, no floating-point mode, no signal handler, no working
+ * directory, no output to stdout or stderr, no exit(), no thread that outlives the call.
  */
 #ifndef DIFFSIM_ENV_H
 #define DIFFSIM_ENV_H
@@ -39,7 +39,7 @@ typedef struct ds_eval {
     const double *x;      /* in: n finite values inside the bounds */
     uint64_t noise_key;   /* in: 0 = no noise, else selects the noise of a stochastic environment */
     double *grad;         /* out: n values where DS_WANT_GRAD is set, else not to be touched (may be NULL) */
-    double loss;          /* out: to be minimised; finite, or +INFINITY where the outcome says that there is none */
+    double loss; /* out: to be minimised; finite, or +INFINITY where the outcome says that there is none */
     uint32_t outcome;     /* out: DS_EVAL_OK, _BAD_GRAD, _DIVERGED, _INFEASIBLE */
     uint32_t grad_kind;   /* out: DS_GRAD_* */
     int64_t bad_step;     /* out: first output step that went wrong, or -1 */
@@ -51,8 +51,8 @@ typedef struct ds_env_vtable {
     uint32_t struct_size;
     uint32_t reserved;
 
-    /* [any] Makes an instance. On DS_OK *out is not NULL and is released by destroy(). On an error, host->error() has
-     * said why and *out is left alone. */
+    /* [any] Makes an instance. On DS_OK *out is not NULL and is released by destroy(). On an error,
+     * host->error() has said why and *out is left alone. */
     ds_status (*create)(const ds_host *host, void **out);
 
     /* [instance] Releases an instance; accepts NULL. */
@@ -61,19 +61,20 @@ typedef struct ds_env_vtable {
     /* [instance] Fills the fields that fit into out->struct_size. The same at every call. */
     ds_status (*info)(void *self, ds_env_info *out);
 
-    /* [instance] lower[i] < upper[i], finite, n values each. x0, where not NULL, gets a start point inside them (the
-     * middle where no point is special). */
+    /* [instance] lower[i] < upper[i], finite, n values each. x0, where not NULL, gets a start point inside
+     * them (the middle where no point is special). */
     ds_status (*bounds)(void *self, uint64_t n, double *lower, double *upper, double *x0);
 
-    /* [instance] Simulates one episode. Pure: the result depends on the parameters, x and noise_key alone, bit for
-     * bit, whatever was called before and however many threads are used. The gradient is d loss / d x in the units of
-     * x, neither clipped nor normalised. A simulation that leaves its valid range returns DS_OK with outcome
-     * DS_EVAL_DIVERGED, loss +INFINITY and bad_step; a non-finite number is never passed off as a loss. An error
-     * status means that this evaluation failed; the instance must stay usable. DS_STOPPED after should_stop(). */
+    /* [instance] Simulates one episode. Pure: the result depends on the parameters, x and noise_key alone,
+     * bit for bit, whatever was called before and however many threads are used. The gradient is d loss / d x
+     * in the units of x, neither clipped nor normalised. A simulation that leaves its valid range returns
+     * DS_OK with outcome DS_EVAL_DIVERGED, loss +INFINITY and bad_step; a non-finite number is never passed
+     * off as a loss. An error status means that this evaluation failed; the instance must stay usable.
+     * DS_STOPPED after should_stop(). */
     ds_status (*evaluate)(void *self, ds_eval *io);
 
-    /* [instance] A table of functions for an extension id, valid until destroy(); NULL where this instance does not
-     * offer it. May itself be NULL. */
+    /* [instance] A table of functions for an extension id, valid until destroy(); NULL where this instance
+     * does not offer it. May itself be NULL. */
     const void *(*get_extension)(void *self, const char *id);
 } ds_env_vtable;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/host.h - the services that a plugin instance gets from the program that loaded it.
  *
- * Every instance has its own ds_host, so that each message and each parameter is attributed to it. The host fills
- * the struct; a plugin never writes to it. The pointer is valid from create() until destroy() has returned.
+ * Every instance has its own ds_host, so that each message and each parameter is attributed to it. The host
+ * fills the struct; a plugin never writes to it. The pointer is valid from create() until destroy() has
+ * returned.
  */
 #ifndef DIFFSIM_HOST_H
 #define DIFFSIM_HOST_H
@@ -21,36 +22,40 @@ struct ds_host {
     uint32_t struct_size;
     uint32_t abi_minor; /* minor version of the host */
     void *ctx;          /* private to the host */
-    uint64_t seed;      /* of the run; combine it with a stream name (diffsim/random.h), never with the time */
+    uint64_t seed; /* of the run; combine it with a stream name (diffsim/random.h), never with the time */
     uint32_t threads;   /* how many threads one call may use, at least 1; results must not depend on it */
     uint32_t reserved;
 
     /* [any] One line of text without a newline; truncated at 1023 bytes. Shown with the plugin's id. */
     void (*log)(const ds_host *host, uint32_t level, const char *line);
 
-    /* [any] Says why the plugin is about to return `status` (negative): what, which value, what is allowed, what to
-     * do. One line, at most 511 bytes. Only the last message before the return is kept. */
+    /* [any] Says why the plugin is about to return `status` (negative): what, which value, what is allowed,
+     * what to do. One line, at most 511 bytes. Only the last message before the return is kept. */
     void (*error)(const ds_host *host, ds_status status, const char *line);
 
-    /* [any] Nonzero once the run should end: return DS_STOPPED soon. Cheap (an atomic load); poll it at least every
-     * 100 ms of work. */
+    /* [any] Nonzero once the run should end: return DS_STOPPED soon. Cheap (an atomic load); poll it at least
+     * every 100 ms of work. */
     uint32_t (*should_stop)(const ds_host *host);
 
-    /* Typed access to the parameters that the plugin's schema declares. The host has parsed, range-checked and
-     * defaulted them; values do not change during the life of the instance. Asking for a name that the schema does
-     * not declare, or with the wrong type, returns DS_E_PARAM and leaves *out alone. Returned pointers stay valid
-     * until destroy() has returned. [instance] */
-    ds_status (*get_int)(const ds_host *host, const char *name, int64_t *out);   /* BOOL 0|1, INT, ENUM (index) */
+    /* Typed access to the parameters that the plugin's schema declares. The host has parsed, range-checked
+     * and defaulted them; values do not change during the life of the instance. Asking for a name that the
+     * schema does not declare, or with the wrong type, returns DS_E_PARAM and leaves *out alone. Returned
+     * pointers stay valid until destroy() has returned. [instance] */
+    ds_status (*get_int)(const ds_host *host, const char *name,
+                         int64_t *out); /* BOOL 0|1, INT, ENUM (index) */
     ds_status (*get_real)(const ds_host *host, const char *name, double *out);   /* REAL, INT */
-    ds_status (*get_text)(const ds_host *host, const char *name, const char **out); /* TEXT, PATH, ENUM (choice) */
-    ds_status (*get_list)(const ds_host *host, const char *name, const double **out, uint64_t *count); /* LIST */
-    /* ARRAY: *data holds the product of shape[0..*ndim-1] doubles in C order; *ndim is 0 and *data NULL where the
-     * parameter is empty. */
+    ds_status (*get_text)(const ds_host *host, const char *name,
+                          const char **out); /* TEXT, PATH, ENUM (choice) */
+    ds_status (*get_list)(const ds_host *host, const char *name, const double **out,
+                          uint64_t *count); /* LIST */
+    /* ARRAY: *data holds the product of shape[0..*ndim-1] doubles in C order; *ndim is 0 and *data NULL where
+     * the parameter is empty. */
     ds_status (*get_array)(const ds_host *host, const char *name, const double **data, uint64_t *ndim,
                            uint64_t shape[8]);
 
-    /* [any] Absolute path of a data file installed beside the plugin (`relative` without ".." and not absolute).
-     * Writes at most `cap` bytes with the final NUL to `buf`; DS_E_IO where there is no such file. */
+    /* [any] Absolute path of a data file installed beside the plugin (`relative` without ".." and not
+     * absolute). Writes at most `cap` bytes with the final NUL to `buf`; DS_E_IO where there is no such
+     * file. */
     ds_status (*resource)(const ds_host *host, const char *relative, char *buf, uint64_t cap);
 
     /* [any] Optional services by id; NULL where the host does not offer it. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/optimizer.h - the optimizer interface: a search over a box, written as a plain loop.
  *
- * run() calls objective->evaluate() with batches of points until that returns something else than DS_OK, or until it
- * has nothing more to ask, and returns. The host does the rest: it counts the budget, evaluates in parallel, isolates
- * crashes, records every answer and remembers the best point. An optimizer has no checkpoint code: to resume a run the
- * host starts it again and answers from the record. Therefore an optimizer must be deterministic: what it asks may
- * depend on its parameters, host->seed, the problem and the answers alone; never on time, on addresses or on a global
- * random state. Optimizers run in the host process, one at a time.
+ * run() calls objective->evaluate() with batches of points until that returns something else than DS_OK, or
+ * until it has nothing more to ask, and returns. The host does the rest: it counts the budget, evaluates in
+ * parallel, isolates crashes, records every answer and remembers the best point. An optimizer has no
+ * checkpoint code: to resume a run the host starts it again and answers from the record. Therefore an
+ * optimizer must be deterministic: what it asks may depend on its parameters, host->seed, the problem and the
+ * answers alone; never on time, on addresses or on a global random state. Optimizers run in the host process,
+ * one at a time.
  */
 #ifndef DIFFSIM_OPTIMIZER_H
 #define DIFFSIM_OPTIMIZER_H
@@ -38,9 +39,10 @@ typedef struct ds_batch {
     uint64_t count;     /* in: rows, at least 1 */
     const double *x;    /* in: count x n, row-major; every value finite and inside the bounds */
     double *loss;       /* out: count values; +INFINITY where the outcome is not OK or BAD_GRAD; never NaN */
-    double *grad;       /* out: count x n where DS_WANT_GRAD, zero rows where there is none; else may be NULL */
+    double *grad; /* out: count x n where DS_WANT_GRAD, zero rows where there is none; else may be NULL */
     uint32_t *outcome;  /* out: count values DS_EVAL_*; may be NULL */
-    const char *tag;    /* in: what the rows are for ("init", "sample", "descent"), at most 15 bytes; may be NULL */
+    const char
+        *tag; /* in: what the rows are for ("init", "sample", "descent"), at most 15 bytes; may be NULL */
     uint64_t group;     /* in: number of the restart, leap or generation they belong to, for plots; else 0 */
     uint64_t done;      /* out: rows answered, from the first on; less than count only with DS_STOPPED */
 } ds_batch;
@@ -52,14 +54,12 @@ struct ds_objective {
     uint32_t reserved;
     void *ctx; /* private to the host */
 
-    /* Evaluates the rows of a batch, each of which costs one evaluation of the budget, with or without gradient,
-     * failed or not. Rows may be evaluated in any order and in parallel; answers do not depend on that. Returns
-     *   DS_OK       all rows are answered;
-     *   DS_STOPPED  budget, time, target or the user ended the run; the first `done` rows are answered. Return from
-     *               run() with DS_STOPPED; further calls return DS_STOPPED at once;
-     *   DS_E_ARG    the batch breaks the contract (point outside the bounds, non-finite, want without gradient); the
-     *               host has said which row and why.
-     * Call it from the thread of run() only. */
+    /* Evaluates the rows of a batch, each of which costs one evaluation of the budget, with or without
+     * gradient, failed or not. Rows may be evaluated in any order and in parallel; answers do not depend on
+     * that. Returns DS_OK       all rows are answered; DS_STOPPED  budget, time, target or the user ended the
+     * run; the first `done` rows are answered. Return from run() with DS_STOPPED; further calls return
+     * DS_STOPPED at once; DS_E_ARG    the batch breaks the contract (point outside the bounds, non-finite,
+     * want without gradient); the host has said which row and why. Call it from the thread of run() only. */
     ds_status (*evaluate)(const ds_objective *objective, ds_batch *batch);
 
     /* Optional other ways to evaluate, by id; NULL where the environment or the host does not offer it. */
@@ -71,14 +71,16 @@ typedef struct ds_optimizer_vtable {
     uint32_t struct_size;
     uint32_t reserved;
 
-    /* [any] Makes an instance for a problem. On an error, host->error() has said why and *out is left alone. */
+    /* [any] Makes an instance for a problem. On an error, host->error() has said why and *out is left
+     * alone. */
     ds_status (*create)(const ds_host *host, const ds_problem *problem, void **out);
 
     /* [instance] Releases an instance; accepts NULL. */
     void (*destroy)(void *self);
 
-    /* [instance] Searches. Called once. DS_OK = finished by itself, DS_STOPPED = the objective said so, negative =
-     * failed (host->error() has said why). Poll host->should_stop() during long computations of its own. */
+    /* [instance] Searches. Called once. DS_OK = finished by itself, DS_STOPPED = the objective said so,
+     * negative = failed (host->error() has said why). Poll host->should_stop() during long computations of
+     * its own. */
     ds_status (*run)(void *self, const ds_objective *objective);
 
     /* [instance] As in ds_env_vtable; may be NULL. */

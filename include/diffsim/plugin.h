@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/plugin.h - what a plugin says about itself: the one exported function, descriptor and parameter schema.
+/* diffsim/plugin.h - what a plugin says about itself: the one exported function, descriptor and parameter
+ * schema.
  *
- * A plugin is one shared object that exports exactly one symbol, ds_plugin_query(), and is either an environment or
- * an optimizer. Its id is its file name without ".so". All data reached from ds_plugin are static and constant.
+ * A plugin is one shared object that exports exactly one symbol, ds_plugin_query(), and is either an
+ * environment or an optimizer. Its id is its file name without ".so". All data reached from ds_plugin are
+ * static and constant.
  */
 #ifndef DIFFSIM_PLUGIN_H
 #define DIFFSIM_PLUGIN_H
@@ -25,7 +27,8 @@ enum {
     DS_PARAM_TEXT = 5, /* any text */
     DS_PARAM_PATH = 6, /* a file; the host makes it absolute and checks that it can be read; empty = none */
     DS_PARAM_LIST = 7, /* reals separated by blanks or commas; `v*k` repeats v k times; may be empty */
-    DS_PARAM_ARRAY = 8 /* a .npy or .txt file of numbers that the host reads (see ds_host.get_array); empty = none */
+    DS_PARAM_ARRAY =
+        8 /* a .npy or .txt file of numbers that the host reads (see ds_host.get_array); empty = none */
 };
 
 /* Flags of a parameter. */
@@ -41,7 +44,7 @@ typedef struct ds_param {
     uint32_t type;              /* DS_PARAM_* */
     uint32_t flags;             /* DS_PARAM_REQUIRED ... */
     uint32_t max_count;         /* LIST: most elements, 0 = no limit; else 0 */
-    double min, max;            /* inclusive range of a number, or of each element; -INFINITY, INFINITY = none */
+    double min, max; /* inclusive range of a number, or of each element; -INFINITY, INFINITY = none */
     const char *name;           /* [a-z][a-z0-9_]{0,46}; stable for ever */
     const char *default_text;   /* as a user would write it */
     const char *unit;           /* "m", "m/s", "rad"; "" for a pure number or text */
@@ -98,8 +101,8 @@ typedef struct ds_plugin {
  * allocation, no input or output, no thread. [any] */
 DS_EXPORT const ds_plugin *ds_plugin_query(void);
 
-/* Conveniences for C authors (they change nothing of the interface). Each parameter macro makes a pointer to a
- * constant with static storage when used at file scope:
+/* Conveniences for C authors (they change nothing of the interface). Each parameter macro makes a pointer to
+ * a constant with static storage when used at file scope:
  *
  *     static const ds_param *const params[] = {
  *         DS_INT("steps", "50", 1, 1000, "", "Number of steps of an episode."),
@@ -121,24 +124,27 @@ DS_EXPORT const ds_plugin *ds_plugin_query(void);
 #define DS_PATH(name_, def_, doc_)                                                                       \
     (&(const ds_param){sizeof(ds_param), DS_PARAM_PATH, 0, 0, 0, 0, name_, def_, "", doc_, NULL})
 #define DS_LIST(name_, def_, min_, max_, count_, unit_, doc_)                                            \
-    (&(const ds_param){sizeof(ds_param), DS_PARAM_LIST, 0, count_, min_, max_, name_, def_, unit_, doc_, NULL})
-#define DS_ARRAY(name_, def_, doc_)                                                                      \
-    (&(const ds_param){sizeof(ds_param), DS_PARAM_ARRAY, 0, 0, -INFINITY, INFINITY, name_, def_, "", doc_, NULL})
+    (&(const ds_param){sizeof(ds_param), DS_PARAM_LIST, 0, count_, min_, max_, name_, def_, unit_, doc_, \
+                       NULL})
+#define DS_ARRAY(name_, def_, doc_)                                                                        \
+    (&(const ds_param){sizeof(ds_param), DS_PARAM_ARRAY, 0, 0, -INFINITY, INFINITY, name_, def_, "", doc_, \
+                       NULL})
 
 /* Defines ds_plugin_query() of an environment or of an optimizer from its descriptor and vtable. */
-#define DS_DEFINE_ENV(desc_, vtable_)                                                                    \
-    const ds_plugin *ds_plugin_query(void)                                                               \
-    {                                                                                                    \
-        static const ds_plugin plugin = {DS_MAGIC,  sizeof(ds_plugin), DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT, \
-                                         0,         __VERSION__,       &(desc_),     &(vtable_),   NULL}; \
-        return &plugin;                                                                                  \
+#define DS_DEFINE_ENV(desc_, vtable_)                                                                        \
+    const ds_plugin *ds_plugin_query(void)                                                                   \
+    {                                                                                                        \
+        static const ds_plugin plugin = {DS_MAGIC, sizeof(ds_plugin), DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT, \
+                                         0,        __VERSION__,       &(desc_),     &(vtable_),   NULL};     \
+        return &plugin;                                                                                      \
     }
-#define DS_DEFINE_OPTIMIZER(desc_, vtable_)                                                              \
-    const ds_plugin *ds_plugin_query(void)                                                               \
-    {                                                                                                    \
-        static const ds_plugin plugin = {DS_MAGIC,  sizeof(ds_plugin), DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT, \
-                                         0,         __VERSION__,       &(desc_),     NULL,         &(vtable_)}; \
-        return &plugin;                                                                                  \
+#define DS_DEFINE_OPTIMIZER(desc_, vtable_)                                       \
+    const ds_plugin *ds_plugin_query(void)                                        \
+    {                                                                             \
+        static const ds_plugin plugin = {                                         \
+            DS_MAGIC, sizeof(ds_plugin), DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT,   \
+            0,        __VERSION__,       &(desc_),     NULL,         &(vtable_)}; \
+        return &plugin;                                                           \
     }
 #endif
 

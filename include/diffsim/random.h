@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/random.h - reproducible random numbers for plugins: Philox4x32-10 (Random123) keyed by seed and stream name.
+/* diffsim/random.h - reproducible random numbers for plugins: Philox4x32-10 (Random123) keyed by seed and
+ * stream name.
  *
- * Header only, no part of the binary interface. Needs Random123 (Debian: librandom123-dev). A stream depends on the
- * seed, its name and its index alone, so that adding a stream never shifts another one. A ds_random is a plain value:
- * copy it freely; it is used by one thread at a time.
+ * Header only, no part of the binary interface. Needs Random123 (Debian: librandom123-dev). A stream depends
+ * on the seed, its name and its index alone, so that adding a stream never shifts another one. A ds_random is
+ * a plain value: copy it freely; it is used by one thread at a time.
  *
- * Usage: one stream per purpose, its index for what repeats (a restart, a particle, an evaluation's noise_key):
+ * Usage: one stream per purpose, its index for what repeats (a restart, a particle, an evaluation's
+ * noise_key):
  *
  *     ds_random r = ds_random_open(host->seed, "mutation", restart);
  *     double step = sigma * ds_random_normal(&r);
  *
- * Never seed a stream with the time, an address or a counter that is shared between instances: runs could not be
- * resumed.
+ * Never seed a stream with the time, an address or a counter that is shared between instances: runs could not
+ * be resumed.
  *
- * The numbers of a stream are the same on every machine for u32, uniform and below; normal() also depends on the last
- * bit of the machine's log, sqrt, sin and cos.
+ * The numbers of a stream are the same on every machine for u32, uniform and below; normal() also depends on
+ * the last bit of the machine's log, sqrt, sin and cos.
  *
- * Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
- */
+ * Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+ * 2011. */
 #ifndef DIFFSIM_RANDOM_H
 #define DIFFSIM_RANDOM_H
 
@@ -29,9 +31,9 @@
 extern "C" {
 #endif
 
-/* A stream at its present position. Made by ds_random_open() only; the fields are not for users, but fixed-width and
- * free of pointers, so that a stream may lie in any struct, be compared, or be copied to branch off: copy and original
- * then deliver the same numbers. There is nothing to release. */
+/* A stream at its present position. Made by ds_random_open() only; the fields are not for users, but
+ * fixed-width and free of pointers, so that a stream may lie in any struct, be compared, or be copied to
+ * branch off: copy and original then deliver the same numbers. There is nothing to release. */
 typedef struct ds_random {
     uint64_t key;     /* names the stream */
     uint64_t counter; /* next block of four words */
@@ -41,9 +43,9 @@ typedef struct ds_random {
     double normal; /* second half of the last normal pair */
 } ds_random;
 
-/* Finaliser of splitmix64: spreads every bit of z over the result. Also of use for turning several numbers into one
- * key: mix(mix(a) ^ b). Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators",
- * OOPSLA 2014. */
+/* Finaliser of splitmix64: spreads every bit of z over the result. Also of use for turning several numbers
+ * into one key: mix(mix(a) ^ b). Source: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number
+ * generators", OOPSLA 2014. */
 static inline uint64_t ds_random_mix(uint64_t z)
 {
     z += 0x9e3779b97f4a7c15u;
@@ -52,8 +54,9 @@ static inline uint64_t ds_random_mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Opens stream `name`, number `index`, of a run seed. The name is read here and not kept. Two streams that differ in
- * seed, name or index have different keys (up to a chance of 2^-64) and thus independent numbers. */
+/* Opens stream `name`, number `index`, of a run seed. The name is read here and not kept. Two streams that
+ * differ in seed, name or index have different keys (up to a chance of 2^-64) and thus independent numbers.
+ */
 static inline ds_random ds_random_open(uint64_t seed, const char *name, uint64_t index)
 {
     ds_random r = {0, 0, {0, 0, 0, 0}, 0, 0, 0.0};
@@ -81,7 +84,8 @@ static inline uint32_t ds_random_u32(ds_random *r)
     return r->word[4 - r->left--];
 }
 
-/* Uniform in the open interval (0, 1), 52 bits: never 0 and never 1, so that log() of it is finite. Takes two words. */
+/* Uniform in the open interval (0, 1), 52 bits: never 0 and never 1, so that log() of it is finite. Takes two
+ * words. */
 static inline double ds_random_uniform(ds_random *r)
 {
     uint64_t hi = ds_random_u32(r);
@@ -89,8 +93,8 @@ static inline double ds_random_uniform(ds_random *r)
     return ((double)((hi << 20) | (lo >> 12)) + 0.5) * 0x1p-52;
 }
 
-/* Uniform integer in 0..n-1, n >= 1, without bias: draws from the incomplete last interval are thrown away, hence the
- * number of words taken varies. */
+/* Uniform integer in 0..n-1, n >= 1, without bias: draws from the incomplete last interval are thrown away,
+ * hence the number of words taken varies. */
 static inline uint64_t ds_random_below(ds_random *r, uint64_t n)
 {
     /* The largest multiple of n that fits; what lies above would favour small results. */
@@ -103,9 +107,9 @@ static inline uint64_t ds_random_below(ds_random *r, uint64_t n)
     return v % n;
 }
 
-/* Standard normal (Box-Muller, cosine first). Every second call takes four words and keeps the second deviate for the
- * next call; a copy of the stream keeps it, too.
- * Source: G. Box, M. Muller, "A note on the generation of random normal deviates", Ann. Math. Stat. 29, 1958. */
+/* Standard normal (Box-Muller, cosine first). Every second call takes four words and keeps the second deviate
+ * for the next call; a copy of the stream keeps it, too. Source: G. Box, M. Muller, "A note on the generation
+ * of random normal deviates", Ann. Math. Stat. 29, 1958. */
 static inline double ds_random_normal(ds_random *r)
 {
     if (r->has_normal) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/simple.h - the short way to a plugin, in C: one function and one line that announces it.
  *
- * An environment whose number of variables is fixed and whose bounds are the same for every variable is one function
+ * An environment whose number of variables is fixed and whose bounds are the same for every variable is one
+ * function
  *
  *     static double loss(const double *param, const double *x, double *grad);
  *     DS_SIMPLE_ENV("hill", "A ball on hilly ground.", params, DS_ENV_GRADIENT, 2, -4, 4, 0.5, loss)
@@ -11,12 +12,13 @@
  *     static ds_status search(ds_search *s);
  *     DS_SIMPLE_OPTIMIZER("walk", "Evolution strategy.", params, 0, search)
  *
- * Header only, no part of the binary interface: the macros write the tables of env.h, optimizer.h and plugin.h.
- * A whole environment:
+ * Header only, no part of the binary interface: the macros write the tables of env.h, optimizer.h and
+ * plugin.h. A whole environment:
  *
  *     #include <diffsim/simple.h>
  *
- *     static const ds_param *const params[] = {DS_REAL("stiffness", "2", 0, 10, "N/m", "Of the spring."), NULL};
+ *     static const ds_param *const params[] = {DS_REAL("stiffness", "2", 0, 10, "N/m", "Of the spring."),
+ * NULL};
  *
  *     static double loss(const double *param, const double *x, double *grad)
  *     {
@@ -48,11 +50,12 @@
  *
  *     DS_SIMPLE_OPTIMIZER("dice", "Uniform random points.", NULL, 0, search)
  *
- * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel evaluation,
- * isolation, budget, record and resume. Test it with `dshost check ./spring.so`.
+ * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel
+ * evaluation, isolation, budget, record and resume. Test it with `dshost check ./spring.so`.
  *
- * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or list parameters,
- * state that is costly to set up) uses those directly; examples/hill_full.c and walk_full.c show how.
+ * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or list
+ * parameters, state that is costly to set up) uses those directly; examples/hill_full.c and walk_full.c show
+ * how.
  */
 #ifndef DIFFSIM_SIMPLE_H
 #define DIFFSIM_SIMPLE_H
@@ -63,13 +66,14 @@
 #ifndef __cplusplus
 #include <stdlib.h>
 
-/* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is made; the two
- * DS_SIMPLE_ macros define the functions of a vtable around the author's function, all static, so that a plugin still
- * exports ds_plugin_query() alone; DS_DEFINE_ENV and DS_DEFINE_OPTIMIZER (plugin.h) announce them. */
+/* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is made; the
+ * two DS_SIMPLE_ macros define the functions of a vtable around the author's function, all static, so that a
+ * plugin still exports ds_plugin_query() alone; DS_DEFINE_ENV and DS_DEFINE_OPTIMIZER (plugin.h) announce
+ * them. */
 
-/* Reads the numbers of a schema (BOOL, INT, REAL, and ENUM as the index of the choice) in its order. Returns an array
- * of `extra` + number-of-parameters doubles that the caller frees, the first `extra` of them 0; NULL when it has said
- * through host->error() what is wrong. [any] */
+/* Reads the numbers of a schema (BOOL, INT, REAL, and ENUM as the index of the choice) in its order. Returns
+ * an array of `extra` + number-of-parameters doubles that the caller frees, the first `extra` of them 0; NULL
+ * when it has said through host->error() what is wrong. [any] */
 static inline double *ds_simple_params(const ds_host *host, const ds_param *const *params, uint64_t extra)
 {
     uint64_t count = 0;
@@ -92,8 +96,9 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
             value[extra + i] = (double)whole;
         }
         if (status != DS_OK) {
-            host->error(host, DS_E_PARAM, "diffsim/simple.h passes numbers, switches and choices only: use the full "
-                                          "interface for texts, lists and files");
+            host->error(host, DS_E_PARAM,
+                        "diffsim/simple.h passes numbers, switches and choices only: use the full "
+                        "interface for texts, lists and files");
             free(value);
             return NULL;
         }
@@ -108,10 +113,10 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
  *   flags_    DS_ENV_GRADIENT where loss_ writes the gradient, else 0
  *   n_        number of variables
  *   lower_, upper_, start_   bounds and start value of every variable
- *   loss_     double loss_(const double *param, const double *x, double *grad): simulates one episode at x (n_
- *             values) and returns the loss; `param` has the values of the schema in its order. Writes the n_
- *             derivatives where grad is not NULL. Pure, see ds_env_vtable.evaluate. A result that is not finite means
- *             that the simulation diverged. [any] */
+ *   loss_     double loss_(const double *param, const double *x, double *grad): simulates one episode at x
+ * (n_ values) and returns the loss; `param` has the values of the schema in its order. Writes the n_
+ *             derivatives where grad is not NULL. Pure, see ds_env_vtable.evaluate. A result that is not
+ * finite means that the simulation diverged. [any] */
 #define DS_SIMPLE_ENV(id_, summary_, params_, flags_, n_, lower_, upper_, start_, loss_)                 \
     static ds_status ds_simple_create(const ds_host *host, void **out)                                   \
     {                                                                                                    \
@@ -182,20 +187,21 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
                                            .citation = "",                                               \
                                            .params = params_};
 
-/* A search, as the function of DS_SIMPLE_OPTIMIZER sees it. Owned by the host side of this header; the function may
- * draw from `random` and reads the rest. */
+/* A search, as the function of DS_SIMPLE_OPTIMIZER sees it. Owned by the host side of this header; the
+ * function may draw from `random` and reads the rest. */
 typedef struct ds_search {
     const ds_host *host;
     const ds_problem *problem;     /* n, bounds, start point, budget (optimizer.h) */
     const double *param;           /* values of the schema in its order */
-    double *point;                 /* 2 n zeros for the search's own use: say, the best point and the next one */
+    double *point; /* 2 n zeros for the search's own use: say, the best point and the next one */
     ds_random random;              /* stream of the run's seed, named after the plugin */
     const ds_objective *objective; /* for batches; see ds_search_evaluate() for single points */
 } ds_search;
 
-/* Evaluates one point (n values inside the bounds) and writes its loss, +INFINITY where the episode failed, and where
- * `grad` is not NULL its n derivatives. Returns DS_OK, or what search() shall return at once: DS_STOPPED when budget,
- * time, target or the user end the run, DS_E_ARG for a point outside the bounds. [instance] */
+/* Evaluates one point (n values inside the bounds) and writes its loss, +INFINITY where the episode failed,
+ * and where `grad` is not NULL its n derivatives. Returns DS_OK, or what search() shall return at once:
+ * DS_STOPPED when budget, time, target or the user end the run, DS_E_ARG for a point outside the bounds.
+ * [instance] */
 static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double *loss, double *grad)
 {
     ds_batch batch = {.struct_size = sizeof batch, .count = 1, .x = x, .loss = loss, .grad = grad};
@@ -206,8 +212,9 @@ static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double
 /* Defines the whole plugin of an optimizer; use it once, at file scope.
  *   id_, summary_, params_   as above
  *   flags_    DS_OPT_USES_GRADIENT, DS_OPT_NEEDS_GRADIENT, DS_OPT_USES_BUDGET or 0
- *   search_   ds_status search_(ds_search *s): loops over ds_search_evaluate() until that returns something else than
- *             DS_OK, and returns it; returns DS_OK when it has nothing more to ask. Deterministic, see optimizer.h. */
+ *   search_   ds_status search_(ds_search *s): loops over ds_search_evaluate() until that returns something
+ * else than DS_OK, and returns it; returns DS_OK when it has nothing more to ask. Deterministic, see
+ * optimizer.h. */
 #define DS_SIMPLE_OPTIMIZER(id_, summary_, params_, flags_, search_)                                     \
     static ds_status ds_simple_create(const ds_host *host, const ds_problem *problem, void **out)        \
     {                                                                                                    \

@@ -47,7 +47,7 @@ static const ds_desc desc = {
         "in units of 0.009.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far each ball is from the material. Gravity is strong and the "
-        "balls hold by friction alone, so the lump is easily dropped or squeezed flat.",
+        "balls hold by friction alone, so the lump is easily dropped or squeezed flat." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(assembly, desc)

@@ -279,6 +279,9 @@ static ds_status evaluate(void *self, ds_eval *io)
         io->outcome = DS_EVAL_DIVERGED;
         io->loss = INFINITY;
         io->bad_step = penalty_bad_step(e->sim);
+        if (io->bad_step < 0) { /* a last state that is finite, too far away for its loss */
+            io->bad_step = (int64_t)e->steps - 1;
+        }
         io->cost_steps *= 2;
         if (want_grad) {
             memset(io->grad, 0, 3 * sizeof *io->grad);
@@ -324,6 +327,7 @@ static const ds_desc desc = {
     "Along the horizontal velocities the loss is smooth; along the vertical one it has many local minima, "
     "and because a contact begins and ends in whole steps it jumps by small amounts at most velocities: the "
     "exact gradient is steep and often has the sign of a tooth, not of the trend.\n"
+    "No stepwise control: once the ball is thrown there are no actions.\n"
     "Metrics: x, y, z, speed, distance to the target, energy (without that of the contact spring), force of "
     "contact.",
     "M. Macklin, Warp: a high-performance Python framework for GPU simulation and graphics, 2022 (example "

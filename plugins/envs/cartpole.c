@@ -275,6 +275,7 @@ static ds_status create(const ds_host *host, void **out)
     cartpole *e = calloc(1, sizeof *e);
     ds_status status = e ? read_params(e, host) : DS_E_NOMEM;
     if (status == DS_OK) {
+        e->p.host = host;
         e->sim = chain_create(&e->p, e->steps);
         e->u = calloc(2 * e->n, sizeof *e->u);
         e->u_bar = e->u ? e->u + e->n : NULL;
@@ -355,16 +356,22 @@ static ds_status evaluate(void *self, ds_eval *io)
     e->open = 0;
     to_controls(e, e->n, io->x, e->u);
     chain_simulate(e->sim, &e->start, e->steps, e->u, e->hold);
+    if (chain_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
     chain_get(e->sim, e->steps, &end);
     io->loss = loss_of(e, &end, want_grad ? &bar : NULL);
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
     io->bad_step = -1;
     io->cost_steps = e->steps;
-    if (!isfinite(io->loss)) {
+    if (!isfinite(io->loss) || !chain_finite(e->sim, e->steps)) {
         io->outcome = DS_EVAL_DIVERGED;
         io->loss = INFINITY;
         io->bad_step = chain_bad_step(e->sim);
+        if (io->bad_step < 0) { /* a last state that is finite, too far away for its loss */
+            io->bad_step = (int64_t)e->steps - 1;
+        }
         if (want_grad) {
             memset(io->grad, 0, e->n * sizeof *io->grad);
         }
@@ -373,6 +380,9 @@ static ds_status evaluate(void *self, ds_eval *io)
     if (want_grad) {
         double sum = 0;
         chain_adjoint(e->sim, &bar, e->u_bar);
+        if (chain_stopped(e->sim)) {
+            return DS_STOPPED;
+        }
         to_controls(e, e->n, e->u_bar, io->grad); /* the same factors */
         io->grad_kind = DS_GRAD_ADJOINT;
         io->cost_steps += e->steps;
@@ -436,6 +446,9 @@ static ds_status rl_step(void *self, ds_rl_step *io)
     double before = loss_of(e, &e->now, NULL);
     to_controls(e, (uint64_t)e->p.links + 1, io->action, e->u);
     chain_simulate(e->sim, &e->now, e->hold, e->u, e->hold);
+    if (chain_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
     chain_get(e->sim, e->hold, &e->now);
     double after = loss_of(e, &e->now, NULL);
     e->next++;
@@ -444,7 +457,7 @@ static ds_status rl_step(void *self, ds_rl_step *io)
     io->loss = io->ended ? after : 0;
     io->outcome = DS_EVAL_OK;
     io->cost_steps = e->hold;
-    if (!isfinite(after) || chain_bad_step(e->sim) >= 0) {
+    if (!isfinite(after) || !chain_finite(e->sim, e->hold)) {
         io->outcome = DS_EVAL_DIVERGED;
         io->ended = 1;
         io->loss = INFINITY;
@@ -512,7 +525,8 @@ static const ds_desc desc = {
     "1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
     "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
     "episodes: gradients grow with the horizon.\n"
-    "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; rewards are the "
+    "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; "
+    "rewards are the "
     "decrease of the loss of the state.\n"
     "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
     "ended there; energy.",

@@ -9,8 +9,16 @@ static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][7] = {
     {{0}, {0, 0.2, 0, 0, 0.3}, {0, 0.2, 0, 0, 0.3}, {0.1, 0.1, 0.1, 0, 0.3}, {0.1, 0.1, 0.1, 0, 0.3}},
     {{0}, {0, 0.2, 0.2}, {0, 0.2, 0.2}, {0, 0.1, 0.3}, {0, 0.1, 0.3}},
     {{0}, {0, 0.2, 0, 0, -0.5}, {0, 0.2, 0, 0, -0.5}, {0.2, 0.1, 0, 0, -0.3}, {0.2, 0.1, 0, 0, -0.3}},
-    {{0}, {-0.1, 0.2, 0.2, 0, -0.3}, {-0.1, 0.2, 0.2, 0, -0.3}, {-0.1, 0.1, 0.2, 0, -0.3}, {-0.1, 0.1, 0.2, 0, -0.3}},
-    {{0}, {-0.2, 0.2, 0, 0, 0.4}, {-0.2, 0.2, 0, 0, 0.4}, {-0.2, 0.1, 0.2, 0, 0.2}, {-0.2, 0.1, 0.2, 0, 0.2}}};
+    {{0},
+     {-0.1, 0.2, 0.2, 0, -0.3},
+     {-0.1, 0.2, 0.2, 0, -0.3},
+     {-0.1, 0.1, 0.2, 0, -0.3},
+     {-0.1, 0.1, 0.2, 0, -0.3}},
+    {{0},
+     {-0.2, 0.2, 0, 0, 0.4},
+     {-0.2, 0.2, 0, 0, 0.4},
+     {-0.2, 0.1, 0.2, 0, 0.2},
+     {-0.2, 0.1, 0.2, 0, 0.2}}};
 
 static const mpm_task chopsticks = {
     .scene =
@@ -50,7 +58,7 @@ static const ds_desc desc = {
         "become narrower than at the start).\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far the nearer stick is from the material. Gravity is five "
-        "times that of the other tasks: the rope sags, and a jerk loses it.",
+        "times that of the other tasks: the rope sags, and a jerk loses it." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(chopsticks, desc)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+<<<<<<< HEAD
 /* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of the pan at
  * the ends of the segments of an episode. */
+#include <diffsim/ext/rl.h>
+=======
+/* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of
+ * the pan at the ends of the segments of an episode. */
+>>>>>>> fuzz
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -15,6 +21,8 @@ enum { M_X, M_Y, M_Z, M_ANGLE, M_PAN_X, M_PAN_Y, M_PAN_TILT, M_DISTANCE };
 enum { SEGMENT = 40, MAX_SEGMENTS = 100 };         /* steps between checkpoints; of the pan's motion */
 enum { RADIUS = 8, SIDE = 2 * RADIUS + 1, LAYERS = 2 }; /* of the pancake, in lattice steps */
 enum { RINGS = 9, SECTORS = 40 };                  /* of the pan, as it is drawn */
+enum { N_ACT = 3, N_OBS = 3 + 6 * 5 };             /* observed: the pan; place and velocity of the centre and the marks */
+#define NO_EPISODE UINT64_MAX
 
 static const double spacing = 0.01, lift = 0.001; /* m: of the lattice, of the lowest layer above the pan */
 
@@ -24,12 +32,14 @@ static const ds_param *const params[] = {
     DS_REAL("h", "5e-4", 1e-7, 0.1, "s", "Time step."),
     DS_REAL("duration", "0.75", 1e-7, 100, "s", "Length of an episode."),
     DS_REAL("mass", "0.1", 1e-9, 1e6, "kg", "Mass of the pancake."),
-    DS_REAL("stiffness", "100", 0, 1e6, "N/m", "Stiffness of springs between neighbours; half of it over two steps."),
+    DS_REAL("stiffness", "100", 0, 1e6, "N/m",
+            "Stiffness of springs between neighbours; half of it over two steps."),
     DS_REAL("damping", "0.02", 0, 1e3, "N s/m", "Damping along each spring."),
     DS_REAL("drag", "0.5", 0, 1e3, "1/s", "Rate at which velocities decay."),
     DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
     DS_REAL("mu", "0.3", 0, 100, "", "Coulomb friction of the pan."),
-    DS_LIST("lower", "-0.06,-0.075,-0.7", -10, 10, 3, "m, m, rad", "Lower bounds of x, y and tilt of the pan."),
+    DS_LIST("lower", "-0.06,-0.075,-0.7", -10, 10, 3, "m, m, rad",
+            "Lower bounds of x, y and tilt of the pan."),
     DS_LIST("upper", "0.06,0.15,0.7", -10, 10, 3, "m, m, rad", "Upper bounds of x, y and tilt of the pan."),
     NULL};
 
@@ -42,9 +52,12 @@ typedef struct flip {
     uint32_t corner[4];
     double *goal;                      /* targets of the corners, at their vertices */
     double *frame;                     /* positions at every output step */
-    uint32_t *vertex, *triangle, *pan; /* vertices of the pancake; triangles of pancake and pan as they are drawn */
+    uint32_t *vertex, *triangle,
+        *pan; /* vertices of the pancake; triangles of pancake and pan as they are drawn */
     uint64_t vertices, corners, pan_corners; /* lengths of these lists */
     double view[6];
+    uint64_t next; /* stepwise control: segment that comes next in the open episode, NO_EPISODE */
+    double now;    /* loss of its state */
 } flip;
 
 /* ---- what happens in an episode ---- */
@@ -109,15 +122,17 @@ static double loss_of(const flip *e, const double *x)
     return sheet_distance(&e->c.mesh, e->corner, 4, x, e->goal);
 }
 
-static ds_status simulate(flip *e, const double *variables, int64_t *bad)
+/* The pancake lies in the pan, at rest. */
+static void begin(flip *e)
 {
     const cloth_mesh *m = &e->c.mesh;
     const size_t n = m->stride;
     double *x = cloth_start(&e->c);
+    e->scene.kept = 0;
+    e->next = NO_EPISODE;
     memset(x, 0, 6 * n * sizeof *x);
     memset(e->way, 0, sizeof e->way);
     memset(e->way_bar, 0, sizeof e->way_bar);
-    memcpy(e->way[1], variables, 3 * e->segments * sizeof *variables);
     for (size_t v = 0; v < m->vertices; v++) {
         size_t at[3];
         cloth_mesh_at(m, v, at);
@@ -125,7 +140,14 @@ static ds_status simulate(flip *e, const double *variables, int64_t *bad)
         x[n + v] = lift + spacing * (double)at[0];
         x[2 * n + v] = spacing * ((double)at[2] - RADIUS);
     }
-    return cloth_simulate(&e->c, bad);
+    cloth_begin(&e->c);
+}
+
+static ds_status simulate(flip *e, const double *variables, int64_t *bad)
+{
+    begin(e);
+    memcpy(e->way[1], variables, 3 * e->segments * sizeof *variables);
+    return cloth_advance(&e->c, e->steps, bad);
 }
 
 /* ---- set-up ---- */
@@ -148,8 +170,8 @@ static ds_status read_params(flip *e, const ds_host *host, double *stiffness, do
     setting_values(&s, host, "upper", 3, e->upper);
     for (int i = 0; s == DS_OK && i < 3; i++) {
         if (!(e->lower[i] < e->upper[i])) {
-            s = setting_bad(host, "parameters lower = %g and upper = %g: lower must be less than upper", e->lower[i],
-                            e->upper[i]);
+            s = setting_bad(host, "parameters lower = %g and upper = %g: lower must be less than upper",
+                            e->lower[i], e->upper[i]);
         }
     }
     if (s != DS_OK) {
@@ -157,8 +179,11 @@ static ds_status read_params(flip *e, const ds_host *host, double *stiffness, do
     }
     double per = duration / e->c.h / (double)segments;
     if (per < 0.5 || per * (double)segments > 1e5) {
-        return setting_bad(host, "parameters duration = %g, h = %g and segments = %d make %g steps for each segment: allowed "
-                           "are at least 1, and 1e5 in all", duration, e->c.h, (int)segments, per);
+        return setting_bad(
+            host,
+            "parameters duration = %g, h = %g and segments = %d make %g steps for each segment: allowed "
+            "are at least 1, and 1e5 in all",
+            duration, e->c.h, (int)segments, per);
     }
     e->segments = (uint64_t)segments;
     e->per = (uint64_t)(per + 0.5);
@@ -168,8 +193,8 @@ static ds_status read_params(flip *e, const ds_host *host, double *stiffness, do
     return DS_OK;
 }
 
-/* Lattice points within the radius, both layers; springs to all neighbours closer than 1.75 steps, and half as stiff
- * over two steps of a layer. */
+/* Lattice points within the radius, both layers; springs to all neighbours closer than 1.75 steps, and half
+ * as stiff over two steps of a layer. */
 static int make_pancake(cloth_mesh *m, double k, double c)
 {
     static const int layer_step[6][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}, {0, 2}, {2, 0}};
@@ -217,15 +242,16 @@ static void add_triangle(uint32_t *list, uint64_t *count, uint32_t a, uint32_t b
 /* A rim quad where edge a-b of the lower face belongs to one triangle only. */
 static void add_rim(flip *e, uint64_t face, uint32_t layer)
 {
-    for (uint64_t t = 0; t < face; t++) {
-        uint32_t a = e->triangle[t], b = e->triangle[t % 3 == 2 ? t - 2 : t + 1];
-        int twin = 0;
-        for (uint64_t s = 0; s < face && !twin; s++) {
-            twin = e->triangle[s] == b && e->triangle[s % 3 == 2 ? s - 2 : s + 1] == a;
-        }
-        if (!twin) {
-            add_triangle(e->triangle, &e->corners, a, b, b + layer);
-            add_triangle(e->triangle, &e->corners, a, b + layer, a + layer);
+    uint8_t edge[SIDE * SIDE][SIDE * SIDE] = {{0}};
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint64_t t = 0; t < face; t++) {
+            uint32_t a = e->triangle[t], b = e->triangle[t % 3 == 2 ? t - 2 : t + 1];
+            if (pass == 0) {
+                edge[a][b] = 1;
+            } else if (!edge[b][a]) {
+                add_triangle(e->triangle, &e->corners, a, b, b + layer);
+                add_triangle(e->triangle, &e->corners, a, b + layer, a + layer);
+            }
         }
     }
 }
@@ -243,7 +269,8 @@ static void set_triangles(flip *e)
     layer = (uint32_t)e->vertices / LAYERS;
     for (uint32_t i = 0; i + 1 < SIDE; i++) {
         for (uint32_t j = 0; j + 1 < SIDE; j++) {
-            const uint32_t cell[4] = {i * SIDE + j, i * SIDE + j + 1, (i + 1) * SIDE + j + 1, (i + 1) * SIDE + j};
+            const uint32_t cell[4] = {i * SIDE + j, i * SIDE + j + 1, (i + 1) * SIDE + j + 1,
+                                      (i + 1) * SIDE + j};
             uint32_t have[4], count = 0;
             for (int q = 0; q < 4; q++) {
                 have[count] = number[cell[q]];
@@ -320,8 +347,9 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
 
 static int set_scene(flip *e)
 {
-    static const char *const metrics[8][2] = {{"x", "m"},     {"y", "m"},     {"z", "m"},        {"angle", "rad"},
-                                              {"pan_x", "m"}, {"pan_y", "m"}, {"pan_tilt", "rad"}, {"distance", "m"}};
+    static const char *const metrics[8][2] = {{"x", "m"},          {"y", "m"},       {"z", "m"},
+                                              {"angle", "rad"},    {"pan_x", "m"},   {"pan_y", "m"},
+                                              {"pan_tilt", "rad"}, {"distance", "m"}};
     scene_kit *s = &e->scene;
     scene_kit_open(s, e->frames, e->c.h * (double)e->every, place);
     scene_kit_body(s, "pancake", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices, (double[4]){0, 0, 0, 0});
@@ -397,6 +425,7 @@ static ds_status create(const ds_host *host, void **out)
         destroy(e);
         return status;
     }
+    e->next = NO_EPISODE;
     *out = e;
     return DS_OK;
 }
@@ -468,7 +497,6 @@ static ds_status evaluate(void *self, ds_eval *io)
 {
     flip *e = self;
     int64_t bad = -1;
-    e->scene.kept = 0;
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
     io->bad_step = -1;
@@ -504,15 +532,91 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* ---- stepwise control ---- */
+
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    const flip *e = self;
+    out->horizon = e->segments;
+    out->n_act = N_ACT;
+    out->n_obs = N_OBS;
+    out->dt = e->c.h * (double)e->per;
+    return DS_OK;
+}
+
+/* Place and tilt of the pan, then positions and velocities: centre of mass, and the marks. */
+static void observe(const flip *e, double *obs)
+{
+    const size_t n = e->c.mesh.stride;
+    const double *x = cloth_state(&e->c);
+    memcpy(obs, e->way[e->next], N_ACT * sizeof *obs);
+    for (size_t i = 0; i < 6; i++) { /* x, y, z, and their rates */
+        double sum = 0;
+        for (uint64_t v = 0; v < e->vertices; v++) {
+            sum += x[i * n + e->vertex[v]];
+        }
+        obs[3 + i] = sum / (double)e->vertices;
+        for (size_t k = 0; k < 4; k++) {
+            obs[9 + 6 * k + i] = x[i * n + e->corner[k]];
+        }
+    }
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    flip *e = self;
+    (void)noise_key;
+    begin(e);
+    e->next = 0;
+    e->now = loss_of(e, cloth_state(&e->c));
+    observe(e, obs);
+    return DS_OK;
+}
+
+/* One segment. The reward is by how much the loss of the state falls. */
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    flip *e = self;
+    int64_t bad = -1;
+    if (e->next >= e->segments) {
+        return DS_E_STATE;
+    }
+    if (!isfinite(io->action[0]) || !isfinite(io->action[1]) || !isfinite(io->action[2])) {
+        e->c.host->error(e->c.host, DS_E_ARG, "an action must hold three finite numbers");
+        return DS_E_ARG;
+    }
+    memcpy(e->way[++e->next], io->action, N_ACT * sizeof *io->action);
+    ds_status status = cloth_advance(&e->c, e->next * e->per, &bad);
+    double before = e->now;
+    e->now = bad < 0 ? loss_of(e, cloth_state(&e->c)) : (double)INFINITY;
+    int failed = status != DS_OK || !isfinite(e->now);
+    io->outcome = failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+    io->ended = failed || e->next == e->segments;
+    io->reward = failed ? 0 : before - e->now;
+    io->loss = failed ? (double)INFINITY : io->ended ? e->now : 0;
+    io->cost_steps = e->per;
+    if (!failed) {
+        observe(e, io->obs);
+    }
+    e->next = io->ended ? NO_EPISODE : e->next;
+    return status;
+}
+
+static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, rl_reset, rl_step};
+
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
+    if (strcmp(id, DS_EXT_RL) == 0) {
+        return &rl;
+    }
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
-static const char *const extensions[] = {DS_EXT_SCENE, NULL};
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
@@ -522,13 +626,25 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "A pancake in a pan is turned over by moving and tilting the pan.",
-    "Variables: x, y (m) and tilt (rad) of the pan at the end of each segment; in between it moves evenly. The pancake is "
-    "two layers of masses on a lattice with damped springs; a vertex in the pan loses its velocity towards it, with "
+    "Variables: x, y (m) and tilt (rad) of the pan at the end of each segment; in between it moves evenly. "
+    "The pancake is "
+    "two layers of masses on a lattice with damped springs; a vertex in the pan loses its velocity towards "
+    "it, with "
     "friction. Loss: mean distance of four marks on the rim to where they are after half a turn.\n"
-    "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. Without any motion "
+    "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. "
+    "Without any motion "
     "the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
+<<<<<<< HEAD
+    "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, then position and "
+    "velocity of the centre of mass and of the four marks; rewards are the decrease of the loss of the state.\n"
     "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
+=======
+    "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode "
+    "ended there.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a "
+>>>>>>> fuzz
     "global perspective. CoRL 2022, arXiv:2207.00167.",
     params,
     extensions,

@@ -2,6 +2,7 @@
 /* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities
  * of the ladle in the segments of an episode. */
 #include "engines/mpm/env.h"
+#include "engines/mpm/stepwise.h"
 #include "engines/scene/scene_kit.h"
 #include "engines/scene/settings.h"
 
@@ -27,10 +28,11 @@ static const char *const preset_choices[] = {"default", "fast", "small", NULL};
 static const char *const sign_choices[] = {"corrected", "printed", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM("preset", "default", preset_choices,
-            "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
-            "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for tests "
-            "of programs."),
+    DS_ENUM(
+        "preset", "default", preset_choices,
+        "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
+        "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for tests "
+        "of programs."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 50, "segments", "5", "",
                       "Pieces of constant velocity, of equal length; each has two variables.", NULL},
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
@@ -425,16 +427,75 @@ static ds_status evaluate(void *self, ds_eval *io)
     return status;
 }
 
+/* ---- stepwise control ---- */
+
+enum { N_OBS = 14 };
+
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    const fluid *e = self;
+    out->horizon = e->episode.segments;
+    out->n_act = e->episode.action_dim;
+    out->n_obs = N_OBS;
+    out->dt = frame_time * e->episode.steps / e->episode.segments;
+    return DS_OK;
+}
+
+/* x and y of the ladle; then of the cube, and of the syrup, the centre of mass and its velocity. */
+static void observe(const fluid *e, double *obs)
+{
+    const mpm_pose *ladle = mpm_stepwise_poses(&e->episode);
+    memset(obs, 0, N_OBS * sizeof *obs);
+    obs[0] = ladle->position[0];
+    obs[1] = ladle->position[1];
+    obs += 2;
+    for (int b = CUBE; b >= SYRUP; b--, obs += 6) {
+        for (uint32_t p = e->first[b]; p < e->first[b] + e->count[b]; p++) {
+            for (int d = 0; d < 3; d++) {
+                obs[d] += e->episode.now[p].x[d] / e->count[b];
+                obs[3 + d] += e->episode.now[p].v[d] / e->count[b];
+            }
+        }
+    }
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    fluid *e = self;
+    (void)noise_key;
+    e->kit.kept = 0;
+    ds_status status = mpm_stepwise_reset(&e->episode, e->host);
+    if (status == DS_OK) {
+        observe(e, obs);
+    }
+    return status;
+}
+
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    fluid *e = self;
+    ds_status status = mpm_stepwise_act(&e->episode, e->host, io);
+    if (status == DS_OK && io->outcome == DS_EVAL_OK) {
+        observe(e, io->obs);
+    }
+    return status;
+}
+
+static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, rl_reset, rl_step};
+
 static const void *get_extension(void *self, const char *id)
 {
     (void)self;
+    if (strcmp(id, DS_EXT_RL) == 0) {
+        return &rl;
+    }
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
 static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
                                      get_extension};
 
-static const char *const extensions[] = {DS_EXT_SCENE, NULL};
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
 
 static const ds_desc desc = {
     sizeof(ds_desc),
@@ -445,12 +506,18 @@ static const ds_desc desc = {
     "Apache-2.0",
     "A ladle lifts a sugar cube out of a tank of syrup.",
     "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
-    "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is a half "
-    "spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 times its "
+    "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is a "
+    "half "
+    "spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 times "
+    "its "
     "horizontal distance from the ladle, and that from the axis of the tank.\n"
-    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 0 "
+    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 "
+    "0 "
     "0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has kinks "
     "where a grid node meets the shell.\n"
+    "Stepwise control: an action is the two velocities of a segment; observations: x and y of the ladle, then "
+    "centre of mass and its velocity, first of the cube, then of the syrup; rewards are the decrease of the loss "
+    "of the state.\n"
     "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube is "
     "above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the syrup.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "

@@ -22,7 +22,8 @@ plugins_envs_ffi_la_LIBADD = plugins/envs/engines/foreign/libforeign.la plugins/
 envplugin_LTLIBRARIES += plugins/envs/cartpole.la
 plugins_envs_cartpole_la_SOURCES = plugins/envs/cartpole.c
 plugins_envs_cartpole_la_LDFLAGS = $(plugin_link)
-plugins_envs_cartpole_la_LIBADD = plugins/envs/engines/chain/libchain.la plugins/envs/engines/scene/libscene.la
+plugins_envs_cartpole_la_LIBADD = plugins/envs/engines/chain/libchain.la \
+	plugins/envs/engines/scene/libscene.la
 envplugin_LTLIBRARIES += plugins/envs/pendulum.la
 plugins_envs_pendulum_la_SOURCES = plugins/envs/pendulum.c
 plugins_envs_pendulum_la_LDFLAGS = $(plugin_link)
@@ -31,12 +32,14 @@ include plugins/envs/engines/mpm/local.mk
 envplugin_LTLIBRARIES += plugins/envs/pinball.la
 plugins_envs_pinball_la_SOURCES = plugins/envs/pinball.c
 plugins_envs_pinball_la_LDFLAGS = $(plugin_link)
-plugins_envs_pinball_la_LIBADD = plugins/envs/engines/contact/libcontact.la plugins/envs/engines/scene/libscene.la
+plugins_envs_pinball_la_LIBADD = plugins/envs/engines/contact/libcontact.la \
+	plugins/envs/engines/scene/libscene.la
 
 envplugin_LTLIBRARIES += plugins/envs/bounce.la
 plugins_envs_bounce_la_SOURCES = plugins/envs/bounce.c
 plugins_envs_bounce_la_LDFLAGS = $(plugin_link)
-plugins_envs_bounce_la_LIBADD = plugins/envs/engines/penalty/libpenalty.la plugins/envs/engines/scene/libscene.la
+plugins_envs_bounce_la_LIBADD = plugins/envs/engines/penalty/libpenalty.la \
+	plugins/envs/engines/scene/libscene.la
 
 envplugin_LTLIBRARIES += plugins/envs/swing.la
 plugins_envs_swing_la_SOURCES = plugins/envs/swing.c
@@ -51,7 +54,8 @@ plugins_envs_flip_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/env
 envplugin_LTLIBRARIES += plugins/envs/realtosim.la
 plugins_envs_realtosim_la_SOURCES = plugins/envs/realtosim.c
 plugins_envs_realtosim_la_LDFLAGS = $(plugin_link)
-plugins_envs_realtosim_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/scene/libscene.la
+plugins_envs_realtosim_la_LIBADD = plugins/envs/engines/cloth/libcloth.la \
+	plugins/envs/engines/scene/libscene.la
 
 # Data files are also beside the plugins in a build outside the source tree (make distcheck).
 plugin_data = $(dist_mpmdata_DATA) $(dist_clothdata_DATA)

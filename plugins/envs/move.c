@@ -59,7 +59,7 @@ static const ds_desc desc = {
         "0.01.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far each rigid ball is from the material. Both must move "
-        "alike: pressed too hard the material is deformed, too lightly it falls.",
+        "alike: pressed too hard the material is deformed, too lightly it falls." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(move, desc)

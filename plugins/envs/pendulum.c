@@ -35,7 +35,8 @@ static const ds_param *const params[] = {
                       "torques, loss = minus the return.",
                       variants},
     DS_ENUM("start", "fixed", starts,
-            "fixed = theta0, omega0; random = that of Pendulum-v1, angle in [-pi, pi] and velocity in [-1, 1], another "
+            "fixed = theta0, omega0; random = that of Pendulum-v1, angle in [-pi, pi] and velocity in [-1, "
+            "1], another "
             "one for every episode."),
     DS_REAL("theta0", "3.1415926535897931", -1e3, 1e3, "rad",
             "Angle at the start; 0 is upright, pi hangs down."),
@@ -392,7 +393,8 @@ static const ds_desc desc = {
     "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) and the "
     "speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the speed limit "
     "acts passes no derivative on, and the jump of the angle at pi has none.\n"
-    "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym minus the "
+    "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym minus "
+    "the "
     "cost of the step, swingup60 the decrease of the final cost less the effort.\n"
     "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of that "
     "step; swingup60: of the state).",

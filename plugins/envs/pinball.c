@@ -189,6 +189,7 @@ static ds_status create(const ds_host *host, void **out)
     }
     if (status == DS_OK) {
         set_bars(e, nh, nw);
+        e->p.host = host;
         e->sim = ball_create(&e->p, e->n, e->bar, e->steps);
         status = e->sim && set_scene(e) ? DS_OK : DS_E_NOMEM;
     }
@@ -263,7 +264,7 @@ static void keep_scene(pinball *e)
 static int64_t bad_step(const pinball *e)
 {
     uint64_t k = 0;
-    while (k < e->steps && isfinite(ball_state(e->sim, k + 1)[0] + ball_state(e->sim, k + 1)[1])) {
+    while (k + 1 < e->steps && isfinite(ball_state(e->sim, k + 1)[0] + ball_state(e->sim, k + 1)[1])) {
         k++;
     }
     return (int64_t)k;
@@ -277,6 +278,9 @@ static ds_status evaluate(void *self, ds_eval *io)
     e->scene.kept = 0;
     memcpy(e->angle, io->x, e->n * sizeof *e->angle);
     ball_simulate(e->sim, e->angle, e->start, e->steps);
+    if (ball_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
     io->loss = distance(e, ball_state(e->sim, e->steps), bar);
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
@@ -360,6 +364,7 @@ static const ds_desc desc = {
     "The discrete gradient is exact for the program, but the program moves impacts in whole steps: against "
     "the loss seen over a distance it has an error that does not vanish with h (compare gradient = "
     "saltation).\n"
+    "No stepwise control: the bars stand still, there are no actions during an episode.\n"
     "Metrics: x, y, distance to the target, speed, energy, impulse of the contacts in the step before.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
     "simulation from a global perspective. CoRL 2022, arXiv:2207.00167. Contact: K. Werling et al., RSS "

@@ -47,7 +47,7 @@ static const ds_desc desc = {
         "units of 0.02, one triple per segment.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far the ball is from the material. (PlasticineLab's own "
-        "targets hold 10000 particles: with them the density loss cannot fall below 0.244.)",
+        "targets hold 10000 particles: with them the density loss cannot fall below 0.244.)" MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(pinch, desc)

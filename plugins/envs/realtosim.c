@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* realtosim - the properties of a cloth are to be found from a recording of its corners while a gripper lifts it: the
- * decision variables are size, mass, friction and the stiffness of 64 patches. */
+/* realtosim - the properties of a cloth are to be found from a recording of its corners while a gripper lifts
+ * it: the decision variables are size, mass, friction and the stiffness of 64 patches. */
 #include <diffsim/ext/residuals.h>
 #include <diffsim/plugin.h>
 
@@ -53,7 +53,8 @@ static ds_status read_data(const ds_host *host, double h, trajectory *t)
         s = host->resource(host, "data/cloth.lift", buffer, sizeof buffer);
         path = buffer;
         if (s != DS_OK) {
-            host->error(host, s, "data/cloth.lift is not beside the plugin: install it, or set parameter data");
+            host->error(host, s,
+                        "data/cloth.lift is not beside the plugin: install it, or set parameter data");
         }
     }
     if (s != DS_OK) {
@@ -70,8 +71,9 @@ static ds_status read_data(const ds_host *host, double h, trajectory *t)
     double last = t->row[TRAJECTORY_COLUMNS * (t->rows - 1)];
     if (last / h > LIFT_MAX_STEPS) {
         trajectory_free(t);
-        return setting_bad(host, "the recording lasts %g s, with h = %g more than %d steps: raise parameter h or shorten it",
-                           last, h, LIFT_MAX_STEPS);
+        return setting_bad(
+            host, "the recording lasts %g s, with h = %g more than %d steps: raise parameter h or shorten it",
+            last, h, LIFT_MAX_STEPS);
     }
     return DS_OK;
 }
@@ -310,8 +312,8 @@ static ds_status residuals_at(realtosim *e, const double *x, const double *v, do
     return status;
 }
 
-/* J v by differences of second order, central where both sides lie in the box: the engine has no forward mode.
- * The step is short because contacts begin and end everywhere. */
+/* J v by differences of second order, central where both sides lie in the box: the engine has no forward
+ * mode. The step is short because contacts begin and end everywhere. */
 static ds_status product(realtosim *e, ds_residual_eval *io)
 {
     double largest = 0, past = 1;
@@ -374,7 +376,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RESIDUALS, NULL};
 
@@ -396,6 +399,7 @@ static const ds_desc desc = {
     "J^T v by the adjoint.\n"
     "The gripper holds every vertex within 2 cm, at least one: the loss jumps where size changes which they "
     "are.\n"
+    "No stepwise control: the variables are constants of an episode, not actions in it.\n"
     "Metrics: x, y, z of the centre of mass, largest stretch of a spring, height of the gripper.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
     "simulation from a "

@@ -47,7 +47,7 @@ static const ds_desc desc = {
         "0.001. With segments=10 there are 30 variables.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far the pin is from the material. Where the pin is up or "
-        "beside the slab the loss is flat in what it does.",
+        "beside the slab the loss is flat in what it does." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(rollingpin, desc)

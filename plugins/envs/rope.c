@@ -67,7 +67,7 @@ static const ds_desc desc = {
         "0.01.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far each ball is from the material. The landscape has large "
-        "plateaus: a ball that has passed over or beside the rope moves nothing.",
+        "plateaus: a ball that has passed over or beside the rope moves nothing." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(rope, desc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swing - a cloth held at two corners is swung and let go, and is to lie on the floor like a target: the decision
- * variables are the stiffness of its patches or its initial velocity, and if wanted its size. */
+/* swing - a cloth held at two corners is swung and let go, and is to lie on the floor like a target: the
+ * decision variables are the stiffness of its patches or its initial velocity, and if wanted its size. */
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -20,29 +20,36 @@ static const char *const variables[] = {"stiffness", "velocity", NULL};
 static const char *const losses[] = {"single", "corner", "mesh", NULL};
 
 static const ds_param *const params[] = {
-    &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variables", "stiffness", "",
-                      "stiffness: one variable in [-1, 1] per patch, the logarithm of its stiffness. velocity: the "
-                      "initial velocity (x, y, z), each in [-1, 1] m/s.", variables},
+    &(const ds_param){
+        sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variables", "stiffness", "",
+        "stiffness: one variable in [-1, 1] per patch, the logarithm of its stiffness. velocity: the "
+        "initial velocity (x, y, z), each in [-1, 1] m/s.",
+        variables},
     &(const ds_param){sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_SHAPE, 0, 0, 1, "size", "false", "",
                       "Two more variables: width and length of the cloth, in [0.1, 0.3] m.", NULL},
     &(const ds_param){sizeof(ds_param), DS_PARAM_LIST, DS_PARAM_SHAPE, 2, 1, 64, "patches", "4", "",
                       "Patches along the width and along the length: one number for both, or two.", NULL},
     DS_ENUM("loss", "mesh", losses,
-            "single: distance of the centre of mass to that of the target. corner, mesh: mean distance of the corners, of "
+            "single: distance of the centre of mass to that of the target. corner, mesh: mean distance of "
+            "the corners, of "
             "all vertices, to those of the target."),
     DS_BOOL("toi", "true",
-            "Continuous time of impact: a vertex moves on until it meets the floor. Without it the vertex loses its "
+            "Continuous time of impact: a vertex moves on until it meets the floor. Without it the vertex "
+            "loses its "
             "velocity at the begin of the step."),
     DS_REAL("mu", "0", 0, 100, "", "Coulomb friction of the floor."),
     DS_REAL("floor", "0", -1e6, 0.05, "m", "Height of the floor; far below, there is no contact."),
     DS_LIST("stiffness_range", "20,200", 1e-6, 1e4, 2, "N/m", "Stiffness at -1 and at 1."),
     DS_REAL("stiffness", "80", 0, 1e4, "N/m", "Stiffness where it is no variable, and of the target."),
-    DS_LIST("velocity", "0,-0.4,0.6", -100, 100, 3, "m/s", "Initial velocity where it is no variable, and of the target."),
+    DS_LIST("velocity", "0,-0.4,0.6", -100, 100, 3, "m/s",
+            "Initial velocity where it is no variable, and of the target."),
     DS_LIST("target_stiffness", "", 0, 1e4, 4096, "N/m",
             "Stiffness of the target, one value or one per patch; empty = parameter stiffness."),
-    DS_LIST("target_velocity", "", -100, 100, 3, "m/s", "Velocity of the target; empty = parameter velocity."),
+    DS_LIST("target_velocity", "", -100, 100, 3, "m/s",
+            "Velocity of the target; empty = parameter velocity."),
     DS_REAL("width", "0.2", 1e-3, 10, "m", "Width of the cloth where it is no variable, and of the target."),
-    DS_REAL("length", "0.2", 1e-3, 10, "m", "Length of the cloth where it is no variable, and of the target."),
+    DS_REAL("length", "0.2", 1e-3, 10, "m",
+            "Length of the cloth where it is no variable, and of the target."),
     DS_REAL("height", "0.3", 0.05, 100, "m", "Height of the anchored edge at the start."),
     DS_INT("cells", "16", 2, 64, "", "Cells of the cloth along each direction."),
     DS_REAL("h", "2e-4", 1e-7, 0.1, "s", "Time step."),
@@ -65,7 +72,7 @@ typedef struct swing {
     double *k, *k_bar;               /* per patch: N/m */
     double v[3], v_bar[3], dim[2];   /* of the present episode: velocity, width and length */
     uint32_t corner[4];
-    double *target, *goal;           /* final positions of the target; its centre of mass, in the form of one vertex */
+    double *target, *goal; /* final positions of the target; its centre of mass, in the form of one vertex */
     double *frame;                   /* positions at every output step */
     double view[6];
 } swing;
@@ -121,7 +128,8 @@ static double loss_of(const swing *e, const double *x)
     const cloth_mesh *m = &e->c.mesh;
     double at[3], sum = 0;
     if (e->loss != SINGLE) {
-        return sheet_distance(m, e->loss == CORNER ? e->corner : NULL, e->loss == CORNER ? 4 : m->vertices, x, e->target);
+        return sheet_distance(m, e->loss == CORNER ? e->corner : NULL, e->loss == CORNER ? 4 : m->vertices, x,
+                              e->target);
     }
     centre(e, x, at);
     for (int i = 0; i < 3; i++) {
@@ -139,8 +147,8 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
         return;
     }
     if (e->loss != SINGLE) {
-        sheet_distance_bar(m, e->loss == CORNER ? e->corner : NULL, e->loss == CORNER ? 4 : m->vertices, x, e->target, 1,
-                           x_bar);
+        sheet_distance_bar(m, e->loss == CORNER ? e->corner : NULL, e->loss == CORNER ? 4 : m->vertices, x,
+                           e->target, 1, x_bar);
         return;
     }
     double at[3], sum = 1e-12;
@@ -237,8 +245,9 @@ static ds_status read_patches(swing *e, const ds_host *host, int64_t cells, size
     ds_status s = setting_list(host, "patches", 2, count);
     for (int i = 0; s == DS_OK && i < 2; i++) {
         if (!(count[i] == floor(count[i]) && count[i] <= (double)cells)) {
-            s = setting_bad(host, "parameter patches has %g: give whole numbers from 1 to the number of cells, %d", count[i],
-                            (int)cells);
+            s = setting_bad(host,
+                            "parameter patches has %g: give whole numbers from 1 to the number of cells, %d",
+                            count[i], (int)cells);
         }
         patches[i] = (size_t)count[i];
     }
@@ -264,8 +273,8 @@ static ds_status read_physics(swing *e, const ds_host *host, int64_t cells)
         return s;
     }
     if (duration / e->c.h < 0.5 || duration / e->c.h > 1e5) {
-        return setting_bad(host, "parameters duration = %g and h = %g make %g steps: allowed are 1 to 1e5", duration, e->c.h,
-                           duration / e->c.h);
+        return setting_bad(host, "parameters duration = %g and h = %g make %g steps: allowed are 1 to 1e5",
+                           duration, e->c.h, duration / e->c.h);
     }
     e->c.surface = CLOTH_FLOOR;
     e->c.floor.toi = (int)toi;
@@ -290,15 +299,15 @@ static ds_status read_params(swing *e, const ds_host *host)
     setting_real(&s, host, "length", &e->fixed_size[1]);
     setting_real(&s, host, "height", &e->height);
     if (s == DS_OK && !(e->range[0] < e->range[1])) {
-        s = setting_bad(host, "parameter stiffness_range = %g, %g: the first must be less than the second", e->range[0],
-                        e->range[1]);
+        s = setting_bad(host, "parameter stiffness_range = %g, %g: the first must be less than the second",
+                        e->range[0], e->range[1]);
     }
     e->n = (e->variables == STIFFNESS ? e->patches : 3) + (e->size ? 2 : 0);
     return s;
 }
 
-/* The target is an episode of the same simulator. Stiffness goes through its variable, as it will when it is searched for:
- * at the optimum both episodes are the same bit for bit. */
+/* The target is an episode of the same simulator. Stiffness goes through its variable, as it will when it is
+ * searched for: at the optimum both episodes are the same bit for bit. */
 static ds_status make_target(swing *e, const ds_host *host)
 {
     int64_t bad = -1;
@@ -314,8 +323,9 @@ static ds_status make_target(swing *e, const ds_host *host)
     }
     s = s == DS_OK ? simulate(e, &bad) : s;
     if (s == DS_OK && bad >= 0) {
-        return setting_bad(host, "the target diverges at step %d: reduce parameter h, stiffness or damping, or raise mass",
-                           (int)bad);
+        return setting_bad(
+            host, "the target diverges at step %d: reduce parameter h, stiffness or damping, or raise mass",
+            (int)bad);
     }
     if (s == DS_OK) {
         memcpy(e->target, frame_of(e, e->frames), 3 * e->c.mesh.stride * sizeof *e->target);
@@ -543,7 +553,8 @@ static const void *get_extension(void *self, const char *id)
     return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
+                                     get_extension};
 
 static const char *const extensions[] = {DS_EXT_SCENE, NULL};
 
@@ -555,14 +566,30 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "A cloth is swung by two corners, let go, and is to lie on the floor like a target.",
-    "Variables: the stiffness of the patches of the cloth, or its initial velocity; if wanted, its width and length. The "
-    "cloth is a lattice of masses with structural, shear and bending springs; a vertex that meets the floor loses its "
+    "Variables: the stiffness of the patches of the cloth, or its initial velocity; if wanted, its width and "
+    "length. The "
+    "cloth is a lattice of masses with structural, shear and bending springs; a vertex that meets the floor "
+    "loses its "
     "velocity towards it. The target is an episode of the same cloth, so the least loss is 0.\n"
+<<<<<<< HEAD
     "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring vertices land in "
     "another order, the landscape is rugged, and exact gradients are large and often point away from the trend.\n"
+    "No stepwise control: the variables are constants of an episode, not actions in it.\n"
     "Metrics: x, y, z of the centre of mass, lowest point, largest stretch of a spring, loss if the episode ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
     "global perspective. CoRL 2022, arXiv:2207.00167. Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
+=======
+    "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring vertices "
+    "land in "
+    "another order, the landscape is rugged, and exact gradients are large and often point away from the "
+    "trend.\n"
+    "Metrics: x, y, z of the centre of mass, lowest point, largest stretch of a spring, loss if the episode "
+    "ended there.",
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+    "simulation from a "
+    "global perspective. CoRL 2022, arXiv:2207.00167. Springs and time of impact: Y. Hu et al., DiffTaichi, "
+    "ICLR 2020.",
+>>>>>>> fuzz
     params,
     extensions,
 };

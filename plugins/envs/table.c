@@ -50,7 +50,7 @@ static const ds_desc desc = {
         "displacement per step, in units of 0.03, one triple per segment; that along y has no effect, as "
         "in the original.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
-        "of the mass to the target, and how far the ball is from the material.",
+        "of the mass to the target, and how far the ball is from the material." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(table, desc)

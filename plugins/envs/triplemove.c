@@ -49,7 +49,7 @@ static const ds_desc desc = {
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far each ball is from the nearest of the material. The balls "
         "hold by friction alone, and the three cubes are lost or carried independently: the landscape is "
-        "rugged.",
+        "rugged." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(triplemove, desc)

@@ -46,7 +46,7 @@ static const ds_desc desc = {
         "which starts a little inside it, is moved in x, y and z to draw the strokes of the target. "
         "Variables: the pen's displacement per step, in units of 0.01, one triple per segment.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
-        "of the mass to the target, and how far the pen is from the material.",
+        "of the mass to the target, and how far the pen is from the material." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(writer, desc)

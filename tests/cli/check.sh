@@ -2,22 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # check.sh - the conformance kit: every plugin of tests/bad fails the test that its sin breaks, sound plugins pass all of
 # a known number of tests, and the command keeps its contract (TAP, JSON, exit status).
-dshost=$DS_TOP_BUILD/dshost
+. "$(dirname "$0")/lib.sh"
 bad=$DS_TOP_SRC/tests/bad
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 99
-n=0
-
-ok() { # ok STATUS NAME
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# | /' out err 2> /dev/null
-    fi
-}
 
 compile() { # compile FILE.c: makes FILE.so here
     # shellcheck disable=SC2086
@@ -27,27 +14,25 @@ compile() { # compile FILE.c: makes FILE.so here
 # plugin, the test it must fail, exit status, flags
 while read -r id test status flags; do
     if ! compile "$bad/$id.c" > out 2> err; then
-        ok 1 "$id compiles"
+        result 1 "$id compiles"
         continue
     fi
     case $id-$(uname -m) in
     fast_math-x86_64) ;;
     fast_math-*)
-        n=$((n + 1))
-        echo "ok $n - $id # SKIP for x86-64"
+        skip "$id: for x86-64"
         continue
         ;;
     esac
     if [ -n "$DS_SANITIZE" ] && [ "$id" = uninitialised ]; then
-        n=$((n + 1))
-        echo "ok $n - $id # SKIP needs glibc's allocator"
+        skip "$id: needs glibc's allocator"
         continue
     fi
     # shellcheck disable=SC2086
     "$dshost" check "./$id.so" --only "$test" $flags > out 2> err
     is=$?
     [ $is -eq "$status" ] && grep -q "^not ok [0-9]* - $test:" out && grep -q '^# hint: ' out
-    ok $? "$id fails $test with status $status (is $is)"
+    result $? "$id fails $test with status $status (is $is)"
 done << 'END'
 wrong_magic desc.accept 4
 wrong_minor desc.accept 4
@@ -87,48 +72,48 @@ END
 for id in wrong_gradient leaks_file prints maximises half_squares batch_warm; do
     "$dshost" check ./$id.so > out 2> err
     [ "$(grep -c '^not ok' out)" -eq 1 ]
-    ok $? "$id fails one test only"
+    result $? "$id fails one test only"
 done
 
 # Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
 "$dshost" check analytic > out 2> err
 is=$?
 [ $is -eq 0 ] && grep -qx '1\.\.38' out && [ "$(grep -c '^ok ' out)" -eq 38 ] && grep -qx 'TAP version 13' out
-ok $? "analytic passes 38 tests"
+result $? "analytic passes 38 tests"
 "$dshost" check rand > out 2> err
 is=$?
 [ $is -eq 0 ] && grep -qx '1\.\.29' out && [ "$(grep -c '^ok ' out)" -eq 29 ]
-ok $? "rand passes 29 tests"
+result $? "rand passes 29 tests"
 for f in rosenbrock rastrigin branin hartmann6; do
     "$dshost" check analytic --set env.function=$f --seed 3 > out 2> err
-    ok $? "analytic passes with function = $f"
+    result $? "analytic passes with function = $f"
 done
 "$dshost" check analytic --set env.dim=60 --set env.rotate=true --only grad > out 2> err
-ok $? "gradient of 60 variables by components and directions"
+result $? "gradient of 60 variables by components and directions"
 "$dshost" check analytic --set env.noise=0.1 --set env.fail_rate=0.2 > out 2> err
-ok $? "analytic passes with noise and failures"
+result $? "analytic passes with noise and failures"
 
 compile "$DS_TOP_SRC/tests/abi/plugin_v0_1.c"
 "$dshost" check ./plugin_v0_1.so > out 2> err
-ok $? "a plugin compiled with the frozen declarations of ABI 0.1 passes"
+result $? "a plugin compiled with the frozen declarations of ABI 0.1 passes"
 "$dshost" eval --env ./plugin_v0_1.so --gradient --json > out 2> err && grep -q '"loss": 1.6875' out
-ok $? "... and evaluates to what it did then"
+result $? "... and evaluates to what it did then"
 
 # The contract of the command.
 "$dshost" check analytic --json --only desc,no_such > out 2> err &&
     grep -q '"failed": 0' out && grep -q '"id": "desc.accept"' out
-ok $? "--json"
+result $? "--json"
 "$dshost" check analytic --in-process > out 2> err
-ok $? "--in-process"
+result $? "--in-process"
 "$dshost" check --list > out 2> err && grep -q '^grad.difference ' out && grep -q '^search.stop ' out
-ok $? "--list"
+result $? "--list"
 "$dshost" check rand --list > out 2> err && ! grep -q '^eval' out && grep -q '^search.stop ' out
-ok $? "--list of an optimizer"
+result $? "--list of an optimizer"
 while read -r status text; do
     eval "\"$dshost\" check $text" > out 2> err
     is=$?
     [ $is -eq "$status" ] && [ -s err ]
-    ok $? "exit status $status: check $text"
+    result $? "exit status $status: check $text"
 done << 'END'
 2
 2 analytic rand
@@ -141,12 +126,12 @@ END
 "$dshost" check ./no_such_file.so > out 2> err
 is=$?
 [ $is -eq 4 ] && grep -q '^not ok 1 - load.file' out && grep -q '^# hint' out
-ok $? "a missing file is a failed test and status 4"
+result $? "a missing file is a failed test and status 4"
 "$dshost" check analytic --set env.dimm=3 > out 2> err
 is=$?
 [ $is -eq 8 ] && grep -q 'dimm' out
-ok $? "an unknown parameter is named"
+result $? "an unknown parameter is named"
 "$dshost" check analytic > /dev/full 2> err
 [ $? -eq 6 ]
-ok $? "a full disk is status 6"
-echo "1..$n"
+result $? "a full disk is status 6"
+finish

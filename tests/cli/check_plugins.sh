@@ -4,7 +4,7 @@
 # tests that need few evaluations. With CHECK_ALL set (check_plugins_slow.sh) the whole of it for all.
 . "$(dirname "$0")/lib.sh"
 all=${CHECK_ALL-}
-some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure.want,pure.process,scene,search.stop,search.repeat,search.quiet
+some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure.want,pure.process,rl,scene,search.stop,search.repeat,search.quiet
 
 for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*.so; do
     [ -e "$so" ] || continue

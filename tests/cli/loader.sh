@@ -2,24 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # loader.sh - every reason for which a plugin is refused: exit status 4 and one line that says which file, what is wrong
 # with it and, where two values differ, both.
-dshost=$DS_TOP_BUILD/dshost
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 HOME=$tmp
 export HOME
-unset DS_PLUGIN_PATH
-n=0
-
-ok() { # ok STATUS NAME
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# | /' out err 2> /dev/null
-    fi
-}
 
 # refused FILE NAME TEXT...: one line on stderr that has the file and each of the texts; status 4; nothing on stdout.
 refused() {
@@ -33,7 +19,7 @@ refused() {
     for text in "$@"; do
         grep -qF -e "$text" err || bad=1
     done
-    ok $bad "$name"
+    result $bad "$name"
 }
 
 cat > plugin.c << 'END'
@@ -213,14 +199,14 @@ mkdir -p here/envs home/.local/lib/diffsim
 cp good.so here/envs/
 DS_PLUGIN_PATH=$tmp/here "$dshost" list > out 2> err
 grep -q '^  good ' out
-ok $? "DS_PLUGIN_PATH with its folder envs"
+result $? "DS_PLUGIN_PATH with its folder envs"
 cp good.so home/.local/lib/diffsim/
 HOME=$tmp/home "$dshost" list > out 2> err
 grep -q '^  good ' out
-ok $? "~/.local/lib/diffsim"
+result $? "~/.local/lib/diffsim"
 cp text.so here/
 DS_PLUGIN_PATH=$tmp/here "$dshost" list > out 2> err
 is=$?
 grep -q '^  good ' out && grep -q 'text.so' out err
-ok $? "a bad file beside it is named and does no harm (status $is)"
-echo "1..$n"
+result $? "a bad file beside it is named and does no harm (status $is)"
+finish

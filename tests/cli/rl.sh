@@ -91,7 +91,33 @@ refuses 4 "sac steps through episodes.*analytic does not offer" "no stepwise con
     "$dshost" --env analytic --opt sac --budget 10 --out none
 refuses 4 "analytic does not offer" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
 "$dshost" list >"$tmp/out" 2>&1
-grep -q "^  pendulum .*\[rl\]$" "$tmp/out" && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
+[ "$(grep -c "\[rl\]$" "$tmp/out")" -eq 14 ] && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
 result $? "dshost list says what offers and needs it"
+"$dshost" doctor >"$tmp/out" 2>&1
+grep -q "^plugins_with_rl  *14$" "$tmp/out"
+result $? "dshost doctor counts them"
+for env in swing realtosim pinball bounce; do
+    refuses 4 "$env does not offer" "$env has no actions, ppo says so" "$dshost" --env $env --opt ppo --budget 10 --out none
+done
+
+# ---- whole scenes ----
+for env in flip torus fluid; do
+    case $env in
+    flip) set -- --set env.duration=0.3 ;;
+    *) set -- --set env.preset=small ;;
+    esac
+    for how in "--jobs 1 --isolation none" "--jobs 2"; do
+        # shellcheck disable=SC2086
+        "$dshost" --env $env "$@" --opt ppo --set opt.envs=3 --set opt.episodes=6 --budget 8 --seed 5 --pictures no $how \
+            --out "$env-${how##* }" >/dev/null 2>&1
+    done
+    equal "$env: one process and two workers give the same record" "$env-none" "$env-2"
+    "$dshost" export "$env-2" --format jsonl --out - | sed -n 3p >row
+    sed 's/.*"x": *\[\([^]]*\)\].*/\1/' row | tr ',' '\n' >x.txt
+    loss=$(sed 's/.*"loss": *\([^,}]*\).*/\1/' row)
+    "$dshost" eval --env $env "$@" --x x.txt --json >"$tmp/out" 2>"$tmp/err"
+    grep -qF "\"loss\": $loss," "$tmp/out"
+    result $? "$env: an episode has the loss of its actions"
+done
 status 0 "the test environment passes the kit" "$dshost" check "$faulty_rl" --only rl,inst.ext,eval.points
 finish

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_trajectory.c - any bytes given to the reader of recorded lifts: a recording that can be simulated, or one line
- * that names what is wrong. */
+/* fuzz_trajectory.c - any bytes given to the reader of recorded lifts: a recording that can be simulated, or
+ * one line that names what is wrong. */
 #include "config.h"
 
 #include <math.h>

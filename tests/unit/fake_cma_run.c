@@ -99,6 +99,19 @@ static ds_status get_list(const ds_host *host, const char *name, const double **
     return DS_OK;
 }
 
+/* Arrays are always empty. */
+static ds_status get_array(const ds_host *host, const char *name, const double **data, uint64_t *ndim,
+                           uint64_t shape[8])
+{
+    const ds_param *p = NULL;
+    find(host, name, &p);
+    assert_int_equal(p->type, DS_PARAM_ARRAY);
+    *data = NULL;
+    *ndim = 0;
+    memset(shape, 0, 8 * sizeof *shape);
+    return DS_OK;
+}
+
 /* Data of the plugins lies in the source tree. */
 static ds_status resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
 {
@@ -155,6 +168,7 @@ void fake_host_open(fake_host *fake, const ds_plugin *plugin, uint64_t seed, con
                            .get_real = get_real,
                            .get_text = get_text,
                            .get_list = get_list,
+                           .get_array = get_array,
                            .resource = resource};
     fake->desc = plugin->desc;
     const ds_param *const *params = plugin->desc->params;

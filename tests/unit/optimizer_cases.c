@@ -80,7 +80,8 @@ static void run_cases(const char *plugin, const char *parameters, const fake_pro
     fake_free(&r);
 }
 
-void optimizer_stands(const char *plugin, const char *parameters, uint64_t budget, size_t least, int uses_budget)
+void optimizer_stands(const char *plugin, const char *parameters, uint64_t budget, size_t least,
+                      int uses_budget)
 {
     fake_problem p = optimizer_box(least > 3 ? least : 3, -2, 3, ripples, budget);
     fake_result a = fake_run(plugin, parameters, &p, 7);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_alphaorder.c - mixtures of first- and zeroth-order gradients, and the optimizer alphaorder. */
+/* tests/unit/test_alphaorder.c - mixtures of first- and zeroth-order gradients, and the optimizer alphaorder.
+ */
 #include "../../plugins/optimizers/methods/alpha_gradient.h"
 #include "fake_run.h"
 #include "functions.h"
@@ -20,7 +21,8 @@ typedef struct estimate {
     double g[64], alpha;
 } estimate;
 
-static estimate make(fake_function f, size_t n, const double *x, size_t count, const alpha_rule *rule, int gradient)
+static estimate make(fake_function f, size_t n, const double *x, size_t count, const alpha_rule *rule,
+                     int gradient)
 {
     double *w = calloc(count * n * 4 + n + count, sizeof(double)), *gradients = w + count * n;
     double *work = gradients + count * n, *loss = work + (2 * count + 1) * n, at[64];
@@ -29,7 +31,8 @@ static estimate make(fake_function f, size_t n, const double *x, size_t count, c
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < n; k++) {
             size_t half = count / 2;
-            w[i * n + k] = rule->antithetic && i >= half ? -w[(i - half) * n + k] : rule->s * ds_random_normal(&rng);
+            w[i * n + k] = rule->antithetic && i >= half ? -w[(i - half) * n + k]
+                                                         : rule->s * ds_random_normal(&rng);
             at[k] = x[k] + w[i * n + k];
         }
         loss[i] = f(NULL, n, at, gradients + i * n);
@@ -42,7 +45,8 @@ static estimate make(fake_function f, size_t n, const double *x, size_t count, c
     return e;
 }
 
-/* On a quadratic both orders have the exact gradient as their mean: each component within 5 standard errors. */
+/* On a quadratic both orders have the exact gradient as their mean: each component within 5 standard
+ * errors. */
 static void test_unbiased(void **state)
 {
     (void)state;
@@ -54,7 +58,8 @@ static void test_unbiased(void **state)
         assert_true(zeroth.alpha == 0.0);
         assert_true(mixed.alpha > 0.5);
         for (int k = 0; k < 3; k++) {
-            /* variance of (g . w) w_k / s^2 is |g|^2 + g_k^2, of 2 w_k it is 4 s^2; quadratic terms add less */
+            /* variance of (g . w) w_k / s^2 is |g|^2 + g_k^2, of 2 w_k it is 4 s^2; quadratic terms add
+             * less */
             double error = sqrt((4 * 1.29 + 4 * x[k] * x[k] + 1.0) / (double)N);
             assert_true(fabs(zeroth.g[k] - 2 * x[k]) < 5 * error);
             assert_true(fabs(mixed.g[k] - 2 * x[k]) < 5 * error);
@@ -102,7 +107,8 @@ static double linear(void *ctx, size_t n, const double *x, double *g)
     return x[0];
 }
 
-/* The squared error of the zeroth order grows like n + 1 for a slope of length 1: 5 and 41 variables, ratio 7. */
+/* The squared error of the zeroth order grows like n + 1 for a slope of length 1: 5 and 41 variables,
+ * ratio 7. */
 static void test_variance(void **state)
 {
     (void)state;

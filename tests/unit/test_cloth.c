@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cloth.c - the mass-spring engine: forces against a plain loop, all instruction sets, invariants, contact and its
- * reverse against central differences, the reader of recordings. */
+/* test_cloth.c - the mass-spring engine: forces against a plain loop, all instruction sets, invariants,
+ * contact and its reverse against central differences, the reader of recordings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,12 +15,12 @@
 #include "cloth/sheet.h"
 #include "cloth/trajectory.h"
 
-#define check_near(a, b, tolerance)                                                                                    \
-    do {                                                                                                               \
-        double near_a = (a), near_b = (b);                                                                             \
-        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                                 \
-            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                                     \
-        }                                                                                                              \
+#define check_near(a, b, tolerance)                                \
+    do {                                                           \
+        double near_a = (a), near_b = (b);                         \
+        if (!(fabs(near_a - near_b) <= (tolerance))) {             \
+            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b); \
+        }                                                          \
     } while (0)
 
 static void fill(double *x, size_t n, double size, uint64_t key)
@@ -136,11 +136,13 @@ static void same_bits_on_all_sets(void **state)
         double *out = set ? again : kept;
         memset(out, 0, all * sizeof *out);
         spring_force(set, &t.m, t.x, t.v, out, t.work);
-        spring_adjoint(set, &t.m, t.x, t.v, out, out + 3 * n, out + 6 * n, out + 9 * n, out + 9 * n + t.m.springs, t.work);
+        spring_adjoint(set, &t.m, t.x, t.v, out, out + 3 * n, out + 6 * n, out + 9 * n,
+                       out + 9 * n + t.m.springs, t.work);
         assert_memory_equal(out, kept, all * sizeof *out);
     }
     const touch_floor floor = {.height = 0.02, .mu = 0.3, .toi = 1};
-    for (int set = 0; set <= spring_widest(); set++) { /* a part of the sheet is about to fall through the floor */
+    for (int set = 0; set <= spring_widest();
+         set++) { /* a part of the sheet is about to fall through the floor */
         double *out = set ? again : kept, *u = t.work;
         fill(u, 3 * n, 5, 8);
         memset(out, 0, all * sizeof *out);
@@ -165,10 +167,12 @@ static void spring_differences(void **state)
     const size_t n = t.m.stride, slots = t.m.springs;
     double *w = calloc(3 * n, sizeof *w), *bar = calloc(6 * n + 2 * slots, sizeof *bar);
     fill(w, 3 * n, 1, 5);
-    spring_adjoint(spring_widest(), &t.m, t.x, t.v, w, bar, bar + 3 * n, bar + 6 * n, bar + 6 * n + slots, t.work);
+    spring_adjoint(spring_widest(), &t.m, t.x, t.v, w, bar, bar + 3 * n, bar + 6 * n, bar + 6 * n + slots,
+                   t.work);
     for (size_t k = 0; k < 60; k++) {
         size_t v = (k * 97) % t.m.vertices + k % 3 * n, spring = t.m.band[k % 6].at + k;
-        double *at[3] = {&t.x[v], &t.v[v], &t.m.k[spring]}, want[3] = {bar[v], bar[3 * n + v], bar[6 * n + spring]};
+        double *at[3] = {&t.x[v], &t.v[v], &t.m.k[spring]},
+               want[3] = {bar[v], bar[3 * n + v], bar[6 * n + spring]};
         for (int q = 0; q < 3; q++) {
             double eps = q == 0 ? 3e-7 : 1e-3, kept = *at[q], sum[2] = {0, 0};
             for (int side = 0; side < 2; side++) {
@@ -255,8 +259,8 @@ static void momentum_and_energy(void **state)
 
 /* ---- contact ---- */
 
-/* The rigid ball of DiffTaichi's time-of-impact example, with a floor that takes the normal velocity: with the time of
- * impact a vertex stops on the floor wherever the step ends, without it above the floor. */
+/* The rigid ball of DiffTaichi's time-of-impact example, with a floor that takes the normal velocity: with
+ * the time of impact a vertex stops on the floor wherever the step ends, without it above the floor. */
 static void impact_on_floor(void **state)
 {
     (void)state;
@@ -314,7 +318,11 @@ static double probe(int pan, const double *p, const double w[6], double *bar)
             bar[i] = xb[i * n];
             bar[3 + i] = vb[i * n];
         }
-        const double rest[6] = {pan ? pose_bar.x : mu_bar[0], pose_bar.y, pose_bar.tilt, pose_bar.vx, pose_bar.vy,
+        const double rest[6] = {pan ? pose_bar.x : mu_bar[0],
+                                pose_bar.y,
+                                pose_bar.tilt,
+                                pose_bar.vx,
+                                pose_bar.vy,
                                 pose_bar.omega};
         memcpy(bar + 6, rest, sizeof rest);
     }
@@ -353,15 +361,17 @@ static void contact_differences(void **state)
                 worst = error > 1e-6 ? worst : fmax(worst, error);
             }
         }
-        print_message("%s: worst %.1e; %d of %d derivatives next to a switch\n", pan ? "pan" : "floor", worst, wrong,
-                      TRIES * used);
+        print_message("%s: worst %.1e; %d of %d derivatives next to a switch\n", pan ? "pan" : "floor", worst,
+                      wrong, TRIES * used);
         assert_true(wrong < TRIES * used / 100);
     }
 }
 
 /* ---- recordings ---- */
 
-#define HEADER "format = ds-cloth-1\nrate_hz = 30\nn = 2\nnominal_width = 0.2\nnominal_length = 0.3\nframe = y-up\nunits = m\n"
+#define HEADER                                                                                      \
+    "format = ds-cloth-1\nrate_hz = 30\nn = 2\nnominal_width = 0.2\nnominal_length = 0.3\nframe = " \
+    "y-up\nunits = m\n"
 #define ROW " 0 0 0  0 0 0  1 0 0  0 0 1  1 0 1\n"
 
 static void recordings(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cloth_scenes.c - the plugins swing, flip and realtosim: figures measured once with an independent program,
- * symmetries, optima, gradients against central differences. */
+/* test_cloth_scenes.c - the plugins swing, flip and realtosim: figures measured once with an independent
+ * program, symmetries, optima, gradients against central differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -119,14 +119,16 @@ static void swing_mirror(void **state)
     fake_env_close(&e);
 }
 
-/* Before contact all derivatives agree; with contact the loss is sensitive and the share that agrees is told. */
+/* Before contact all derivatives agree; with contact the loss is sensitive and the share that agrees is
+ * told. */
 static void swing_gradient(void **state)
 {
     (void)state;
-    static const char *const settings[4][5] = {{"duration=0.2", "floor=-1000", NULL},
-                                               {"duration=0.2", "loss=single", "size=true", "patches=2,3", NULL},
-                                               {"duration=0.15", "variables=velocity", "size=true", "loss=corner", NULL},
-                                               {"duration=0.24", "variables=velocity", "height=0.21", "mu=0.3", NULL}};
+    static const char *const settings[4][5] = {
+        {"duration=0.2", "floor=-1000", NULL},
+        {"duration=0.2", "loss=single", "size=true", "patches=2,3", NULL},
+        {"duration=0.15", "variables=velocity", "size=true", "loss=corner", NULL},
+        {"duration=0.24", "variables=velocity", "height=0.21", "mu=0.3", NULL}};
     for (int s = 0; s < 4; s++) {
         fake_env e;
         double x[MOST], worst = 0;
@@ -138,8 +140,8 @@ static void swing_gradient(void **state)
             agree += error < 1e-3;
             worst = fmax(worst, error);
         }
-        print_message("swing %s, %s: %d of %d gradients agree, worst error %.1e\n", settings[s][0], settings[s][1], agree,
-                      tries, worst);
+        print_message("swing %s, %s: %d of %d gradients agree, worst error %.1e\n", settings[s][0],
+                      settings[s][1], agree, tries, worst);
         assert_true(s == 3 ? agree >= 3 : worst < 1e-7);
         fake_env_close(&e);
     }
@@ -202,8 +204,12 @@ static void synthetic_lift(void **state)
     const double w = 0.1 * (1 + 0.5 * u[0]), d = 0.1 * (1 + 0.5 * u[1]);
     for (int k = 0; k < ROWS; k++) {
         double s = k / 30.0 / 0.8, *row = t.row + k * TRAJECTORY_COLUMNS;
-        const double first[16] = {k / 30.0, 0.05 * s, 0.001 + 0.25 * (3 * s * s - 2 * s * s * s), -d, -w, 0.001, -d, w,
-                                  0.001, -d, -w, 0.001, d, w, 0.001, d};
+        const double first[16] = {k / 30.0, 0.05 * s, 0.001 + 0.25 * (3 * s * s - 2 * s * s * s),
+                                  -d,       -w,       0.001,
+                                  -d,       w,        0.001,
+                                  -d,       -w,       0.001,
+                                  d,        w,        0.001,
+                                  d};
         memcpy(row, first, sizeof first);
     }
     lift l;
@@ -234,10 +240,12 @@ static void recorded_lift(void **state)
     (void)state;
     char data[1024];
     double x[LIFT_VARIABLES];
-    snprintf(data, sizeof data, "data=%s/plugins/envs/data/cloth.lift", getenv("DS_TOP_SRC") ? getenv("DS_TOP_SRC") : ".");
+    snprintf(data, sizeof data, "data=%s/plugins/envs/data/cloth.lift",
+             getenv("DS_TOP_SRC") ? getenv("DS_TOP_SRC") : ".");
     for (int sq = 0; sq < 2; sq++) {
         fake_env e;
-        fake_env_open(&e, "envs/realtosim", (const char *const[]){data, sq ? "r2s_norm=sq" : "r2s_norm=l2", NULL}, 0, 0);
+        fake_env_open(&e, "envs/realtosim",
+                      (const char *const[]){data, sq ? "r2s_norm=sq" : "r2s_norm=l2", NULL}, 0, 0);
         assert_int_equal(e.info.n, 68);
         random_point(&e, x, 30);
         double error = gradient_error(&e, x, 2e-5, 4);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the cases of every optimizer,
- * the structure of their searches, several arms in step, and what they reach on analytic functions. */
+/* tests/unit/test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the cases of every
+ * optimizer, the structure of their searches, several arms in step, and what they reach on analytic
+ * functions. */
 #include "fake_run.h"
 #include "functions.h"
 #include "optimizer_cases.h"
@@ -18,10 +19,17 @@ static void test_every_case(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"randdescents", ""},          {"randdescents", "step=gd arms=7"},   {"randdescents", "step=nsgd"},
-        {"randdescents", "step=armijo"}, {"randdescents", "step=momentum j=1"}, {"adam", ""},
-        {"adam", "rule=sgd arms=3"},   {"adam", "rule=momentum schedule=cosine"},
-        {"adam", "rule=nesterov schedule=halve smooth=true"}, {"lbfgsb", ""}, {"lbfgsb", "arms=5 patience=3 j=30"},
+        {"randdescents", ""},
+        {"randdescents", "step=gd arms=7"},
+        {"randdescents", "step=nsgd"},
+        {"randdescents", "step=armijo"},
+        {"randdescents", "step=momentum j=1"},
+        {"adam", ""},
+        {"adam", "rule=sgd arms=3"},
+        {"adam", "rule=momentum schedule=cosine"},
+        {"adam", "rule=nesterov schedule=halve smooth=true"},
+        {"lbfgsb", ""},
+        {"lbfgsb", "arms=5 patience=3 j=30"},
         {"lbfgsb", "memory=1 use_x0=true"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -43,7 +51,8 @@ static void test_no_gradient(void **state)
     }
 }
 
-/* Budget 1000 with descents of at most 50 evaluations: at least 20 starts; each is a group that begins with "init". */
+/* Budget 1000 with descents of at most 50 evaluations: at least 20 starts; each is a group that begins with
+ * "init". */
 static void test_descents(void **state)
 {
     (void)state;
@@ -63,7 +72,8 @@ static void test_descents(void **state)
     fake_free(&r);
 }
 
-/* 5, 4, 4, 4, ...: the search ends after the fourth evaluation without progress; a zero gradient ends it at once. */
+/* 5, 4, 4, 4, ...: the search ends after the fourth evaluation without progress; a zero gradient ends it at
+ * once. */
 static double told(void *ctx, size_t n, const double *x, double *g)
 {
     int *count = ctx;
@@ -91,7 +101,8 @@ static void test_end_of_a_descent(void **state)
     fake_free(&r);
 }
 
-/* The searches of several arms are the searches of one arm, interleaved: start i is the same, and so is its end. */
+/* The searches of several arms are the searches of one arm, interleaved: start i is the same, and so is its
+ * end. */
 static void test_arms(void **state)
 {
     (void)state;
@@ -152,14 +163,15 @@ static void test_reaches(void **state)
         double a = best(cases[i].plugin, cases[i].parameters, &p, 5);
         p = optimizer_box(2, -2, 2, rosenbrock, 1000);
         double b = best(cases[i].plugin, cases[i].parameters, &p, 5);
-        print_message("# %-12s %-45s sphere %.2e  rosenbrock %.2e\n", cases[i].plugin, cases[i].parameters, a, b);
+        print_message("# %-12s %-45s sphere %.2e  rosenbrock %.2e\n", cases[i].plugin, cases[i].parameters, a,
+                      b);
         assert_true(a <= cases[i].sphere);
         assert_true(b <= cases[i].valley);
     }
 }
 
-/* With use_x0, L-BFGS-B from the middle of the box solves a separable quadratic with eigenvalues 1 to 100 and bounds
- * that hold about half of the 100 variables in fewer than 150 simulations. */
+/* With use_x0, L-BFGS-B from the middle of the box solves a separable quadratic with eigenvalues 1 to 100 and
+ * bounds that hold about half of the 100 variables in fewer than 150 simulations. */
 static double quadratic(void *ctx, size_t n, const double *x, double *g)
 {
     const double *centre = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_leaprefine.c - parallel leaps and polish of bo and boleap, leaprefine, the refinement they share, and
- * the cases of every optimizer for these three. */
+/* tests/unit/test_leaprefine.c - parallel leaps and polish of bo and boleap, leaprefine, the refinement they
+ * share, and the cases of every optimizer for these three. */
 #include "fake_run.h"
 #include "functions.h"
 #include "optimizer_cases.h"
@@ -27,7 +27,8 @@ static void test_every_case(void **state)
     optimizer_stands("leaprefine", "raw=32 starts=2 refine=0 leap_steps=25", 203, 1, 0);
 }
 
-/* Leaps in step: a call holds the samples of all of them, or one descent step each; every leap keeps to its length. */
+/* Leaps in step: a call holds the samples of all of them, or one descent step each; every leap keeps to its
+ * length. */
 static void test_parallel_leaps(void **state)
 {
     (void)state;
@@ -77,7 +78,8 @@ static void test_polish(void **state)
         fake_free(&polished);
     }
     for (int i = 0; i < 2; i++) {
-        print_message("# %s: loss before and after the polish %.2e %.2e\n", plugins[i], exp(before[i]), exp(after[i]));
+        print_message("# %s: loss before and after the polish %.2e %.2e\n", plugins[i], exp(before[i]),
+                      exp(after[i]));
         assert_true(after[i] < before[i] - log(2.0));
         p.budget = 0; /* a share of nothing */
         fake_result r = fake_run(plugins[i], "polish=0.3", &p, 4);
@@ -95,8 +97,8 @@ typedef struct counted {
     int64_t left, wanted_gradients;
 } counted;
 
-static ds_status evaluate(void *ctx, const char *tag, size_t count, const double *v, double *loss, double *gradient,
-                          uint32_t *outcome)
+static ds_status evaluate(void *ctx, const char *tag, size_t count, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
 {
     counted *c = ctx;
     assert_string_equal(tag, "refine");
@@ -143,7 +145,8 @@ static void test_refinement(void **state)
         refine *r = refine_create(5, cases[i].arms, 3);
         assert_non_null(r);
         ds_status status = refine_run(r, best, &loss, evaluate, &c);
-        print_message("# refinement %d: %.3g to %.3g, %d evaluations left\n", (int)i, before, loss, (int)c.left);
+        print_message("# refinement %d: %.3g to %.3g, %d evaluations left\n", (int)i, before, loss,
+                      (int)c.left);
         assert_true(status == DS_OK || (status == DS_STOPPED && c.left < 0));
         assert_true(loss < before && loss < cases[i].goal);
         assert_true(loss == cases[i].f(NULL, 5, best, NULL));
@@ -213,9 +216,10 @@ static void test_beats_boleap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case), cmocka_unit_test(test_parallel_leaps), 
-        cmocka_unit_test(test_polish),     cmocka_unit_test(test_refinement),      cmocka_unit_test(test_refinement_ends),
-        cmocka_unit_test(test_structure),  cmocka_unit_test(test_beats_boleap),
+        cmocka_unit_test(test_every_case),      cmocka_unit_test(test_parallel_leaps),
+        cmocka_unit_test(test_polish),          cmocka_unit_test(test_refinement),
+        cmocka_unit_test(test_refinement_ends), cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_beats_boleap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

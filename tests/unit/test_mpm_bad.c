@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad states, in both engines and both precisions: numbers that are not finite, positions outside, deformations that are
- * inverted, crushed or absurd, no particles. An episode ends well or says that it diverged, never in a crash. */
+/* Bad states, in both engines and both precisions: numbers that are not finite, positions outside,
+ * deformations that are inverted, crushed or absurd, no particles. An episode ends well or says that it
+ * diverged, never in a crash. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,8 @@ static const struct {
     const char *name;
     uint32_t engine;
     int bits;
-} ways[WAYS] = {{"scalar", MPM_ENGINE_SCALAR, 64}, {"fast f64", MPM_ENGINE_FAST, 64}, {"fast f32", MPM_ENGINE_FAST, 32}};
+} ways[WAYS] = {
+    {"scalar", MPM_ENGINE_SCALAR, 64}, {"fast f64", MPM_ENGINE_FAST, 64}, {"fast f32", MPM_ENGINE_FAST, 32}};
 
 static mpm_scene scene;
 static mpm_episode episodes[WAYS];
@@ -69,8 +71,8 @@ static int close_all(void **state)
     return 0;
 }
 
-/* An episode with gradient from the particles given. Whatever comes out must be whole: a finite loss and gradient, or
- * the step in which it diverged. */
+/* An episode with gradient from the particles given. Whatever comes out must be whole: a finite loss and
+ * gradient, or the step in which it diverged. */
 static mpm_result run(int way, const mpm_particle *particles)
 {
     mpm_episode *e = &episodes[way];
@@ -129,7 +131,8 @@ static void test_outside(void **state)
     static const double where[] = {-1e-9, -3.0, 0.9999, 1.0, 2.0, 1e9};
     for (int w = 0; w < WAYS; w++) {
         for (size_t i = 0; i < sizeof where / sizeof where[0]; i++) {
-            mpm_particle *particles = changed(7, offsetof(mpm_particle, x) + i % 3 * sizeof(double), where[i]);
+            mpm_particle *particles = changed(7, offsetof(mpm_particle, x) + i % 3 * sizeof(double),
+                                              where[i]);
             assert_int_equal(run(w, particles), MPM_DIVERGED);
             free(particles);
         }
@@ -155,8 +158,9 @@ static void test_leaving(void **state)
 static void test_deformation(void **state)
 {
     (void)state;
-    static const double diagonals[][3] = {{-1.0, 1.0, 1.0}, {-1.0, -1.0, -1.0}, {0.0, 0.0, 0.0}, {1e-12, 1.0, 1.0},
-                                          {0.0, 1.0, 1.0},  {0.04, 0.04, 0.04}, {1.5, 0.7, 1.0}, {3.0, 3.0, 3.0}};
+    static const double diagonals[][3] = {{-1.0, 1.0, 1.0},  {-1.0, -1.0, -1.0}, {0.0, 0.0, 0.0},
+                                          {1e-12, 1.0, 1.0}, {0.0, 1.0, 1.0},    {0.04, 0.04, 0.04},
+                                          {1.5, 0.7, 1.0},   {3.0, 3.0, 3.0}};
     for (size_t i = 0; i < sizeof diagonals / sizeof diagonals[0]; i++) {
         mpm_particle *particles = changed(11, offsetof(mpm_particle, f), diagonals[i][0]);
         particles[11].f[4] = diagonals[i][1];
@@ -181,7 +185,9 @@ static void test_random_states(void **state)
         double size = pow(10.0, -2.0 + 12.0 * mpm_rng_uniform(&rng));
         uint32_t every = 1 + (uint32_t)(40.0 * mpm_rng_uniform(&rng));
         for (uint32_t p = 0; p < count; p += every) {
-            double *field = round % 3 == 0 ? particles[p].v : round % 3 == 1 ? particles[p].c : particles[p].f;
+            double *field = round % 3 == 0   ? particles[p].v
+                            : round % 3 == 1 ? particles[p].c
+                                             : particles[p].f;
             for (int k = 0; k < (round % 3 == 0 ? 3 : 9); k++) {
                 field[k] += size * (2.0 * mpm_rng_uniform(&rng) - 1.0);
             }

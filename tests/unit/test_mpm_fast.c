@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fast engine against the scalar one: substeps forward and backward from random states of all ten tasks, on every
- * instruction set that runs here, in both precisions; extreme states; memory, threads and sorting, which must not change the
- * results. */
+/* The fast engine against the scalar one: substeps forward and backward from random states of all ten tasks,
+ * on every instruction set that runs here, in both precisions; extreme states; memory, threads and sorting,
+ * which must not change the results. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,8 @@ typedef struct reference {
     mpm_particle *end_bar;  /* what the adjoint starts from */
     mpm_particle *bar;      /* adjoint of frame 0 */
     mpm_pose *poses;        /* [substeps + 1][tools] */
-    mpm_pose pose_bar[MPM_MAX_TOOLS]; /* adjoint of the poses at frame 0, with each frame's taken as independent */
+    mpm_pose
+        pose_bar[MPM_MAX_TOOLS]; /* adjoint of the poses at frame 0, with each frame's taken as independent */
 } reference;
 
 static mpm_rng rng;
@@ -51,7 +52,8 @@ static void make_syrup(reference *r)
 {
     for (uint32_t k = 0; k < r->sim.n_phases; k++) {
         const mpm_phase *phase = &r->sim.phases[k];
-        for (uint32_t p = phase->first; phase->material.law == MPM_SYRUP && p < phase->first + phase->count; p++) {
+        for (uint32_t p = phase->first; phase->material.law == MPM_SYRUP && p < phase->first + phase->count;
+             p++) {
             double *f = r->frames[p].f;
             mat3_identity(f);
             f[0] = uniform(p % 5 == 0 ? 0.59 : 0.9, 1.06);
@@ -140,8 +142,8 @@ static void run_reference(reference *r)
     for (uint32_t j = r->substeps; j-- > 0;) {
         const mpm_pose *now = r->poses + j * r->scene.n_tools;
         mpm_particle *in = r->frames + (size_t)j * r->n;
-        mpm_substep_adjoint(&r->sim, in, in + r->n, &tape[j], now, now + r->scene.n_tools, r->bar, r->pose_bar,
-                            r->pose_bar);
+        mpm_substep_adjoint(&r->sim, in, in + r->n, &tape[j], now, now + r->scene.n_tools, r->bar,
+                            r->pose_bar, r->pose_bar);
         free(tape[j].svd);
         mpm_grid_record_free(&tape[j].grid);
     }
@@ -168,8 +170,9 @@ static double differ(const mpm_particle *a, const mpm_particle *b, uint32_t n, s
 static void expect_close(const mpm_particle *a, const mpm_particle *b, uint32_t n, double tolerance,
                          const char *what)
 {
-    double d[4] = {differ(a, b, n, offsetof(mpm_particle, x), 3), differ(a, b, n, offsetof(mpm_particle, v), 3),
-                   differ(a, b, n, offsetof(mpm_particle, c), 9), differ(a, b, n, offsetof(mpm_particle, f), 9)};
+    double d[4] = {
+        differ(a, b, n, offsetof(mpm_particle, x), 3), differ(a, b, n, offsetof(mpm_particle, v), 3),
+        differ(a, b, n, offsetof(mpm_particle, c), 9), differ(a, b, n, offsetof(mpm_particle, f), 9)};
     if (!(d[0] <= tolerance && d[1] <= tolerance && d[2] <= tolerance && d[3] <= tolerance)) {
         print_error("%s: relative differences x %.2e v %.2e C %.2e F %.2e\n", what, d[0], d[1], d[2], d[3]);
         fail();
@@ -430,7 +433,8 @@ static void test_not_finite(void **state)
     }
 }
 
-static void open_episode(mpm_episode *e, const mpm_scene *scene, uint32_t engine, int bits, const double *target)
+static void open_episode(mpm_episode *e, const mpm_scene *scene, uint32_t engine, int bits,
+                         const double *target)
 {
     mpm_episode_spec spec = {.scene = scene,
                              .domain = mpm_domain_make(MPM_PRESET_SMALL),

@@ -169,9 +169,10 @@ static void test_gradient_50(void **state)
     protocol(50, points_wanted(1), 15);
 }
 
-/* Derivatives along random directions over all 50 steps, with the episode's 15 default variables. Jumps (a node enters
- * the reach of the ring) spoil the quotients at larger h, rounding those at smaller ones, about 1e-13 / h of the norm:
- * where jumps lie closer than 1e-8 no two quotients agree, and the direction says nothing. */
+/* Derivatives along random directions over all 50 steps, with the episode's 15 default variables. Jumps (a
+ * node enters the reach of the ring) spoil the quotients at larger h, rounding those at smaller ones, about
+ * 1e-13 / h of the norm: where jumps lie closer than 1e-8 no two quotients agree, and the direction says
+ * nothing. */
 static void test_direction(void **state)
 {
     (void)state;
@@ -213,9 +214,10 @@ static void test_direction(void **state)
             error = known ? fmin(error, now) : error;
             previous = quotient;
         }
-        if (known) { /* a larger error of the first quotient that is gone at a smaller h is that of a switch between */
-            print_message("direction %d, 50 steps: error %.2e of the gradient's norm, %.2e at smaller h\n", direction, first,
-                          error);
+        if (known) { /* a larger error of the first quotient that is gone at a smaller h is that of a switch
+                        between */
+            print_message("direction %d, 50 steps: error %.2e of the gradient's norm, %.2e at smaller h\n",
+                          direction, first, error);
             mpm_expect(error, 0.0, 1e-5, "directional derivative %d", direction);
             agreed++;
         }

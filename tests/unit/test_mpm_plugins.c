@@ -10,6 +10,7 @@
 
 #include "fake_host.h"
 
+#include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/random.h>
 
@@ -20,6 +21,8 @@
 
 /* The ring starts in the slab, so that the actions matter within the 10 short steps. */
 static const char *const in_contact = "0.5 0.13 0.5 0 0 0 1";
+
+enum { N_OBS = 6 * 209 + 7 }; /* every sixth of 1250 particles, and the ring */
 
 static int set_up(void **state)
 {
@@ -282,23 +285,82 @@ static void test_stop(void **state)
     f->plugin->env->destroy(env);
 }
 
-/* A target whose difference to the state overflows: the first state that the loss counts is after step 2. */
-static void test_divergence_is_reported(void **state)
+/* A target whose difference to the state overflows. */
+static void set_overflowing_target(fake_host *f)
 {
-    fake_host *f = *state;
-    double x[15], grad[15];
     static double target[32 * 32 * 32];
     const uint64_t shape[3] = {32, 32, 32};
     for (int i = 0; i < 32 * 32 * 32; i++) {
         target[i] = 1e308;
     }
     fake_host_set_array(f, "target", target, 3, shape);
+}
+
+/* The first state that the loss counts is after step 2. */
+static void test_divergence_is_reported(void **state)
+{
+    fake_host *f = *state;
+    double x[15], grad[15];
+    set_overflowing_target(f);
     void *env = create(f);
     random_point(0, 15, x);
     ds_eval io = evaluate(f, env, DS_WANT_GRAD, 15, x, grad);
     assert_int_equal(io.outcome, DS_EVAL_DIVERGED);
     assert_true(isinf(io.loss) && io.bad_step == 2);
     assert_true(grad[0] == 0.0 && grad[14] == 0.0);
+    /* Step by step the same. */
+    const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
+    double obs[N_OBS];
+    ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
+    assert_int_equal(rl->reset(env, 0, obs), DS_OK);
+    assert_int_equal(rl->step(env, &step), DS_OK);
+    assert_true(step.outcome == DS_EVAL_DIVERGED && step.ended && isinf(step.loss));
+    assert_int_equal(rl->step(env, &step), DS_E_STATE);
+    f->plugin->env->destroy(env);
+}
+
+/* Where the loss is that of the last state, the one at the start must be finite, too. */
+static void test_divergence_at_the_start(void **state)
+{
+    fake_host *f = *state;
+    double x[15], obs[N_OBS];
+    set_overflowing_target(f);
+    fake_host_set(f, "loss", "final");
+    void *env = create(f);
+    random_point(0, 15, x);
+    const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
+    ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(rl->reset(env, 0, obs), DS_OK);
+        assert_true(isfinite(obs[0]) && isfinite(obs[N_OBS - 1]));
+        assert_int_equal(rl->step(env, &step), DS_OK);
+        assert_true(step.outcome == DS_EVAL_DIVERGED && step.ended);
+    }
+    f->plugin->env->destroy(env);
+}
+
+/* An episode that is told to stop, and one after it. */
+static void test_stepwise_stops(void **state)
+{
+    fake_host *f = *state;
+    double x[15], obs[N_OBS];
+    void *env = create(f);
+    random_point(0, 15, x);
+    ds_eval whole = evaluate(f, env, 0, 15, x, NULL);
+    const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
+    ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
+    assert_int_equal(rl->reset(env, 0, obs), DS_OK);
+    f->stop_after = 7;
+    assert_int_equal(rl->step(env, &step), DS_STOPPED);
+    f->stop_after = -1;
+    assert_int_equal(rl->step(env, &step), DS_E_STATE);
+    assert_int_equal(rl->reset(env, 0, obs), DS_OK);
+    for (int t = 0; t < 5; t++) {
+        step.action = x + 3 * t;
+        assert_int_equal(rl->step(env, &step), DS_OK);
+        assert_int_equal(step.cost_steps, 18);
+    }
+    assert_true(step.ended && step.loss == whole.loss);
     f->plugin->env->destroy(env);
 }
 
@@ -510,6 +572,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unused_segments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_divergence_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_divergence_at_the_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stepwise_stops, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_scene, set_up, tear_down),
         cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_own_particles_as_target),

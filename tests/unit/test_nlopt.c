@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_nlopt.c - every algorithm of the optimizer nlopt: the cases of every optimizer, its gradient, its
- * errors, and what it reaches. */
+/* tests/unit/test_nlopt.c - every algorithm of the optimizer nlopt: the cases of every optimizer, its
+ * gradient, its errors, and what it reaches. */
 #include "fake_run.h"
 #include "functions.h"
 #include "optimizer_cases.h"
@@ -56,8 +56,8 @@ static const struct {
 };
 
 /* ln_newuoa_bound: its inner search may take minutes, so that it is not run here.
- * These use neither random numbers nor the start, and may end before the budget is spent. The last three are in NLopt
- * only where that was built with C++ (gd_stogo_rand does use random numbers). */
+ * These use neither random numbers nor the start, and may end before the budget is spent. The last three are
+ * in NLopt only where that was built with C++ (gd_stogo_rand does use random numbers). */
 static const char *const fixed[] = {"gn_direct",          "gn_direct_l",    "gn_direct_noscal",
                                     "gn_direct_l_noscal", "gn_orig_direct", "gn_orig_direct_l",
                                     "gd_stogo",           "gn_ags",         "gd_stogo_rand"};

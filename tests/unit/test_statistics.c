@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_statistics.c - intervals, rank tests, scores and running times against values of SciPy 1.x on the same samples, and
- * against results that can be counted by hand. */
+/* test_statistics.c - intervals, rank tests, scores and running times against values of SciPy 1.x on the same
+ * samples, and against results that can be counted by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,8 @@ static void distributions(void **state)
     same(ds_normal_cdf(-8), 6.22096057427174e-16);
     same(ds_beta_regular(2.5, 4, 0.3), 0.3521975859067672);
     same(ds_beta_regular(0.5, 0.5, 0.9), 0.7951672353008665);
-    assert_true(fabs(ds_normal_quantile(0.5)) < 1e-15 && isinf(ds_normal_quantile(1)) && isnan(ds_student_quantile(1.5, 3)));
+    assert_true(fabs(ds_normal_quantile(0.5)) < 1e-15 && isinf(ds_normal_quantile(1)) &&
+                isnan(ds_student_quantile(1.5, 3)));
     for (double p = 0.01; p < 1; p += 0.07) {
         same(ds_student_cdf(ds_student_quantile(p, 3.3), 3.3), p);
         same(ds_normal_cdf(ds_normal_quantile(p)), p);
@@ -86,10 +87,16 @@ static void bootstrap(void **state)
 {
     (void)state;
     /* Means of 40 resamples of x, drawn by SciPy, and its intervals from them. */
-    static const double drawn[40] = {
-        1.518,  1.081,  1.148, 1.164, 1.311,  1.244,  1.112, 1.664,  1.191,  1.053,  1.924, 1.273,  1.66,  0.904,
-        1.452,  1.2009999999999998, 1.017, 1.055, 0.97, 0.947, 1.208, 1.526, 0.878, 1.487, 1.016, 1.386, 1.028,
-        0.9469999999999998, 1.102, 0.698, 1.883, 1.267, 1.272, 1.412, 1.367, 1.637, 1.289, 0.746, 0.953, 1.188};
+    static const double drawn[40] = {1.518, 1.081, 1.148, 1.164,
+                                     1.311, 1.244, 1.112, 1.664,
+                                     1.191, 1.053, 1.924, 1.273,
+                                     1.66,  0.904, 1.452, 1.2009999999999998,
+                                     1.017, 1.055, 0.97,  0.947,
+                                     1.208, 1.526, 0.878, 1.487,
+                                     1.016, 1.386, 1.028, 0.9469999999999998,
+                                     1.102, 0.698, 1.883, 1.267,
+                                     1.272, 1.412, 1.367, 1.637,
+                                     1.289, 0.746, 0.953, 1.188};
     double value[1000], again[1000], scratch[20];
     memcpy(value, drawn, sizeof drawn);
     ds_interval i = ds_percentile_interval(value, 40, 0.9);

@@ -155,8 +155,8 @@ static void test_affine_losses(void **state)
     surrogate_destroy(t);
 }
 
-/* A search in progress counts as if it had been simulated: the next one begins elsewhere. Afterwards nothing of it is
- * left in the model. */
+/* A search in progress counts as if it had been simulated: the next one begins elsewhere. Afterwards nothing
+ * of it is left in the model. */
 static void test_searches_in_progress(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood without priors,
- * and joint draws. */
+/* tests/unit/test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood
+ * without priors, and joint draws. */
 #include "../../plugins/optimizers/methods/gp.h"
 #include "fake_run.h"
 #include "functions.h"
@@ -97,7 +97,8 @@ static void test_draws(void **state)
         assert_true(fabs(sum[j]) < 5.0 * sqrt(variance / N));
         assert_true(fabs(square[j] / variance - 1.0) < 5.0 * sqrt(2.0 / N));
     }
-    double other[Q - 1], other_sd[Q - 1]; /* covariance from conditioning on the first point: exact, noise apart */
+    double other[Q - 1],
+        other_sd[Q - 1]; /* covariance from conditioning on the first point: exact, noise apart */
     double s0 = sd[0] * sd[0];
     assert_int_equal(gp_append(g, points), DS_OK);
     double with[DATA + 1];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/ext/scene.h - environment extension "ds.env.scene/1": what an episode looked like.
  *
- * After an evaluate() that had DS_WANT_SCENE the instance answers for that episode: frames 0..steps of a fixed list of
- * bodies, and metrics with one value per frame. The host draws pictures, writes trajectories and prints metrics from
- * it. All calls are [instance]; the data belong to the instance and stay valid until its next evaluate() or destroy().
+ * After an evaluate() that had DS_WANT_SCENE the instance answers for that episode: frames 0..steps of a
+ * fixed list of bodies, and metrics with one value per frame. The host draws pictures, writes trajectories
+ * and prints metrics from it. All calls are [instance]; the data belong to the instance and stay valid until
+ * its next evaluate() or destroy().
  */
 #ifndef DIFFSIM_EXT_SCENE_H
 #define DIFFSIM_EXT_SCENE_H
@@ -16,12 +17,15 @@ extern "C" {
 
 #define DS_EXT_SCENE "ds.env.scene/1"
 
-/* Shape of a body. The numbers of one element in one frame are given in brackets; `size` holds the constants. A rigid
- * element is a pose: position x y z, then the unit quaternion w x y z that turns body axes into world axes. */
+/* Shape of a body. The numbers of one element in one frame are given in brackets; `size` holds the constants.
+ * A rigid element is a pose: position x y z, then the unit quaternion w x y z that turns body axes into world
+ * axes. */
 enum {
-    DS_BODY_POINTS = 1,   /* [3] particles; size = radius of a particle, clearness (0 opaque, towards 1 like glass) */
-    DS_BODY_SPHERE = 2,   /* [7] size[0] = radius */
-    DS_BODY_CAPSULE = 3,  /* [7] axis = body y; size = radius, distance of the end centres; origin in the middle */
+    DS_BODY_POINTS =
+        1, /* [3] particles; size = radius of a particle, clearness (0 opaque, towards 1 like glass) */
+    DS_BODY_SPHERE = 2, /* [7] size[0] = radius */
+    DS_BODY_CAPSULE =
+        3, /* [7] axis = body y; size = radius, distance of the end centres; origin in the middle */
     DS_BODY_CYLINDER = 4, /* [7] axis = body y; size = radius, height */
     DS_BODY_TORUS = 5,    /* [7] axis = body y; size = major radius, minor radius */
     DS_BODY_BOX = 6,      /* [7] size = half extents along the body axes */
@@ -67,7 +71,8 @@ typedef struct ds_scene {
     ds_status (*info)(void *self, ds_scene_info *out);
     /* Body b = 0..bodies-1. */
     ds_status (*body)(void *self, uint64_t b, ds_scene_body *out);
-    /* Frame k of body b: count x (3 or 7) doubles into `out` of `capacity` doubles; DS_E_ARG where it is too small. */
+    /* Frame k of body b: count x (3 or 7) doubles into `out` of `capacity` doubles; DS_E_ARG where it is too
+     * small. */
     ds_status (*frame)(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out);
     /* Metric m: its name, unit and `frames` values. Values may be NaN where a metric is undefined. */
     ds_status (*metric)(void *self, uint64_t m, const char **name, const char **unit, const double **values);

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { POLL = 1024 }; /* steps between questions whether to stop */
+
 #define N CHAIN_MAX_LINKS
 #define INLINE static inline __attribute__((always_inline))
 
@@ -26,6 +28,7 @@ struct chain {
     double A[N][N], b[N], M0;
     uint64_t steps, hold;
     double *tape; /* one record per state */
+    int stopped;
 };
 
 /* A record holds theta, omega, alpha, sin, cos (n each), x, v, a, and the packed factor of n + 1 rows. */
@@ -152,11 +155,21 @@ INLINE void advance(const chain *c, const double *r, double *next, const int n)
     to[0] = cart[0] + h * (semi ? to[1] : cart[1]);
 }
 
+/* Whether to end; asked every POLL steps. */
+static int should_stop(chain *c, uint64_t t)
+{
+    if ((t + 1) % POLL != 0 || !c->p.host) {
+        return 0;
+    }
+    c->stopped = c->p.host->should_stop(c->p.host) != 0;
+    return c->stopped;
+}
+
 INLINE void simulate(chain *c, const double *u, const int n, const int force)
 {
     double *r = c->tape;
     uint64_t held = 0;
-    for (uint64_t t = 0; t < c->steps; t++, r += RECORD(n)) {
+    for (uint64_t t = 0; t < c->steps && !should_stop(c, t); t++, r += RECORD(n)) {
         accelerate(c, r, u, n, force);
         advance(c, r, r + RECORD(n), n);
         if (++held == c->hold) {
@@ -219,14 +232,14 @@ INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], do
     cart_bar[1] += (semi ? 0 : h * kept_x) - (force ? 0 : lam[n] / h);
 }
 
-INLINE void reverse(const chain *c, chain_state *bar, double *u_bar, const int n, const int force)
+INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, const int force)
 {
     double cart_bar[2] = {bar->x, bar->v}, tb[N], ob[N];
     uint64_t left = c->steps % c->hold ? c->steps % c->hold : c->hold;
     double *ub = u_bar + (c->steps - 1) / c->hold * (uint64_t)(n + 1);
     memcpy(tb, bar->theta, (size_t)n * sizeof *tb);
     memcpy(ob, bar->omega, (size_t)n * sizeof *ob);
-    for (uint64_t t = c->steps; t-- > 0;) {
+    for (uint64_t t = c->steps; t-- > 0 && !should_stop(c, t);) {
         reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, ub, n, force);
         if (--left == 0) {
             left = c->hold;
@@ -280,6 +293,7 @@ void chain_simulate(chain *c, const chain_state *start, uint64_t steps, const do
 {
     c->steps = steps;
     c->hold = hold;
+    c->stopped = 0;
     put(c, 0, start);
     FOR_LINKS(simulate, c, u);
 }
@@ -294,16 +308,26 @@ void chain_adjoint(chain *c, chain_state *bar, double *u_bar)
     FOR_LINKS(reverse, c, bar, u_bar);
 }
 
-int64_t chain_bad_step(const chain *c)
+int chain_stopped(const chain *c)
+{
+    return c->stopped;
+}
+
+int chain_finite(const chain *c, uint64_t t)
 {
     int n = c->p.links;
+    const double *r = c->tape + t * (uint64_t)RECORD(n);
+    int finite = isfinite(CART(r, n)[0]) && isfinite(CART(r, n)[1]);
+    for (int i = 0; i < 2 * n; i++) {
+        finite = finite && isfinite(r[i]);
+    }
+    return finite;
+}
+
+int64_t chain_bad_step(const chain *c)
+{
     for (uint64_t t = 0; t <= c->steps; t++) {
-        const double *r = c->tape + t * (uint64_t)RECORD(n);
-        double sum = CART(r, n)[0] + CART(r, n)[1];
-        for (int i = 0; i < 2 * n; i++) {
-            sum += r[i];
-        }
-        if (!isfinite(sum)) {
+        if (!chain_finite(c, t)) {
             return t ? (int64_t)t - 1 : 0;
         }
     }

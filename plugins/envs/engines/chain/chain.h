@@ -9,6 +9,7 @@
 #ifndef DS_ENGINES_CHAIN_H
 #define DS_ENGINES_CHAIN_H
 
+#include <diffsim/host.h>
 #include <stdint.h>
 
 enum { CHAIN_MAX_LINKS = 10 };
@@ -33,6 +34,7 @@ typedef struct chain_params {
     double length[CHAIN_MAX_LINKS];  /* m, from joint to joint */
     double com[CHAIN_MAX_LINKS];     /* m, centre of mass from the joint nearer to the cart */
     double inertia[CHAIN_MAX_LINKS]; /* kg m^2, about the centre of mass */
+    const ds_host *host; /* asked now and then whether to stop; may be NULL */
 } chain_params;
 
 typedef struct chain_state {
@@ -56,6 +58,12 @@ void chain_adjoint(chain *c, chain_state *bar, double *u_bar);
 
 /* State before step t; t = steps gives the final state. */
 void chain_get(const chain *c, uint64_t t, chain_state *out);
+
+/* Whether the host ended the last simulation or reverse sweep, whose results are then incomplete. */
+int chain_stopped(const chain *c);
+
+/* Whether the state before step t is finite. */
+int chain_finite(const chain *c, uint64_t t);
 
 /* First step after which the state is not finite, or -1. */
 int64_t chain_bad_step(const chain *c);

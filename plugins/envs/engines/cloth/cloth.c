@@ -84,7 +84,8 @@ static void velocities(cloth *c, uint64_t step, const double *x, const double *v
     }
 }
 
-static void advance(cloth *c, uint64_t step, const double *x, const double *v, double *u, double *x_new, double *v_new)
+static void advance(cloth *c, uint64_t step, const double *x, const double *v, double *u, double *x_new,
+                    double *v_new)
 {
     velocities(c, step, x, v, u);
     if (c->surface == CLOTH_PAN) {
@@ -137,7 +138,8 @@ static void step_adjoint(cloth *c, uint64_t step, const double *x, const double 
     double *restrict f_bar = c->f, *restrict v_bar = c->v_bar, *restrict mass_bar = c->vertex_bar;
     contact_adjoint(c, step, x, u);
     anchor_adjoint(c, step);
-    /* h f / mass = u - exp(-drag h) v - h g for every vertex that is not anchored; anchored ones have v_bar = 0. */
+    /* h f / mass = u - exp(-drag h) v - h g for every vertex that is not anchored; anchored ones have v_bar =
+     * 0. */
     for (size_t i = 0; i < n; i++) {
         mass_bar[i] -= v_bar[i] * (u[i] - keep * v[i]) + v_bar[n + i] * (u[n + i] - keep * v[n + i] + fall) +
                        v_bar[2 * n + i] * (u[2 * n + i] - keep * v[2 * n + i]);
@@ -165,35 +167,52 @@ static int stopped(const cloth *c)
     return c->host && c->host->should_stop(c->host);
 }
 
-ds_status cloth_simulate(cloth *c, int64_t *bad)
+void cloth_begin(cloth *c)
+{
+    c->at = 0;
+    c->state = c->now;
+    memcpy(c->state, c->checkpoint, 6 * c->mesh.stride * sizeof *c->state);
+}
+
+const double *cloth_state(const cloth *c)
+{
+    return c->state;
+}
+
+ds_status cloth_advance(cloth *c, uint64_t until, int64_t *bad)
 {
     const size_t n = c->mesh.stride;
-    double *x = c->now, *u = c->frame;
+    double *u = c->frame;
     *bad = -1;
-    memcpy(x, c->checkpoint, 6 * n * sizeof *x);
-    for (uint64_t k = 0;; k++) {
-        if (k % c->segment == 0 || k == c->steps) {
+    for (;; c->at++) {
+        double *x = c->state;
+        if (c->at % c->segment == 0 || c->at == until) {
             if (stopped(c)) {
                 return DS_STOPPED;
             }
             if (!finite_state(c, x)) {
-                *bad = (int64_t)(k ? k - 1 : 0);
+                *bad = (int64_t)(c->at ? c->at - 1 : 0);
                 return DS_OK;
             }
         }
-        if (k % c->segment == 0) {
-            memcpy(c->checkpoint + k / c->segment * 6 * n, x, 6 * n * sizeof *x);
+        if (c->at % c->segment == 0) {
+            memcpy(c->checkpoint + c->at / c->segment * 6 * n, x, 6 * n * sizeof *x);
         }
         if (c->driver->state) {
-            c->driver->state(c->self, k, x, x + 3 * n);
+            c->driver->state(c->self, c->at, x, x + 3 * n);
         }
-        if (k == c->steps) {
+        if (c->at == until) {
             return DS_OK;
         }
-        double *to = x == c->now ? c->frame + 3 * n : c->now;
-        advance(c, k, x, x + 3 * n, u, to, to + 3 * n);
-        x = to;
+        c->state = x == c->now ? c->frame + 3 * n : c->now;
+        advance(c, c->at, x, x + 3 * n, u, c->state, c->state + 3 * n);
     }
+}
+
+ds_status cloth_simulate(cloth *c, int64_t *bad)
+{
+    cloth_begin(c);
+    return cloth_advance(c, c->steps, bad);
 }
 
 ds_status cloth_adjoint(cloth *c)

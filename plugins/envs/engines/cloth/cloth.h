@@ -22,7 +22,8 @@ enum { CLOTH_FLOOR = 0, CLOTH_PAN = 1 };
 typedef struct cloth_driver {
     /* Velocity of the anchored vertices in this step; 0 = they are free. */
     int (*anchor)(void *self, uint64_t step, double velocity[3]);
-    /* Reverse of it: derivatives of the loss, summed over the anchored vertices. Not called for free steps. */
+    /* Reverse of it: derivatives of the loss, summed over the anchored vertices. Not called for free
+     * steps. */
     void (*anchor_bar)(void *self, uint64_t step, const double velocity_bar[3]);
     /* The pan in this step, and reverse of it. Required with CLOTH_PAN. */
     void (*pose)(void *self, uint64_t step, touch_pose *out);
@@ -61,22 +62,33 @@ typedef struct cloth {
     double *checkpoint;  /* x, v at the begin of each segment */
     double *frame;       /* x, v, u of each step of one segment */
     double *now;         /* x, v */
+    uint64_t at;         /* the state of an episode in parts, and where it is */
+    double *state;
     double *f, *work;    /* per vertex: force or its derivative; scratch of the springs */
     double *vertex_bar;  /* per vertex: derivatives by its mass, by friction */
 } cloth;
 
-/* Takes over the mesh (also on failure). Episodes have at most `steps` steps and are kept every `segment` steps. 0 where
- * there is no memory. */
+/* Takes over the mesh (also on failure). Episodes have at most `steps` steps and are kept every `segment`
+ * steps. 0 where there is no memory. */
 int cloth_open(cloth *c, const cloth_mesh *mesh, uint64_t steps, uint64_t segment, const ds_host *host,
                const cloth_driver *driver, void *self);
 void cloth_close(cloth *c);
 
-/* Room for a state at the start: positions; velocities are stride * 3 doubles further. Fill before cloth_simulate(). */
+/* Room for a state at the start: positions; velocities are stride * 3 doubles further. Fill before
+ * cloth_simulate(). */
 double *cloth_start(cloth *c);
 
-/* Runs an episode. *bad gets the first step with a non-finite state, to the length of a segment, or -1; the episode ends
- * there. DS_STOPPED where the host wants to stop. */
+/* Runs an episode. *bad gets the first step with a non-finite state, to the length of a segment, or -1; the
+ * episode ends there. DS_STOPPED where the host wants to stop. */
 ds_status cloth_simulate(cloth *c, int64_t *bad);
+
+/* The same in parts: begins an episode, at state 0, and goes on to state `until`, at least the present one. *bad as above;
+ * nothing but a new episode can follow it. The adjoint is for episodes that have got to state `steps`. */
+void cloth_begin(cloth *c);
+ds_status cloth_advance(cloth *c, uint64_t until, int64_t *bad);
+
+/* Positions of the present state; velocities are stride * 3 doubles further. */
+const double *cloth_state(const cloth *c);
 
 /* Derivatives of the loss of the last episode. */
 ds_status cloth_adjoint(cloth *c);

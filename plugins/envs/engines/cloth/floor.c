@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* floor.c - vertices against a horizontal floor, with the time of impact and Coulomb friction (see touch.h). */
+/* floor.c - vertices against a horizontal floor, with the time of impact and Coulomb friction (see touch.h).
+ */
 #include <math.h>
 
 #include "sets.h"
@@ -27,8 +28,8 @@ INLINE impact impact_of(const touch_floor *floor, double h, double y, double ux,
     return c;
 }
 
-INLINE void move(const touch_floor *floor, double h, size_t stride, const double *restrict x, const double *restrict u,
-                 double *restrict x_new, double *restrict v_new)
+INLINE void move(const touch_floor *floor, double h, size_t stride, const double *restrict x,
+                 const double *restrict u, double *restrict x_new, double *restrict v_new)
 {
     const touch_floor f = *floor;
     const size_t n = stride & ~(size_t)(CLOTH_LANES - 1);
@@ -47,8 +48,9 @@ INLINE void move(const touch_floor *floor, double h, size_t stride, const double
     }
 }
 
-INLINE void adjoint(const touch_floor *floor, double h, size_t stride, const double *restrict x, const double *restrict u,
-                    double *restrict x_bar, double *restrict v_bar, double *restrict mu_bar)
+INLINE void adjoint(const touch_floor *floor, double h, size_t stride, const double *restrict x,
+                    const double *restrict u, double *restrict x_bar, double *restrict v_bar,
+                    double *restrict mu_bar)
 {
     const touch_floor f = *floor;
     const size_t n = stride & ~(size_t)(CLOTH_LANES - 1);
@@ -73,11 +75,12 @@ INLINE void adjoint(const touch_floor *floor, double h, size_t stride, const dou
     }
 }
 
-#define MOVE_ARGS                                                                                                      \
-    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_new, double *v_new
-#define ADJOINT_ARGS                                                                                                   \
-    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_bar, double *v_bar, \
-        double *mu_bar
+#define MOVE_ARGS                                                                                       \
+    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_new, \
+        double *v_new
+#define ADJOINT_ARGS                                                                                    \
+    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_bar, \
+        double *v_bar, double *mu_bar
 
 static void move_portable(MOVE_ARGS)
 {
@@ -116,15 +119,15 @@ TARGET_AVX512 static void adjoint_avx512(ADJOINT_ARGS)
 #define adjoint_avx512 adjoint_portable
 #endif
 
-void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
-                      double *x_new, double *v_new)
+void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride, const double *x,
+                      const double *u, double *x_new, double *v_new)
 {
     static void (*const table[])(MOVE_ARGS) = {move_portable, move_avx2, move_avx512};
     table[set](floor, h, stride, x, u, x_new, v_new);
 }
 
-void touch_floor_adjoint(int set, const touch_floor *floor, double h, size_t stride, const double *x, const double *u,
-                         double *x_bar, double *v_bar, double *mu_bar)
+void touch_floor_adjoint(int set, const touch_floor *floor, double h, size_t stride, const double *x,
+                         const double *u, double *x_bar, double *v_bar, double *mu_bar)
 {
     static void (*const table[])(ADJOINT_ARGS) = {adjoint_portable, adjoint_avx2, adjoint_avx512};
     table[set](floor, h, stride, x, u, x_bar, v_bar, mu_bar);

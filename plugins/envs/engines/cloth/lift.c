@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift.c - identification of a cloth from a recorded lift (see lift.h): R. Antonova et al., CoRL 2022, section 5.2. */
+/* lift.c - identification of a cloth from a recorded lift (see lift.h): R. Antonova et al., CoRL 2022,
+ * section 5.2. */
 #include "lift.h"
 
 #include <math.h>
@@ -43,7 +44,8 @@ static void state(void *self, uint64_t k, const double *x, const double *v)
 /* Simulated minus recorded corner; 0 where it was not seen. */
 static int error_of(const lift *l, uint64_t row, size_t c, double e[3])
 {
-    const double *seen = l->data.row + TRAJECTORY_COLUMNS * row + 4 + 3 * c, *got = l->corners + 12 * row + 3 * c;
+    const double *seen = l->data.row + TRAJECTORY_COLUMNS * row + 4 + 3 * c,
+                 *got = l->corners + 12 * row + 3 * c;
     for (int i = 0; i < 3; i++) {
         e[i] = got[i] - seen[i];
     }

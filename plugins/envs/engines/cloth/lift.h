@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift.h - a cloth that lies on a table is lifted by a gripper along a recorded path; its corners are compared with those
- * recorded. 68 variables in [-1, 1]: width, length, mass, friction, stiffness of 8 x 8 patches. */
+/* lift.h - a cloth that lies on a table is lifted by a gripper along a recorded path; its corners are
+ * compared with those recorded. 68 variables in [-1, 1]: width, length, mass, friction, stiffness of 8 x 8
+ * patches. */
 #ifndef DS_ENGINES_CLOTH_LIFT_H
 #define DS_ENGINES_CLOTH_LIFT_H
 
@@ -15,7 +16,8 @@ typedef struct lift {
     trajectory data; /* owned */
     int squared;     /* loss: mean squared distance instead of mean distance */
     uint64_t steps, every, frames; /* `every` steps make an output step */
-    double centre[2], along[2], across[2]; /* in the plane (x, z): middle of the sheet, directions of width and length */
+    double centre[2], along[2],
+        across[2]; /* in the plane (x, z): middle of the sheet, directions of width and length */
     double size[2], mass, friction, patch[LIFT_CELLS * LIFT_CELLS], patch_bar[LIFT_CELLS * LIFT_CELLS];
     uint32_t corner[4];
     uint64_t pairs;       /* samples of corners that were seen */
@@ -27,7 +29,8 @@ typedef struct lift {
     const double *weight; /* of the residuals, while their product is made; else NULL */
 } lift;
 
-/* Takes over the data (also on failure). 0 where there is no memory. The time of the last row is at most LIFT_MAX_STEPS h. */
+/* Takes over the data (also on failure). 0 where there is no memory. The time of the last row is at most
+ * LIFT_MAX_STEPS h. */
 int lift_open(lift *l, const trajectory *data, double h, const ds_host *host);
 void lift_close(lift *l);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_lift.c - makes a synthetic recording of a lift: make_lift SEED SIGMA DROP > FILE. A hidden cloth (variables uniform
- * in [-0.8, 0.8]) is simulated; its corners get Gaussian noise of SIGMA metres and are dropped with probability DROP. */
+/* make_lift.c - makes a synthetic recording of a lift: make_lift SEED SIGMA DROP > FILE. A hidden cloth
+ * (variables uniform in [-0.8, 0.8]) is simulated; its corners get Gaussian noise of SIGMA metres and are
+ * dropped with probability DROP. */
 #include <diffsim/random.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static void print(const lift *l, uint64_t seed, double sigma, double drop)
 {
     ds_random noise = ds_random_open(seed, "lift noise", 0), lost = ds_random_open(seed, "lift drop", 0);
     printf("# A simulated lift with noise: make_lift %d %g %g\n", (int)seed, sigma, drop);
-    printf("format = ds-cloth-1\nname = synthetic-%d\nrate_hz = %d\nn = %d\nnominal_width = %g\nnominal_length = %g\n",
+    printf("format = ds-cloth-1\nname = synthetic-%d\nrate_hz = %d\nn = %d\nnominal_width = "
+           "%g\nnominal_length = %g\n",
            (int)seed, RATE, ROWS, nominal, nominal);
     printf("frame = y-up\nunits = m\ndata\n");
     for (uint64_t r = 0; r < ROWS; r++) {
@@ -44,7 +46,8 @@ static void print(const lift *l, uint64_t seed, double sigma, double drop)
         for (int c = 0; c < 4; c++) {
             int hidden = ds_random_uniform(&lost) < drop && r > 0;
             for (int i = 0; i < 3; i++) {
-                double v = l->corners[12 * r + 3 * (uint64_t)c + (uint64_t)i] + sigma * ds_random_normal(&noise);
+                double v = l->corners[12 * r + 3 * (uint64_t)c + (uint64_t)i] +
+                           sigma * ds_random_normal(&noise);
                 if (hidden) {
                     printf(" nan");
                 } else {

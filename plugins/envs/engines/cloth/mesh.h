@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mesh.h - masses on a lattice and the springs between them, laid out so that the loops over springs read and write
- * consecutive memory. */
+/* mesh.h - masses on a lattice and the springs between them, laid out so that the loops over springs read and
+ * write consecutive memory. */
 #ifndef DS_ENGINES_CLOTH_MESH_H
 #define DS_ENGINES_CLOTH_MESH_H
 
@@ -9,10 +9,10 @@
 
 enum { CLOTH_BANDS = 16, CLOTH_LANES = 8 };
 
-/* All springs that connect lattice points at the same step (layer, row, column) apart. Spring s of the band connects the
- * vertices first + s and first + offset + s and has the constants k[at + s], c[at + s]. Where the lattice has no such
- * spring (the step leads across its border, or a point is absent) k and c are 0: such a spring exerts no force, and the
- * band stays one loop without gaps, of whole vectors. */
+/* All springs that connect lattice points at the same step (layer, row, column) apart. Spring s of the band
+ * connects the vertices first + s and first + offset + s and has the constants k[at + s], c[at + s]. Where
+ * the lattice has no such spring (the step leads across its border, or a point is absent) k and c are 0: such
+ * a spring exerts no force, and the band stays one loop without gaps, of whole vectors. */
 typedef struct cloth_band {
     size_t first, offset, count, at;
     int step[3]; /* layers, rows, columns */
@@ -35,8 +35,8 @@ typedef struct cloth_mesh {
 int cloth_mesh_open(cloth_mesh *m, size_t layers, size_t rows, size_t columns);
 void cloth_mesh_close(cloth_mesh *m);
 
-/* Adds the springs of one step: layers >= 0, and the first component that is not 0 is positive. Vertices that are to be
- * absent have been marked before. 0 where there is no memory. */
+/* Adds the springs of one step: layers >= 0, and the first component that is not 0 is positive. Vertices that
+ * are to be absent have been marked before. 0 where there is no memory. */
 int cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, double c, double rest);
 
 /* Is there a spring in slot s of the band? */

@@ -28,8 +28,8 @@ static double dot(const double a[3], const double b[3])
 }
 
 /* Fills *p; 0 where the vertex at predicted position q with velocity u is not pushed. */
-static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, double sn, double h, const double q[3],
-                   const double u[3], push *p)
+static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, double sn, double h,
+                   const double q[3], const double u[3], push *p)
 {
     p->ox = q[0] - pose->x;
     p->oy = q[1] - pose->y;
@@ -72,8 +72,8 @@ static int push_of(const touch_pan *pan, const touch_pose *pose, double cs, doub
     return 1;
 }
 
-void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m, const double *x,
-                    const double *u, double *x_new, double *v_new)
+void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
+                    const double *x, const double *u, double *x_new, double *v_new)
 {
     const size_t n = m->stride;
     const double cs = cos(pose->tilt), sn = sin(pose->tilt);
@@ -93,9 +93,11 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
     }
 }
 
-/* Derivatives by the geometry of a push: the offset (q_bar) and the pose, from those by normal, profile and depth. */
+/* Derivatives by the geometry of a push: the offset (q_bar) and the pose, from those by normal, profile and
+ * depth. */
 static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, double sn, const double n_bar[3],
-                             double rise_bar, double ly_bar, double norm_bar, double q_bar[3], touch_pose *pose_bar)
+                             double rise_bar, double ly_bar, double norm_bar, double q_bar[3],
+                             touch_pose *pose_bar)
 {
     const double l_bar[3] = {cs * n_bar[0] + sn * n_bar[1], -sn * n_bar[0] + cs * n_bar[1], n_bar[2]};
     double cs_bar = n_bar[0] * p->local[0] + n_bar[1] * p->local[1];
@@ -120,10 +122,10 @@ static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, dou
     pose_bar->tilt += cs * sn_bar - sn * cs_bar;
 }
 
-/* Reverse of a push: v_bar, the derivatives by the velocity after it, become those by the velocity before; q_bar gets
- * those by the predicted position. */
-static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn, double h,
-                         double v_bar[3], double q_bar[3], touch_pose *pose_bar)
+/* Reverse of a push: v_bar, the derivatives by the velocity after it, become those by the velocity before;
+ * q_bar gets those by the predicted position. */
+static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
+                         double h, double v_bar[3], double q_bar[3], touch_pose *pose_bar)
 {
     double n_bar[3], vt_bar[3], change = p->wanted - p->vn;
     double wanted_bar = dot(v_bar, p->n), factor_bar = p->factor > 0 ? dot(v_bar, p->vt) : 0;
@@ -148,7 +150,8 @@ static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const pus
     pose_bar->omega += p->ox * surface_bar[1] - p->oy * surface_bar[0];
     double gain = drift_rate / (h * p->norm), depth = p->rise - p->ly;
     wanted_bar = gain * depth < drift_limit ? wanted_bar * gain : 0;
-    geometry_adjoint(pan, p, cs, sn, n_bar, wanted_bar, -wanted_bar, -wanted_bar * depth / p->norm, q_bar, pose_bar);
+    geometry_adjoint(pan, p, cs, sn, n_bar, wanted_bar, -wanted_bar, -wanted_bar * depth / p->norm, q_bar,
+                     pose_bar);
     pose_bar->x -= q_bar[0];
     pose_bar->y -= q_bar[1];
     for (int i = 0; i < 3; i++) {
@@ -156,8 +159,8 @@ static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const pus
     }
 }
 
-void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m, const double *x,
-                       const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar)
+void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
+                       const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar)
 {
     const size_t n = m->stride;
     const double cs = cos(pose->tilt), sn = sin(pose->tilt);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sets.h - attributes of loops that are compiled for several instruction sets. Without fused multiply-add (the build says
- * -ffp-contract=off) and with independent elements all of them give the same bits. */
+/* sets.h - attributes of loops that are compiled for several instruction sets. Without fused multiply-add
+ * (the build says -ffp-contract=off) and with independent elements all of them give the same bits. */
 #ifndef DS_ENGINES_CLOTH_SETS_H
 #define DS_ENGINES_CLOTH_SETS_H
 

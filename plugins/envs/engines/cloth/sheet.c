@@ -161,7 +161,8 @@ static void difference(const cloth_mesh *m, size_t vertex, const double *x, cons
     }
 }
 
-double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x, const double *goal)
+double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x,
+                      const double *goal)
 {
     double sum = 0, e[3];
     for (size_t k = 0; k < count; k++) {
@@ -171,8 +172,8 @@ double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, c
     return sum / (double)count;
 }
 
-void sheet_distance_bar(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x, const double *goal,
-                        double weight, double *x_bar)
+void sheet_distance_bar(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x,
+                        const double *goal, double weight, double *x_bar)
 {
     double e[3];
     for (size_t k = 0; k < count; k++) {

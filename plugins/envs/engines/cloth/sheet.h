@@ -5,8 +5,8 @@
 
 #include "cloth.h"
 
-/* cells x cells cells, vertex id = (cells + 1) i + j. Springs: structural (1,0), (0,1) with the stiffness of their patch,
- * shear (1,1), (1,-1) with half of it, bending (2,0), (0,2) with a tenth. */
+/* cells x cells cells, vertex id = (cells + 1) i + j. Springs: structural (1,0), (0,1) with the stiffness of
+ * their patch, shear (1,1), (1,-1) with half of it, bending (2,0), (0,2) with a tenth. */
 typedef struct sheet {
     size_t cells;
     size_t patches[2]; /* along i and j; patch id = patches[1] pi + pj */
@@ -31,10 +31,13 @@ void sheet_stiffness_bar(const sheet *s, const cloth *c, double *patch_bar);
 /* Largest length of a spring as a multiple of its rest length; x in structure-of-arrays form. */
 double sheet_stretch(const sheet *s, const cloth_mesh *m, const double *x);
 
-/* Mean of |x_v - goal_v| over the vertices of a list (NULL = the first `count`), goal in the same form as x. */
-double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x, const double *goal);
-/* Adds `weight` times its derivatives to x_bar; |e| is smoothed to sqrt(e.e + 1e-12), which keeps them finite at the goal. */
-void sheet_distance_bar(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x, const double *goal,
-                        double weight, double *x_bar);
+/* Mean of |x_v - goal_v| over the vertices of a list (NULL = the first `count`), goal in the same form as
+ * x. */
+double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x,
+                      const double *goal);
+/* Adds `weight` times its derivatives to x_bar; |e| is smoothed to sqrt(e.e + 1e-12), which keeps them finite
+ * at the goal. */
+void sheet_distance_bar(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x,
+                        const double *goal, double weight, double *x_bar);
 
 #endif

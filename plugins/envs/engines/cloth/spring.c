@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring.c - forces of damped springs and their adjoint, as loops over bands that the compiler vectorizes (see
- * spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with damping along the spring. */
+/* spring.c - forces of damped springs and their adjoint, as loops over bands that the compiler vectorizes
+ * (see spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with damping along the
+ * spring. */
 #include "spring.h"
 
 #include "sets.h"
 
 #include <math.h>
 
-/* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last digit of any length. */
+/* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last digit of any
+ * length. */
 static const double tiny = 1e-300;
 static const double epsilon = 1e-9; /* m, added to every length */
 
 /* Adds the force of each spring to its first end, and puts it to t. */
-INLINE void band_force(const cloth_band *b, size_t n, const double *x, const double *v, const double *restrict k,
-                       const double *restrict c, double *restrict f, double *restrict t)
+INLINE void band_force(const cloth_band *b, size_t n, const double *x, const double *v,
+                       const double *restrict k, const double *restrict c, double *restrict f,
+                       double *restrict t)
 {
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double rest = b->rest;
-    const size_t count = b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+    const size_t count = b->count &
+                         ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
@@ -35,7 +39,8 @@ INLINE void band_force(const cloth_band *b, size_t n, const double *x, const dou
 }
 
 /* Adds `sign` t to `components` vectors of the vertices from `to` on. */
-INLINE void band_add(double *restrict to, const double *restrict t, size_t n, size_t slots, int components, double sign)
+INLINE void band_add(double *restrict to, const double *restrict t, size_t n, size_t slots, int components,
+                     double sign)
 {
     const size_t count = slots & ~(size_t)(CLOTH_LANES - 1);
     for (int i = 0; i < components; i++) {
@@ -57,7 +62,8 @@ INLINE void force(const cloth_mesh *m, const double *x, const double *v, double 
     }
 }
 
-/* With F = a d, a = k (1 - rest q) + c p q^2, q = 1/l, p = w.d: t gets the derivatives by d (3) and by w (3). */
+/* With F = a d, a = k (1 - rest q) + c p q^2, q = 1/l, p = w.d: t gets the derivatives by d (3) and by w
+ * (3). */
 INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const double *v, const double *f_bar,
                          const double *restrict k, const double *restrict c, double *restrict k_bar,
                          double *restrict rest_bar, double *restrict t)
@@ -65,7 +71,8 @@ INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const d
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double *ga = f_bar + b->first, *gb = ga + b->offset;
     const double rest = b->rest;
-    const size_t count = b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+    const size_t count = b->count &
+                         ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
@@ -103,11 +110,10 @@ INLINE void adjoint(const cloth_mesh *m, const double *x, const double *v, const
     }
 }
 
-#define FORCE_ARGS                                                                                                     \
-    const cloth_mesh *m, const double *x, const double *v, double *f, double *work
-#define ADJOINT_ARGS                                                                                                   \
-    const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar, double *v_bar,          \
-        double *k_bar, double *rest_bar, double *work
+#define FORCE_ARGS const cloth_mesh *m, const double *x, const double *v, double *f, double *work
+#define ADJOINT_ARGS                                                                           \
+    const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar, \
+        double *v_bar, double *k_bar, double *rest_bar, double *work
 
 static void force_portable(FORCE_ARGS)
 {
@@ -142,7 +148,8 @@ TARGET_AVX512 static void adjoint_avx512(ADJOINT_ARGS)
 
 int spring_widest(void)
 {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
         return SPRING_AVX512;
     }
     return __builtin_cpu_supports("avx2") ? SPRING_AVX2 : SPRING_PORTABLE;
@@ -165,8 +172,8 @@ void spring_force(int set, const cloth_mesh *m, const double *x, const double *v
     table[set](m, x, v, f, work);
 }
 
-void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,
-                    double *v_bar, double *k_bar, double *rest_bar, double *work)
+void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar,
+                    double *x_bar, double *v_bar, double *k_bar, double *rest_bar, double *work)
 {
     static void (*const table[])(ADJOINT_ARGS) = {adjoint_portable, adjoint_avx2, adjoint_avx512};
     table[set](m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);

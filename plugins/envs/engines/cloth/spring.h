@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring.h - forces of damped springs and their adjoint. Vectors over vertices are structures of arrays: component i of
- * vertex v is at [i stride + v]. */
+/* spring.h - forces of damped springs and their adjoint. Vectors over vertices are structures of arrays:
+ * component i of vertex v is at [i stride + v]. */
 #ifndef DS_ENGINES_CLOTH_SPRING_H
 #define DS_ENGINES_CLOTH_SPRING_H
 
 #include "mesh.h"
 
-/* Instruction sets for which the loops are compiled. All do the same operations in the same order without fused
- * multiply-add, hence results are bitwise the same. */
+/* Instruction sets for which the loops are compiled. All do the same operations in the same order without
+ * fused multiply-add, hence results are bitwise the same. */
 enum { SPRING_PORTABLE = 0, SPRING_AVX2 = 1, SPRING_AVX512 = 2 };
 
 /* The widest set of this machine. */
 int spring_widest(void);
 
-/* Adds to f (N) the forces at positions x and velocities v: with d from one end to the other, w their relative velocity,
- * l = |d| + 1e-9 and direction u = d / l, the force k (l - rest) u + c (w . u) u pulls the ends together. `work` holds 6
- * stride doubles. */
+/* Adds to f (N) the forces at positions x and velocities v: with d from one end to the other, w their
+ * relative velocity, l = |d| + 1e-9 and direction u = d / l, the force k (l - rest) u + c (w . u) u pulls the
+ * ends together. `work` holds 6 stride doubles. */
 void spring_force(int set, const cloth_mesh *m, const double *x, const double *v, double *f, double *work);
 
-/* Reverse of spring_force(): f_bar are the derivatives of the loss by f; adds those by x and v to x_bar and v_bar, those by
- * the constants to k_bar and rest_bar (one number per slot; absent springs get numbers without meaning in k_bar). */
-void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,
-                    double *v_bar, double *k_bar, double *rest_bar, double *work);
+/* Reverse of spring_force(): f_bar are the derivatives of the loss by f; adds those by x and v to x_bar and
+ * v_bar, those by the constants to k_bar and rest_bar (one number per slot; absent springs get numbers
+ * without meaning in k_bar). */
+void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar,
+                    double *x_bar, double *v_bar, double *k_bar, double *rest_bar, double *work);
 
 #endif

@@ -13,7 +13,15 @@
 enum { LINE = 4096, ERROR = 512, MAX_BYTES = 1 << 27 };
 
 /* What the header said. */
-enum { HAS_FORMAT = 1, HAS_WIDTH = 2, HAS_LENGTH = 4, HAS_FRAME = 8, HAS_UNITS = 16, HAS_RATE = 32, HAS_N = 64 };
+enum {
+    HAS_FORMAT = 1,
+    HAS_WIDTH = 2,
+    HAS_LENGTH = 4,
+    HAS_FRAME = 8,
+    HAS_UNITS = 16,
+    HAS_RATE = 32,
+    HAS_N = 64
+};
 
 typedef struct reader {
     trajectory *t;
@@ -106,7 +114,8 @@ static int header(reader *r, char *line)
     }
     if (strcmp(key, "n") == 0) {
         if (positive(r, value, HAS_N, key, &count) || count != floor(count) || count > TRAJECTORY_MAX_ROWS) {
-            return malformed(r, "n is '%.40s': the number of rows is needed, at most %d", value, TRAJECTORY_MAX_ROWS);
+            return malformed(r, "n is '%.40s': the number of rows is needed, at most %d", value,
+                             TRAJECTORY_MAX_ROWS);
         }
         r->announced = (uint64_t)count;
         return 0;
@@ -116,7 +125,8 @@ static int header(reader *r, char *line)
 
 static int header_end(const reader *r)
 {
-    static const char *const keys[7] = {"format", "nominal_width", "nominal_length", "frame", "units", "rate_hz", "n"};
+    static const char *const keys[7] = {
+        "format", "nominal_width", "nominal_length", "frame", "units", "rate_hz", "n"};
     for (int i = 0; i < 7; i++) {
         if (!(r->has & 1u << i)) {
             return malformed(r, "key %s is missing in the header", keys[i]);
@@ -144,8 +154,8 @@ static int row(reader *r, const char *line)
             return malformed(r, "more than 16 numbers in a row");
         }
         if (!number(r, &line, count >= 4, &v[count])) {
-            return malformed(r, "column %d: '%.*s' is not a number%s", count + 1, (int)strcspn(line, " \t\r") % 41, line,
-                             count >= 4 ? " or nan" : "");
+            return malformed(r, "column %d: '%.*s' is not a number%s", count + 1,
+                             (int)strcspn(line, " \t\r") % 41, line, count >= 4 ? " or nan" : "");
         }
         count++;
         line += strspn(line, " \t\r");
@@ -235,7 +245,8 @@ int trajectory_read(trajectory *t, const char *path, char *error)
     memset(t, 0, sizeof *t);
     int status = 3;
     snprintf(error, ERROR, "cannot be read");
-    if (f && fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) >= 0 && size < MAX_BYTES && fseek(f, 0, SEEK_SET) == 0) {
+    if (f && fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) >= 0 && size < MAX_BYTES &&
+        fseek(f, 0, SEEK_SET) == 0) {
         text = malloc((size_t)size + 1);
         if (text && fread(text, 1, (size_t)size, f) == (size_t)size) {
             status = trajectory_parse(t, text, (size_t)size, error);

@@ -8,6 +8,8 @@
 
 #include "lcp.h"
 
+enum { POLL = 64 }; /* steps between questions whether to stop: a wedged ball takes 1 ms for a step */
+
 /* Contacts of one step that are kept; more cannot matter in the plane. */
 static int keep(const ball *b, int count, impact_contact *k, int body)
 {
@@ -83,7 +85,12 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
     for (uint64_t i = 0; i < b->n; i++) {
         shape_box_place(&b->box[i], r, angle[i]);
     }
+    b->stopped = 0;
     for (uint64_t t = 0; t < steps; t++, s += 4) {
+        if ((t + 1) % POLL == 0 && b->p.host && b->p.host->should_stop(b->p.host)) {
+            b->stopped = 1;
+            return;
+        }
         double before[2] = {v[0], v[1]};
         s[0] = q[0];
         s[1] = q[1];
@@ -138,6 +145,11 @@ void ball_destroy(ball *b)
         free(b->contact);
         free(b);
     }
+}
+
+int ball_stopped(const ball *b)
+{
+    return b->stopped;
 }
 
 const double *ball_state(const ball *b, uint64_t t)

@@ -8,6 +8,8 @@
 #ifndef DS_ENGINES_BALL_H
 #define DS_ENGINES_BALL_H
 
+#include <diffsim/host.h>
+
 #include "impact.h"
 
 enum { BALL_EXPLICIT = 0, BALL_SEMI_IMPLICIT = 1 };
@@ -28,7 +30,7 @@ enum {
 };
 
 /* Bodies: boxes 0, 1, ..., then the walls. */
-enum { BALL_WALL = 1000, BALL_LEFT = 1000, BALL_RIGHT, BALL_BOTTOM, BALL_TOP };
+enum { BALL_WALL = 1 << 20, BALL_LEFT = BALL_WALL, BALL_RIGHT, BALL_BOTTOM, BALL_TOP };
 
 typedef struct ball_params {
     double h;        /* s */
@@ -38,6 +40,7 @@ typedef struct ball_params {
     double clip;     /* m: deeper contacts are ignored; infinite = none are */
     impact_law law;
     int integrator, order, gradient;
+    const ds_host *host; /* asked now and then whether to stop; may be NULL */
 } ball_params;
 
 /* The contacts of a step, as recorded for the reverse sweep. */
@@ -60,6 +63,9 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
 /* In: the derivatives of a loss by the final state. Out: by the start state, and by the angles. */
 void ball_adjoint(ball *b, double state_bar[4], double *angle_bar);
 
+/* Whether the host ended the last simulation, whose results are then incomplete. */
+int ball_stopped(const ball *b);
+
 /* State before step t. */
 const double *ball_state(const ball *b, uint64_t t);
 
@@ -79,6 +85,7 @@ struct ball {
     double *state;     /* (steps + 1) x 4 */
     ball_event *event; /* in sequential order one per contact */
     impact_contact *contact;
+    int stopped;
 };
 
 #endif

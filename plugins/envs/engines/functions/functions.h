@@ -51,9 +51,8 @@ extern const char *const fn_names[];
 extern const fn_def *const fn_table[];
 
 /* Places function `def` with n variables in the box. `instance` selects rotation, shift and bumps. The caller
- * has checked n and, for functions with fixed_n (they cannot be moved) or of the BBOB suite (they have rotations
- * of their own), that no rotation is asked for.
- * Returns NULL where memory is short. */
+ * has checked n and, for functions with fixed_n (they cannot be moved) or of the BBOB suite (they have
+ * rotations of their own), that no rotation is asked for. Returns NULL where memory is short. */
 fn_problem *fn_create(const fn_def *def, uint64_t n, const double *lower, const double *upper, int optimum,
                       int rotate, uint64_t instance);
 void fn_destroy(fn_problem *p);

@@ -3,171 +3,242 @@
  * update_target_sdf). In every sweep each node outside the target looks at the previous sweep's nearest
  * points of the nodes at offsets -3..2 (the original leaves out +3) and takes the closest one, the first in
  * lexicographic order of the offset on ties. The result is that of the original's 2 n sweeps over all nodes,
- * but a node is visited only when one of the nodes it looks at has changed, and squared distances are
- * compared as integers (in nodes), which is exact. */
+ * but found by the nodes whose point has changed: they offer it to the nodes that look at them. Only where
+ * the neighbour whose point a node had taken offers a worse one does that node look around again. */
 #include "distance.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACK = 3, AHEAD = 2 }; /* offsets run from -BACK to AHEAD */
+enum {
+    BACK = 3,
+    AHEAD = 2, /* offsets run from -BACK to AHEAD */
+    WINDOW = BACK + AHEAD + 1,
+    LANES = 4,  /* nodes along k that get an offer together; two such vectors hold the window */
+    NOBODY = WINDOW * WINDOW * WINDOW
+};
 
-/* Nearest target node of a node; `far` components mean that none is known yet. */
-typedef struct nearest {
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef float loose_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t flags __attribute__((vector_size(4 * LANES)));
+typedef int32_t loose_flags __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+typedef struct point {
     int16_t i, j, k;
-} nearest;
+} point;
 
-enum { FAR = 8192 };
+typedef struct node {
+    int16_t i, j, k;
+    point found; /* by the present sweep */
+} node;
 
+/* Not known yet; and a squared distance (in nodes) above every true one. */
+static const point unknown = {INT16_MAX, INT16_MAX, INT16_MAX};
+static const float far = 1e9f;
+
+/* Arrays over the nodes with a frame around them, so that nobody has to ask where the grid ends. */
 typedef struct field {
     int n;
-    nearest *now, *next; /* of the previous and of the present sweep */
-    uint8_t *changed;    /* in the previous sweep, then spread to the nodes that look at it */
-    uint8_t *spread;
+    size_t row, plane, all; /* distances of neighbours along j and i; nodes with the frame */
+    point *nearest;         /* after the previous sweep */
+    float *best;            /* squared distance to the closest point on offer */
+    int32_t *giver;         /* number of the offset to the neighbour that offers it */
+    int32_t *touched;       /* the offers have changed: TOUCHED, and DOUBTFUL if the closest may be another one */
+    node *changed;          /* those whose point was changed by the previous sweep */
+    size_t count;
 } field;
 
-/* For each node: does any node at offset -BACK..AHEAD along one axis have its flag set? `step` is the
- * distance of neighbours along this axis in memory. */
-static void spread_line(int n, size_t step, const uint8_t *in, uint8_t *out)
+enum { TOUCHED = 1, DOUBTFUL = 2 };
+
+static size_t index_of(const field *f, int i, int j, int k)
 {
-    int last = -BACK - AHEAD - 1; /* the highest flagged position seen so far */
-    for (int p = 0; p < AHEAD && p < n; p++) {
-        last = in[(size_t)p * step] ? p : last;
+    return (size_t)(i + BACK) * f->plane + (size_t)(j + BACK) * f->row + (size_t)(k + BACK);
+}
+
+static bool init_field(field *f, int n)
+{
+    memset(f, 0, sizeof *f);
+    f->n = n;
+    f->row = (size_t)n + 2 * BACK + LANES;
+    f->plane = f->row * ((size_t)n + 2 * BACK);
+    f->all = f->plane * ((size_t)n + 2 * BACK) + LANES;
+    f->nearest = malloc(f->all * sizeof *f->nearest);
+    f->best = malloc(f->all * sizeof *f->best);
+    f->giver = malloc(f->all * sizeof *f->giver);
+    f->touched = calloc(f->all, sizeof *f->touched);
+    f->changed = malloc((size_t)n * (size_t)n * (size_t)n * sizeof *f->changed);
+    if (!f->nearest || !f->best || !f->giver || !f->touched || !f->changed) {
+        return false;
     }
-    for (int p = 0; p < n; p++) {
-        if (p + AHEAD < n && in[(size_t)(p + AHEAD) * step]) {
-            last = p + AHEAD;
+    for (size_t p = 0; p < f->all; p++) {
+        f->nearest[p] = unknown;
+        f->best[p] = far;
+        f->giver[p] = NOBODY;
+    }
+    return true;
+}
+
+static void free_field(field *f)
+{
+    free(f->nearest);
+    free(f->best);
+    free(f->giver);
+    free(f->touched);
+    free(f->changed);
+}
+
+static int32_t number_of(int a, int b, int c)
+{
+    return ((a + BACK) * WINDOW + b + BACK) * WINDOW + c + BACK;
+}
+
+static size_t neighbour(const field *f, int i, int j, int k, int number)
+{
+    return index_of(f, i + number / (WINDOW * WINDOW) - BACK, j + number / WINDOW % WINDOW - BACK,
+                    k + number % WINDOW - BACK);
+}
+
+/* A point at squared distances d is offered to LANES nodes by the neighbours at the offsets of these numbers (below 0: not
+ * theirs; nobody asks itself). */
+static inline void offer(field *f, size_t at, lanes d, flags number)
+{
+    lanes best = *(loose_lanes *)(f->best + at);
+    flags giver = *(loose_flags *)(f->giver + at), own = giver == number;
+    flags better = (number >= 0) & (number != number_of(0, 0, 0)) & ((d < best) | ((d == best) & (number <= giver)));
+    flags worse = own & (d > best);
+    *(loose_lanes *)(f->best + at) = (lanes)((better & (flags)d) | (~better & (flags)best));
+    *(loose_flags *)(f->giver + at) = (better & number) | (~better & giver);
+    *(loose_flags *)(f->touched + at) |= (better & TOUCHED) | (worse & (TOUCHED | DOUBTFUL));
+}
+
+/* Node (i, j, k) offers its point to all that look at it: those at (i - a, j - b, k - c) for offsets (a, b, c). */
+static void hand_on(field *f, int i, int j, int k)
+{
+    const size_t self = index_of(f, i, j, k);
+    const point own = f->nearest[self];
+    lanes along[2];
+    flags step[2];
+    for (int l = 0; l < 2 * LANES; l++) {
+        float dk = (float)(own.k - (k - AHEAD + l));
+        along[l / LANES][l % LANES] = dk * dk;
+        step[l / LANES][l % LANES] = l < WINDOW ? WINDOW - 1 - l : -2 * NOBODY;
+    }
+    for (int a = -BACK; a <= AHEAD; a++) {
+        for (int b = -BACK; b <= AHEAD; b++) {
+            int di = own.i - (i - a), dj = own.j - (j - b), first = number_of(a, b, -BACK);
+            size_t at = self - (size_t)(a * (ptrdiff_t)f->plane + b * (ptrdiff_t)f->row + AHEAD);
+            float across = (float)(di * di + dj * dj);
+            offer(f, at, along[0] + across, step[0] + first);
+            offer(f, at + LANES, along[1] + across, step[1] + first);
         }
-        out[(size_t)p * step] = last >= p - BACK;
     }
 }
 
-/* changed -> nodes to be visited, by one pass per axis. */
-static void spread_changes(field *f)
+/* The closest of all points on offer at a node. */
+static void look_around(field *f, int i, int j, int k)
 {
-    size_t n = (size_t)f->n;
-    const size_t step[3] = {n * n, n, 1};
-    for (int axis = 0; axis < 3; axis++) {
-        size_t a = step[axis], b = step[(axis + 1) % 3], c = step[(axis + 2) % 3];
-        for (size_t i = 0; i < n; i++) {
-            for (size_t j = 0; j < n; j++) {
-                spread_line(f->n, a, f->changed + i * b + j * c, f->spread + i * b + j * c);
+    const size_t self = index_of(f, i, j, k);
+    int best = INT32_MAX;
+    f->giver[self] = NOBODY;
+    f->best[self] = far;
+    for (int number = 0; number < NOBODY; number++) {
+        const point *p = &f->nearest[neighbour(f, i, j, k, number)];
+        int di = p->i - i, dj = p->j - j, dk = p->k - k, d = di * di + dj * dj + dk * dk;
+        if (p->i != unknown.i && number != number_of(0, 0, 0) && d < best) {
+            best = d;
+            f->best[self] = (float)d;
+            f->giver[self] = number;
+        }
+    }
+}
+
+/* The node takes the closest point on offer. */
+static void choose(field *f, int i, int j, int k)
+{
+    const size_t self = index_of(f, i, j, k);
+    if (f->touched[self] & DOUBTFUL) {
+        look_around(f, i, j, k);
+    }
+    node taken = {(int16_t)i, (int16_t)j, (int16_t)k, unknown};
+    if (f->giver[self] != NOBODY) {
+        taken.found = f->nearest[neighbour(f, i, j, k, f->giver[self])];
+    }
+    if (memcmp(&taken.found, &f->nearest[self], sizeof taken.found) != 0) {
+        f->changed[f->count++] = taken;
+    }
+}
+
+/* All nodes see the points of the previous sweep: the new ones are taken over at the end. */
+static void sweep(field *f, const double *density)
+{
+    for (size_t c = 0; c < f->count; c++) {
+        hand_on(f, f->changed[c].i, f->changed[c].j, f->changed[c].k);
+    }
+    size_t cell = 0;
+    f->count = 0;
+    for (int i = 0; i < f->n; i++) {
+        for (int j = 0; j < f->n; j++) {
+            int32_t *touched = f->touched + index_of(f, i, j, 0);
+            for (int k = 0; k < f->n; k++, cell++) {
+                if (touched[k] && !(density[cell] > MPM_TARGET_CELL)) {
+                    choose(f, i, j, k);
+                }
+                touched[k] = 0;
             }
         }
-        uint8_t *t = f->changed;
-        f->changed = f->spread;
-        f->spread = t;
+    }
+    for (size_t c = 0; c < f->count; c++) {
+        const node *taken = &f->changed[c];
+        f->nearest[index_of(f, taken->i, taken->j, taken->k)] = taken->found;
     }
 }
 
-static int lower_bound(int p)
+/* Every target node is its own nearest point. */
+static void start(field *f, const double *density)
 {
-    return p > BACK ? p - BACK : 0;
-}
-
-static int upper_bound(int p, int n)
-{
-    return p + AHEAD < n ? p + AHEAD : n - 1;
-}
-
-/* The closest of the nearest points known to the nodes around (i, j, k), itself excluded. */
-static nearest look_around(field *f, size_t self, int i, int j, int k)
-{
-    int n = f->n;
-    nearest found = {FAR, FAR, FAR}, own = f->now[self];
-    f->now[self] = found;
-    int best = 3 * FAR * (FAR / 4); /* above every true distance, below every FAR one */
-    int k0 = lower_bound(k), k1 = upper_bound(k, n);
-    for (int a = lower_bound(i); a <= upper_bound(i, n); a++) {
-        for (int b = lower_bound(j); b <= upper_bound(j, n); b++) {
-            const nearest *line = f->now + ((size_t)a * (size_t)n + (size_t)b) * (size_t)n;
-            for (int c = k0; c <= k1; c++) {
-                int di = line[c].i - i, dj = line[c].j - j, dk = line[c].k - k;
-                int d = di * di + dj * dj + dk * dk;
-                if (d < best) {
-                    best = d;
-                    found = line[c];
+    size_t cell = 0;
+    for (int i = 0; i < f->n; i++) {
+        for (int j = 0; j < f->n; j++) {
+            for (int k = 0; k < f->n; k++, cell++) {
+                if (density[cell] > MPM_TARGET_CELL) {
+                    const point self = {(int16_t)i, (int16_t)j, (int16_t)k};
+                    f->nearest[index_of(f, i, j, k)] = self;
+                    f->changed[f->count++] = (node){self.i, self.j, self.k, self};
                 }
             }
         }
     }
-    f->now[self] = own;
-    return found;
-}
-
-/* One sweep; returns whether anything changed. */
-static bool sweep(field *f, const double *density)
-{
-    int n = f->n;
-    bool any = false;
-    size_t at = 0;
-    spread_changes(f);
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) {
-            for (int k = 0; k < n; k++, at++) {
-                bool visit = f->changed[at] && !(density[at] > MPM_TARGET_CELL);
-                f->changed[at] = 0;
-                if (!visit) {
-                    continue;
-                }
-                nearest found = look_around(f, at, i, j, k);
-                if (memcmp(&found, &f->now[at], sizeof found) != 0) {
-                    f->next[at] = found;
-                    f->changed[at] = 1;
-                    any = true;
-                }
-            }
-        }
-    }
-    if (any) {
-        for (size_t p = 0; p < at; p++) {
-            if (f->changed[p]) {
-                f->now[p] = f->next[p];
-            }
-        }
-    }
-    return any;
 }
 
 bool mpm_distance_field(int n, const double *density, double *distance)
 {
-    size_t cells = (size_t)n * (size_t)n * (size_t)n;
-    field f = {n, malloc(cells * sizeof(nearest)), malloc(cells * sizeof(nearest)), malloc(cells),
-               malloc(cells)};
-    bool ok = f.now && f.next && f.changed && f.spread;
-    size_t at = 0;
+    field f;
+    bool ok = init_field(&f, n);
+    if (ok) {
+        start(&f, density);
+    }
+    for (int s = 0; ok && s < 2 * n && f.count > 0; s++) {
+        sweep(&f, density);
+    }
+    size_t cell = 0;
     for (int i = 0; ok && i < n; i++) {
         for (int j = 0; j < n; j++) {
-            for (int k = 0; k < n; k++, at++) {
-                bool inside = density[at] > MPM_TARGET_CELL;
-                nearest start = {FAR, FAR, FAR}, self = {(int16_t)i, (int16_t)j, (int16_t)k};
-                f.now[at] = inside ? self : start;
-                f.changed[at] = inside;
-            }
-        }
-    }
-    for (int s = 0; ok && s < 2 * n && sweep(&f, density); s++) {
-    }
-    at = 0;
-    for (int i = 0; ok && i < n; i++) {
-        for (int j = 0; j < n; j++) {
-            for (int k = 0; k < n; k++, at++) {
-                double di = f.now[at].i - i, dj = f.now[at].j - j, dk = f.now[at].k - k;
-                if (density[at] > MPM_TARGET_CELL) {
-                    distance[at] = 0.0;
-                } else if (f.now[at].i == FAR) {
-                    distance[at] = 1000.0;
+            for (int k = 0; k < n; k++, cell++) {
+                const point *p = &f.nearest[index_of(&f, i, j, k)];
+                double di = p->i - i, dj = p->j - j, dk = p->k - k;
+                if (density[cell] > MPM_TARGET_CELL) {
+                    distance[cell] = 0.0;
+                } else if (p->i == unknown.i) {
+                    distance[cell] = 1000.0;
                 } else {
-                    distance[at] = sqrt((di * di + dj * dj + dk * dk) / ((double)n * n) + 1e-8);
+                    distance[cell] = sqrt((di * di + dj * dj + dk * dk) / ((double)n * n) + 1e-8);
                 }
             }
         }
     }
-    free(f.now);
-    free(f.next);
-    free(f.changed);
-    free(f.spread);
+    free_field(&f);
     return ok;
 }

@@ -83,7 +83,7 @@ ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, d
     return DS_OK;
 }
 
-static bool all_finite(uint64_t n, const double *values)
+bool mpm_env_finite(uint64_t n, const double *values)
 {
     for (uint64_t i = 0; i < n; i++) {
         if (!isfinite(values[i])) {
@@ -97,7 +97,7 @@ ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_
                           void *context)
 {
     bool grad = (io->want & DS_WANT_GRAD) != 0;
-    if (io->n != mpm_episode_dim(e) || !all_finite(io->n, io->x)) {
+    if (io->n != mpm_episode_dim(e) || !mpm_env_finite(io->n, io->x)) {
         return mpm_env_fail(host, DS_E_ARG, "x must hold %u finite numbers", mpm_episode_dim(e));
     }
     mpm_outcome outcome;
@@ -118,7 +118,7 @@ ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_
         io->loss = INFINITY;
         io->outcome = DS_EVAL_DIVERGED;
         io->bad_step = outcome.bad_step;
-    } else if (grad && !all_finite(io->n, io->grad)) {
+    } else if (grad && !mpm_env_finite(io->n, io->grad)) {
         io->outcome = DS_EVAL_BAD_GRAD;
     }
     if (grad && io->outcome != DS_EVAL_OK) {
@@ -145,10 +145,13 @@ ds_status mpm_env_evaluate(void *self, ds_eval *io)
     return status;
 }
 
-const char *const mpm_env_extensions[] = {DS_EXT_SCENE, NULL};
+const char *const mpm_env_extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
 
 const void *mpm_env_extension(void *self, const char *id)
 {
     (void)self;
+    if (strcmp(id, DS_EXT_RL) == 0) {
+        return &mpm_env_rl;
+    }
     return strcmp(id, DS_EXT_SCENE) == 0 ? &mpm_env_scene : NULL;
 }

@@ -7,6 +7,7 @@
 #include "episode.h"
 #include "target.h"
 
+#include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/plugin.h>
 
@@ -39,6 +40,7 @@ typedef struct mpm_env {
     mpm_scene scene; /* the task's, for this variant */
     mpm_episode episode;
     uint32_t particles_asked; /* parameter `particles` */
+    uint32_t observed_asked;  /* parameter `observed` */
     mpm_recording recording;
 } mpm_env;
 
@@ -52,12 +54,16 @@ const void *mpm_env_extension(void *self, const char *id);
 /* One evaluation as an episode: sets all that io returns. hook and context: see mpm_episode_run(). */
 ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,
                           void *context);
+bool mpm_env_finite(uint64_t n, const double *values);
 /* Whether the host wants the episode to end; context: the ds_host. */
 uint32_t mpm_env_should_stop(const void *context);
 
 /* env_params.c: how to simulate, for environments with other parameters than these. */
 extern const ds_param mpm_engine_param, mpm_precision_param, mpm_memory_param;
 ds_status mpm_env_read_engine(const ds_host *host, mpm_episode_spec *spec);
+
+/* env_params.c: numbers of a pose: 7, or 8 where the tool has a gap. */
+uint64_t mpm_env_pose_size(const mpm_tool *tool);
 
 /* env_params.c: fills env->scene and env->episode from the host's parameters. */
 ds_status mpm_env_configure(mpm_env *env, const mpm_task *task);
@@ -74,12 +80,22 @@ ds_status mpm_recording_reserve(mpm_env *env);
 void mpm_recording_free(mpm_recording *recording);
 mpm_step_hook mpm_recording_step; /* context: the mpm_env */
 
+/* env_rl.c */
+extern const ds_rl mpm_env_rl;
+
 /* The task of the plugin that this is linked into. */
 const mpm_task *mpm_task_of_plugin(void);
 
 /* The parameters and extensions of every task. */
 extern const ds_param *const mpm_env_params[];
 extern const char *const mpm_env_extensions[];
+
+/* Stepwise control, for the description of a task. */
+#define MPM_STEPWISE_TEXT                                                                                \
+    "\nStepwise control: an action is the variables of a segment. Observations are PlasticineLab's: x, y, z " \
+    "and velocity of some particles (parameter observed), then position and quaternion of each tool, and the " \
+    "gap of chopsticks. Rewards: minus what the segment adds to the loss; with loss=final the decrease of the "  \
+    "loss of the state."
 
 /* What the descriptors of PlasticineLab's tasks have in common. */
 #define MPM_PLASTICINE_DESC(id_)                                                                         \

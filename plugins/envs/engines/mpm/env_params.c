@@ -119,6 +119,9 @@ const ds_param *const mpm_env_params[] = {
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
+    DS_INT("observed", "200", 0, 80000, "",
+           "Stepwise control: so many particles at least are observed, every k-th one, or all where there are "
+           "fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its record smaller."),
     NULL,
 };
 
@@ -130,8 +133,7 @@ static ds_status get_u32(const ds_host *host, const char *name, uint32_t *out)
     return status;
 }
 
-/* Numbers that describe the start of a tool: 7, or 8 with a gap. */
-static uint64_t pose_size(const mpm_tool *tool)
+uint64_t mpm_env_pose_size(const mpm_tool *tool)
 {
     return tool->shape == MPM_CHOPSTICKS ? 8 : 7;
 }
@@ -147,7 +149,7 @@ static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *give
         return status;
     }
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
-        wanted += pose_size(&env->scene.tools[t]);
+        wanted += mpm_env_pose_size(&env->scene.tools[t]);
     }
     if (count != wanted) {
         return mpm_env_fail(host, DS_E_PARAM,
@@ -168,7 +170,7 @@ static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *give
         if (tool->shape == MPM_CHOPSTICKS) {
             poses[t].gap = list[7];
         }
-        list += pose_size(tool);
+        list += mpm_env_pose_size(tool);
     }
     return DS_OK;
 }
@@ -299,6 +301,7 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     status = status == DS_OK ? get_u32(host, "segments", &spec.segments) : status;
     status = status == DS_OK ? get_u32(host, "loss", &spec.loss_mode) : status;
     status = status == DS_OK ? get_u32(host, "particles", &spec.particles) : status;
+    status = status == DS_OK ? get_u32(host, "observed", &env->observed_asked) : status;
     status = status == DS_OK ? get_u32(host, "svd_grad", &svd_grad) : status;
     status = status == DS_OK ? host->get_real(host, "softness", &spec.softness) : status;
     status = status == DS_OK ? mpm_env_read_engine(host, &spec) : status;

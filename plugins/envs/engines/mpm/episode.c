@@ -57,6 +57,7 @@ void mpm_episode_free(mpm_episode *e)
     free(e->checkpoint);
     free(e->frame);
     free(e->bar);
+    free(e->parts.x);
     mpm_fast_destroy(e->fast);
     mpm_objective_free(&e->objective);
     mpm_sim_free(&e->sim);
@@ -170,12 +171,12 @@ static mpm_pose *poses_at(const mpm_episode *e, uint32_t step, int substep)
     return e->poses + frame * e->scene->n_tools;
 }
 
-/* The motion of the tools does not depend on the particles: all of it at once. */
-static void move_tools(mpm_episode *e, const double *x)
+/* The motion of the tools from output step `from` to `to`. It does not depend on the particles. */
+static void move_tools(mpm_episode *e, const double *x, uint32_t from, uint32_t to)
 {
     uint32_t n_tools = e->scene->n_tools;
     memcpy(e->poses, e->start_pose, n_tools * sizeof(mpm_pose));
-    for (uint32_t step = 0; step < e->steps; step++) {
+    for (uint32_t step = from; step < to; step++) {
         mpm_control controls[MPM_MAX_TOOLS];
         controls_of(e, x, step, controls);
         for (int j = 0; j < e->sim.domain.substeps; j++) {
@@ -218,18 +219,26 @@ static mpm_result assess(mpm_episode *e, uint32_t step, mpm_measure *measure, do
     return result;
 }
 
-/* Simulates from the state after output step `from`, given in e->now, to the end; sums the losses after
- * output step `sum_from`. */
-static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t sum_from, bool keep, mpm_step_hook *hook,
-                          void *context, mpm_outcome *out)
+/* Gives the fast engine the particles in e->now and the motion of the tools, which may be filled in later. */
+static mpm_result start(mpm_episode *e, bool keep, mpm_outcome *out)
+{
+    uint32_t substeps = e->steps * (uint32_t)e->sim.domain.substeps;
+    mpm_result result = e->fast ? mpm_fast_start(e->fast, e->now, e->poses, substeps, keep) : MPM_OK;
+    if (result == MPM_DIVERGED) {
+        out->bad_step = 0;
+    }
+    return result;
+}
+
+/* Simulates from the state after output step `from` to that after `to`; sums the losses after output step
+ * `sum_from`. */
+static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t sum_from, bool keep,
+                          mpm_step_hook *hook, void *context, mpm_outcome *out)
 {
     size_t bytes = e->sim.n_particles * sizeof(mpm_particle);
     mpm_measure measure;
     mpm_result result = MPM_OK;
-    if (e->fast) {
-        result = mpm_fast_start(e->fast, e->now, e->poses, e->steps * (uint32_t)e->sim.domain.substeps, keep);
-    }
-    for (uint32_t step = from; step <= e->steps; step++) {
+    for (uint32_t step = from; step <= to; step++) {
         for (int j = 0; step > from && j < e->sim.domain.substeps && result == MPM_OK; j++) {
             if (stop_wanted(e)) {
                 return MPM_STOPPED;
@@ -381,28 +390,60 @@ mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_st
                            mpm_outcome *out)
 {
     clear_outcome(out);
+    e->parts.open = false;
     mpm_result result = reserve(e, grad != NULL);
     if (result != MPM_OK) {
         return result;
     }
-    move_tools(e, x);
+    move_tools(e, x, 0, e->steps);
     memcpy(e->now, e->start, e->sim.n_particles * sizeof(mpm_particle));
-    result = forward(e, 0, 0, grad != NULL, hook, context, out);
+    result = start(e, grad != NULL, out);
+    if (result == MPM_OK) {
+        result = forward(e, 0, e->steps, 0, grad != NULL, hook, context, out);
+    }
     if (result == MPM_OK && grad) {
         result = backward(e, x, grad, out);
     }
     return result;
 }
 
+mpm_result mpm_episode_begin(mpm_episode *e, mpm_outcome *out)
+{
+    clear_outcome(out);
+    mpm_result result = reserve(e, false);
+    if (result != MPM_OK) {
+        return result;
+    }
+    move_tools(e, NULL, 0, 0);
+    memcpy(e->now, e->start, e->sim.n_particles * sizeof(mpm_particle));
+    return start(e, false, out);
+}
+
+mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, mpm_outcome *out)
+{
+    move_tools(e, x, from, to);
+    return forward(e, from, to, from, false, NULL, NULL, out);
+}
+
+mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss)
+{
+    mpm_measure measure;
+    return assess(e, step, &measure, loss);
+}
+
+const mpm_pose *mpm_episode_poses(const mpm_episode *e, uint32_t step)
+{
+    return poses_at(e, step, 0);
+}
+
 mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out)
 {
     size_t count = e->sim.n_particles;
+    uint32_t begin = e->fast ? 0 : from; /* the fast engine keeps no states at output steps */
     clear_outcome(out);
-    move_tools(e, x);
-    if (e->fast) {
-        memcpy(e->now, e->start, count * sizeof(mpm_particle));
-        return forward(e, 0, from, false, NULL, NULL, out); /* keeps no states at output steps */
-    }
-    memcpy(e->now, e->checkpoint + from * count, count * sizeof(mpm_particle));
-    return forward(e, from, from, false, NULL, NULL, out);
+    e->parts.open = false;
+    move_tools(e, x, 0, e->steps);
+    memcpy(e->now, e->fast ? e->start : e->checkpoint + from * count, count * sizeof(mpm_particle));
+    mpm_result result = start(e, false, out);
+    return result == MPM_OK ? forward(e, begin, e->steps, from, false, NULL, NULL, out) : result;
 }

@@ -40,6 +40,21 @@ typedef struct mpm_episode_spec {
     mpm_fast_options fast;      /* for the fast one */
 } mpm_episode_spec;
 
+typedef struct mpm_outcome {
+    double loss;
+    int64_t bad_step; /* output step in which the simulation diverged, or -1 */
+    uint64_t cost;    /* substeps simulated, forward and backward */
+} mpm_outcome;
+
+/* An episode that goes on a segment at a time, see stepwise.h. */
+typedef struct mpm_parts {
+    bool open;
+    uint32_t segment; /* that comes next */
+    double *x;        /* actions of the segments so far */
+    double value;     /* what rewards are decreases of: loss of the present state, or its sum so far */
+    mpm_outcome sum;
+} mpm_parts;
+
 typedef struct mpm_episode {
     mpm_sim sim;
     mpm_objective objective; /* weights are set by the owner; mpm_objective_init() too */
@@ -59,6 +74,7 @@ typedef struct mpm_episode {
     mpm_particle *frame;      /* [substeps + 1][particles] */
     mpm_particle *bar;
     mpm_tape *tape; /* [substeps] */
+    mpm_parts parts;
     /* how to learn that the run should end; may be NULL */
     uint32_t (*should_stop)(const void *context);
     const void *stop_context;
@@ -67,12 +83,6 @@ typedef struct mpm_episode {
 /* Called after every output step (and with step 0 for the start). `measure` is NULL unless wanted. */
 typedef void mpm_step_hook(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
                            const mpm_measure *measure);
-
-typedef struct mpm_outcome {
-    double loss;
-    int64_t bad_step; /* output step in which the simulation diverged, or -1 */
-    uint64_t cost;    /* substeps simulated, forward and backward */
-} mpm_outcome;
 
 mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec);
 void mpm_episode_free(mpm_episode *e);
@@ -84,6 +94,17 @@ uint32_t mpm_episode_dim(const mpm_episode *e);
  * or what is called with the measures of every output step. */
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
+
+/* The same in parts, without gradient: begins an episode, then simulates it from output step `from`, where it is, to `to`
+ * and adds to *out. x: as above; actions of segments that begin at `to` or later need not be there yet. */
+mpm_result mpm_episode_begin(mpm_episode *e, mpm_outcome *out);
+mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, mpm_outcome *out);
+
+/* Loss of the present state, after output step `step`; puts its particles into e->now. */
+mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss);
+
+/* The tools after output step `step`. */
+const mpm_pose *mpm_episode_poses(const mpm_episode *e, uint32_t step);
 
 /* Runs the steps after output step `from` again, from the state that the last run with gradient had there,
  * and sums their losses. For differences of single actions: the x of the two runs must agree in all actions

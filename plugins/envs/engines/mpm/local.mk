@@ -9,6 +9,7 @@ plugins_envs_engines_mpm_libmpm_la_SOURCES = \
 	plugins/envs/engines/mpm/distance.c plugins/envs/engines/mpm/distance.h \
 	plugins/envs/engines/mpm/env.c plugins/envs/engines/mpm/env.h \
 	plugins/envs/engines/mpm/env_params.c \
+	plugins/envs/engines/mpm/env_rl.c \
 	plugins/envs/engines/mpm/env_scene.c \
 	plugins/envs/engines/mpm/episode.c plugins/envs/engines/mpm/episode.h \
 	plugins/envs/engines/mpm/grid.c plugins/envs/engines/mpm/grid.h \
@@ -19,6 +20,7 @@ plugins_envs_engines_mpm_libmpm_la_SOURCES = \
 	plugins/envs/engines/mpm/quaternion.c plugins/envs/engines/mpm/quaternion.h \
 	plugins/envs/engines/mpm/scene.c plugins/envs/engines/mpm/scene.h \
 	plugins/envs/engines/mpm/sim.c plugins/envs/engines/mpm/sim.h \
+	plugins/envs/engines/mpm/stepwise.c plugins/envs/engines/mpm/stepwise.h \
 	plugins/envs/engines/mpm/svd3.c plugins/envs/engines/mpm/svd3.h \
 	plugins/envs/engines/mpm/target.c plugins/envs/engines/mpm/target.h \
 	plugins/envs/engines/mpm/tool.h \

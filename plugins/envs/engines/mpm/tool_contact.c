@@ -103,21 +103,28 @@ bool mpm_contact_apply(const mpm_contact *contact, const double x[3], double u[3
     return true;
 }
 
-static void surface_velocity_adjoint(const mpm_contact *contact, const double x[3], const double local[3],
-                                     const double out_bar[3], mpm_pose *now_bar, mpm_pose *next_bar)
+/* Adds the adjoint of surface_velocity() to those of the next pose and of `local`. */
+static void surface_velocity_adjoint(const mpm_contact *contact, const double local[3], const double out_bar[3],
+                                     mpm_pose *next_bar, double local_bar[3])
 {
-    double moved_bar[3], local_bar[3] = {0.0}, offset[3], offset_bar[3] = {0.0};
-    double inverse[4], inverse_bar[4] = {0.0};
+    double moved_bar[3];
     for (int k = 0; k < 3; k++) {
         moved_bar[k] = out_bar[k] / contact->dt;
         next_bar->position[k] += moved_bar[k];
-        offset[k] = x[k] - contact->now->position[k];
     }
     quat_rotate_adjoint(contact->next->rotation, local, moved_bar, next_bar->rotation, local_bar);
-    quat_inverse(contact->now->rotation, inverse);
+}
+
+static void turned_local_adjoint(const mpm_pose *pose, const double x[3], const double local_bar[3], mpm_pose *pose_bar)
+{
+    double offset[3], offset_bar[3] = {0.0}, inverse[4], inverse_bar[4] = {0.0};
+    for (int k = 0; k < 3; k++) {
+        offset[k] = x[k] - pose->position[k];
+    }
+    quat_inverse(pose->rotation, inverse);
     quat_rotate_adjoint(inverse, offset, local_bar, inverse_bar, offset_bar);
-    quat_inverse_adjoint(contact->now->rotation, inverse_bar, now_bar->rotation);
-    vec3_add_scaled(now_bar->position, -1.0, offset_bar);
+    quat_inverse_adjoint(pose->rotation, inverse_bar, pose_bar->rotation);
+    vec3_add_scaled(pose_bar->position, -1.0, offset_bar);
 }
 
 void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const double u[3], double u_bar[3],
@@ -159,10 +166,18 @@ void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const do
     vec3_add_scaled(surface_bar, -1.0, relative_bar);
     memcpy(u_bar, relative_bar, 3 * sizeof(double));
 
-    surface_velocity_adjoint(contact, x, s.local, surface_bar, now_bar, next_bar);
-    mpm_tool_normal_adjoint(contact->tool, contact->now, x, normal_bar, now_bar);
+    /* everything depends on the pose through the node's place in the tool's frame: its adjoint is summed first */
+    double local_bar[3] = {0.0};
+    surface_velocity_adjoint(contact, s.local, surface_bar, next_bar, local_bar);
+    if (contact->tool->shape == MPM_SPHERE) {
+        turned_local_adjoint(contact->now, x, local_bar, now_bar);
+        memset(local_bar, 0, sizeof local_bar);
+        mpm_tool_local(contact->tool, contact->now, x, s.local);
+    }
+    mpm_tool_local_normal_adjoint(contact->tool, contact->now, s.local, normal_bar, now_bar, local_bar);
     if (s.influence < 1.0) {
         double d_bar = -contact->softness * s.influence * influence_bar;
-        mpm_tool_distance_adjoint(contact->tool, contact->now, x, d_bar, now_bar, NULL);
+        mpm_tool_local_distance_adjoint(contact->tool, contact->now, s.local, d_bar, now_bar, local_bar);
     }
+    mpm_tool_local_adjoint(contact->tool, contact->now, x, local_bar, now_bar, NULL);
 }

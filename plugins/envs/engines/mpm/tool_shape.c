@@ -511,8 +511,8 @@ void mpm_tool_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3
     quat_rotate(inverse, offset, out);
 }
 
-static void to_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
-                             const double out_bar[3], mpm_pose *pose_bar, double x_bar[3])
+void mpm_tool_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], const double out_bar[3],
+                            mpm_pose *pose_bar, double x_bar[3])
 {
     double offset[3], offset_bar[3] = {0.0}, inverse[4], inverse_bar[4] = {0.0};
     if (tool->shape == MPM_SPHERE) {
@@ -543,13 +543,19 @@ double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const doubl
     return local_distance(tool, pose->gap, local);
 }
 
+void mpm_tool_local_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3], double d_bar,
+                                     mpm_pose *pose_bar, double local_bar[3])
+{
+    local_distance_adjoint(tool, pose->gap, local, d_bar, &pose_bar->gap, local_bar);
+}
+
 void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double d_bar,
                                mpm_pose *pose_bar, double x_bar[3])
 {
     double local[3], local_bar[3] = {0.0};
     mpm_tool_local(tool, pose, x, local);
-    local_distance_adjoint(tool, pose->gap, local, d_bar, &pose_bar->gap, local_bar);
-    to_local_adjoint(tool, pose, x, local_bar, pose_bar, x_bar);
+    mpm_tool_local_distance_adjoint(tool, pose, local, d_bar, pose_bar, local_bar);
+    mpm_tool_local_adjoint(tool, pose, x, local_bar, pose_bar, x_bar);
 }
 
 void mpm_tool_local_normal(const mpm_tool *tool, const mpm_pose *pose, const double local[3], double n[3])
@@ -570,11 +576,10 @@ void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[
     mpm_tool_local_normal(tool, pose, local, n);
 }
 
-void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
-                             const double n_bar[3], mpm_pose *pose_bar)
+void mpm_tool_local_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
+                                   const double n_bar[3], mpm_pose *pose_bar, double local_bar[3])
 {
-    double local[3], local_bar[3] = {0.0}, m[3], m_bar[3] = {0.0};
-    mpm_tool_local(tool, pose, x, local);
+    double m[3], m_bar[3] = {0.0};
     if (tool->shape == MPM_SPHERE) {
         memcpy(m_bar, n_bar, sizeof m_bar);
     } else {
@@ -582,5 +587,13 @@ void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const d
         quat_rotate_adjoint(pose->rotation, m, n_bar, pose_bar->rotation, m_bar);
     }
     local_normal_adjoint(tool, pose->gap, local, m_bar, &pose_bar->gap, local_bar);
-    to_local_adjoint(tool, pose, x, local_bar, pose_bar, NULL);
+}
+
+void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
+                             const double n_bar[3], mpm_pose *pose_bar)
+{
+    double local[3], local_bar[3] = {0.0};
+    mpm_tool_local(tool, pose, x, local);
+    mpm_tool_local_normal_adjoint(tool, pose, local, n_bar, pose_bar, local_bar);
+    mpm_tool_local_adjoint(tool, pose, x, local_bar, pose_bar, NULL);
 }

@@ -316,7 +316,7 @@ static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     fetch(x + 4 * CHUNK, 4 * CHUNK);
     fetch(f_records + 9 * CHUNK, 9 * CHUNK);
     if (!first) {
-        locate(&p->box, x, &w->before, NULL);
+        locate(&p->box, x, &w->before);
         gather_chunk(p, &w->before, count, &w->moved);
         for (int i = 0; i < CHUNK; i += QUADS) {
             store(x + 4 * i, move(&w->by, load(x + 4 * i), load(velocity + 4 * i)));
@@ -332,7 +332,7 @@ static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     if (known) {
         return;
     }
-    locate(&p->box, x, &w->now, bounds);
+    locate_and_bound(&p->box, x, &w->now, bounds);
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4];
         momentum_quads(w, velocity, columns, i, field);
@@ -406,7 +406,7 @@ static void gather(const mpm_pass *p, mpm_block *block, void *scratch)
     for (int i = 0; i < (int)block->count; i += CHUNK) {
         size_t at = block->first + (size_t)i;
         const real *x = (const real *)p->now.x + 4 * at;
-        locate(&p->box, x, &w->before, NULL);
+        locate(&p->box, x, &w->before);
         gather_chunk(p, &w->before, chunk_count(block, i), &w->moved);
         for (int j = 0; j < CHUNK; j += QUADS) {
             store((real *)p->out.x + 4 * at + 4 * j, move(&w->by, load(x + 4 * j), load(w->moved.part[0][j])));
@@ -585,10 +585,10 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     fetch(f_bar + 9 * CHUNK, 9 * CHUNK);
     if (!first) {
         fetch((const real *)p->x_before + 4 * (at + CHUNK), 4 * CHUNK);
-        locate(&p->box, (const real *)p->x_before + 4 * at, &w->before, NULL);
+        locate_to_spread(&p->box, (const real *)p->x_before + 4 * at, &w->before);
         gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->own);
     }
-    locate(&p->box, x, &w->now, NULL);
+    locate(&p->box, x, &w->now);
     gather_chunk_derivatives(p, p->node_bar, &w->now, count, &w->other);
     law_adjoint_chunk(p, w, columns, f_records, f_bar, turned);
 
@@ -645,7 +645,7 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
         int count = chunk_count(block, start);
         const real *before = (const real *)p->x_before + 4 * at;
         real *x_bar = (real *)p->bar.x + 4 * at;
-        locate(&p->box, before, &w->before, NULL);
+        locate_to_spread(&p->box, before, &w->before);
         gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->own);
         for (int i = 0; i < CHUNK; i += QUADS) {
             vec h[4];
@@ -685,6 +685,8 @@ const mpm_kernels KERNELS_OF(MPM_REAL_BITS, MPM_ISA) = {
     .nodes_walls = nodes_walls,
     .nodes_speed = nodes_speed,
     .nodes_adjoint = nodes_adjoint,
+    .pack = pack_plane,
+    .unpack = unpack_plane,
     .import = import_particles,
     .export = export_particles,
     .add_bar = add_bar,

@@ -34,6 +34,11 @@ typedef struct mpm_box {
     size_t nodes;
 } mpm_box;
 
+/* What a packed row holds: nodes from..to - 1. */
+typedef struct mpm_span {
+    uint16_t from, to;
+} mpm_span;
+
 /* Particles of one matter after the other, each in the order of their cells and padded to whole chunks with particles that
  * rest and touch nothing. Syrup uses the first of the nine numbers of f alone. */
 typedef struct mpm_fields {
@@ -104,6 +109,10 @@ typedef struct mpm_kernels {
     void (*nodes_walls)(const mpm_nodes *nodes, int plane);
     double (*nodes_speed)(const mpm_nodes *nodes, int plane); /* largest component; infinite if any is not finite */
     void (*nodes_adjoint)(const mpm_nodes *nodes, int plane);
+    /* A plane of the grid's velocities as it is kept: without the empty nodes before and after the others in each row. Both
+     * return the bytes of the packed plane, at most those of the plane and of mpm_span per row. */
+    size_t (*pack)(const mpm_box *box, const void *field, int plane, void *to);
+    size_t (*unpack)(const mpm_box *box, const void *from, int plane, void *field);
     /* Conversions of the n particles of one matter; order[i] is the index in the source of the i-th particle. */
     void (*import)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
                    double offset, const mpm_particle *from);

@@ -134,13 +134,13 @@ INLINE void sym_mul(const sym s, const vec a[9], vec out[9])
 typedef struct strain {
     vec a[9];            /* trial deformation gradient A */
     sym d;               /* b / mean - 1 */
-    vec mean;            /* tr b / 3 */
+    vec inverse_mean, root_mean; /* of tr b / 3 */
     vec d2, d3;          /* invariants of D */
     vec beyond;          /* lanes: 1 where singular values are needed */
     sym h, hh;           /* H and H^2 */
     vec h2, h3;          /* invariants of H */
     vec volume;          /* j: cube root of det A */
-    vec norm_sq;         /* n^2 */
+    vec inverse_norm;    /* 1 / n */
     vec yield;           /* yield / n */
     vec flow;            /* k */
 } strain;
@@ -169,7 +169,7 @@ INLINE vec strain_deviator(strain *s)
     b[4] = a[3] * a[6] + a[4] * a[7] + a[5] * a[8];
     b[5] = a[6] * a[6] + a[7] * a[7] + a[8] * a[8];
     vec mean = (b[0] + b[3] + b[5]) * (R(1) / R(3));
-    vec inverse = R(1) / mean;
+    vec inverse_root_mean = inverse_root(mean), inverse = inverse_root_mean * inverse_root_mean;
     s->d[0] = (b[0] - mean) * inverse;
     s->d[3] = (b[3] - mean) * inverse;
     s->d[5] = (b[5] - mean) * inverse;
@@ -186,7 +186,8 @@ INLINE vec strain_deviator(strain *s)
     for (int i = 0; i < 6; i++) {
         s->d[i] = choose(inside, s->d[i], all(R(0)));
     }
-    s->mean = choose(inside, mean, all(R(1)));
+    s->inverse_mean = choose(inside, inverse, all(R(1)));
+    s->root_mean = choose(inside, mean * inverse_root_mean, all(R(1)));
     s->d2 = choose(inside, d2, all(R(0)));
     return s->d2;
 }
@@ -213,12 +214,12 @@ INLINE vec strain_flow(strain *s, const mpm_material *law, int terms, vec log_se
     s->h[3] -= trace;
     s->h[5] -= trace;
     /* det b = mean^3 det(1 + D), so j = mean^(1/2) exp(tr log(1 + D) / 6) */
-    s->volume = root(s->mean) * exp_small(R(0.5) * log_series[0] + (R(1) / R(3)) * s->d2 * log_series[2]);
+    s->volume = s->root_mean * exp_small(R(0.5) * log_series[0] + (R(1) / R(3)) * s->d2 * log_series[2]);
     sym_square(s->h, s->hh);
     s->h2 = R(0.5) * sym_trace(s->hh);
     s->h3 = sym_dot(s->h, s->hh) * (R(1) / R(3));
-    s->norm_sq = R(2) * s->h2 + strain_eps;
-    s->yield = R(law->yield_strain) / root(s->norm_sq);
+    s->inverse_norm = inverse_root(R(2) * s->h2 + strain_eps);
+    s->yield = R(law->yield_strain) * s->inverse_norm;
     s->flow = least(s->yield - R(1), all(R(0)));
     return s->flow * s->flow * s->h2;
 }
@@ -355,7 +356,7 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     bar[1] = k * p1;
     bar[2] = k * k * p2;
     invariant_adjoint(flow->slope, k * k * s->h2, k * k * k * s->h3, bar, &z2_bar, &z3_bar);
-    along += k * k * z2_bar - k_bar * s->yield / s->norm_sq;
+    along += k * k * z2_bar - k_bar * s->yield * (s->inverse_norm * s->inverse_norm);
     square += k * k * k * z3_bar;
     for (int i = 0; i < 6; i++) {
         h_bar[i] += along * s->h[i] + square * s->hh[i];
@@ -381,7 +382,7 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     add_anticommutator(s->d, twice, d_bar);
 
     /* D = b / mean - 1, mean = tr b / 3; then b = A A^T */
-    vec inverse = R(2) / s->mean;
+    vec inverse = R(2) * s->inverse_mean;
     shift = sym_trace(d_bar) * (R(1) / R(3));
     d_bar[0] -= shift;
     d_bar[3] -= shift;

@@ -3,6 +3,9 @@
 # engine starts.
 plugins_envs_engines_mpm_libmpm_la_SOURCES += \
 	plugins/envs/engines/mpm/fast/engine.c plugins/envs/engines/mpm/fast/engine.h \
+	plugins/envs/engines/mpm/fast/engine_parts.h plugins/envs/engines/mpm/fast/layout.c \
+	plugins/envs/engines/mpm/fast/plan.c plugins/envs/engines/mpm/fast/substep.c \
+	plugins/envs/engines/mpm/fast/forward.c plugins/envs/engines/mpm/fast/adjoint.c \
 	plugins/envs/engines/mpm/fast/segment.c plugins/envs/engines/mpm/fast/segment.h \
 	plugins/envs/engines/mpm/fast/select.c \
 	plugins/envs/engines/mpm/fast/strike.c plugins/envs/engines/mpm/fast/strike.h \

@@ -124,6 +124,54 @@ static double nodes_speed(const mpm_nodes *nodes, int plane)
     return top < R(1e30) ? (double)top : (double)__builtin_inf();
 }
 
+/* ---- a plane of velocities as it is kept, see kernels.h ---- */
+
+INLINE const real *plane_row(const mpm_box *box, const void *field, int plane, int j)
+{
+    return (const real *)field + 4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
+}
+
+static size_t pack_plane(const mpm_box *box, const void *field, int plane, void *to)
+{
+    mpm_span *spans = to;
+    quad *nodes = (quad *)(void *)(spans + (box->size[1] + 7) / 8 * 8), *first = nodes;
+    for (int j = 0; j < box->size[1]; j++) {
+        const real *row = plane_row(box, field, plane, j);
+        int low = 0, high = box->size[2];
+        while (low < high && row[4 * low + 3] == R(0)) {
+            low++;
+        }
+        while (low < high && row[4 * high - 1] == R(0)) {
+            high--;
+        }
+        spans[j] = (mpm_span){(uint16_t)low, (uint16_t)high};
+        for (int k = low; k < high; k++) {
+            *nodes++ = *(const quad *)(row + 4 * k);
+        }
+    }
+    return (size_t)((char *)first - (char *)to) + (size_t)(nodes - first) * sizeof *nodes;
+}
+
+static size_t unpack_plane(const mpm_box *box, const void *from, int plane, void *field)
+{
+    const mpm_span *spans = from;
+    const quad *first = (const quad *)(const void *)(spans + (box->size[1] + 7) / 8 * 8), *nodes = first;
+    for (int j = 0; j < box->size[1]; j++) {
+        quad *row = (quad *)(uintptr_t)plane_row(box, field, plane, j);
+        int k = 0;
+        for (; k < spans[j].from; k++) {
+            row[k] = (quad){0};
+        }
+        for (; k < spans[j].to; k++) {
+            row[k] = *nodes++;
+        }
+        for (; k < box->size[2]; k++) {
+            row[k] = (quad){0};
+        }
+    }
+    return (size_t)((const char *)first - (const char *)from) + (size_t)(nodes - first) * sizeof *nodes;
+}
+
 /* Adjoint of momentum and mass at the nodes that nothing struck. */
 static void nodes_adjoint(const mpm_nodes *nodes, int plane)
 {

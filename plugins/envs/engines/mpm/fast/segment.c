@@ -4,6 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Large buffers begin with pages of this size where the system has such: less time to get them, and to find addresses in
+ * them. */
+static const size_t huge_page = 2097152;
 
 bool mpm_buffer_reserve(mpm_buffer *b, size_t bytes)
 {
@@ -12,7 +17,16 @@ bool mpm_buffer_reserve(mpm_buffer *b, size_t bytes)
     }
     mpm_buffer_free(b);
     bytes = (bytes + 4095) / 4096 * 4096;
-    b->at = aligned_alloc(4096, bytes);
+    bool huge = bytes >= 2 * huge_page;
+    b->at = NULL;
+    if (posix_memalign(&b->at, huge ? huge_page : 4096, bytes) != 0) {
+        b->at = NULL;
+    }
+#if defined(MADV_HUGEPAGE)
+    if (b->at && huge) {
+        (void)madvise(b->at, bytes, MADV_HUGEPAGE); /* refused: ordinary pages do as well */
+    }
+#endif
     b->bytes = b->at ? bytes : 0;
     return b->at != NULL;
 }
@@ -57,23 +71,48 @@ size_t mpm_history_bytes(const mpm_history *h)
     return h->x.bytes + h->f.bytes;
 }
 
-bool mpm_grid_history_reserve(mpm_grid_history *h, const mpm_kernels *k, const mpm_box *box, uint32_t substeps)
+bool mpm_grid_history_reserve(mpm_grid_history *h, uint32_t substeps)
 {
-    bool done = mpm_buffer_reserve(&h->velocity, substeps * box->nodes * 4 * k->real + MPM_ROOM) &&
-                mpm_buffer_reserve(&h->starts, MPM_PLANE_TASKS * (substeps + (size_t)1) * sizeof(size_t));
+    bool done = mpm_buffer_reserve(&h->starts, 2 * MPM_PLANE_TASKS * (substeps + (size_t)1) * sizeof(size_t));
+    size_t *starts = h->starts.at;
     for (size_t t = 0; done && t < MPM_PLANE_TASKS; t++) {
-        h->struck[t].start = (size_t *)h->starts.at + t * (substeps + (size_t)1);
+        h->struck[t].start = starts + 2 * t * (substeps + (size_t)1);
         h->struck[t].count = 0;
+        h->velocity[t].start = starts + (2 * t + 1) * (substeps + (size_t)1);
+        h->velocity[t].used = 0;
     }
     h->complete = false;
     return done;
 }
 
+size_t mpm_packed_plane(const mpm_kernels *k, const mpm_box *box)
+{
+    return (size_t)box->stride_x * 4 * k->real + ((size_t)box->size[1] + 8) * sizeof(mpm_span);
+}
+
+bool mpm_packed_reserve(mpm_packed *p, size_t bytes, uint32_t local, uint32_t substeps)
+{
+    if (p->used + bytes <= p->buffer.bytes) {
+        return true;
+    }
+    mpm_buffer grown = {0};
+    size_t foreseen = local > 0 && substeps > local ? p->used / local * (substeps - local) : 0;
+    if (!mpm_buffer_reserve(&grown, p->used + bytes + foreseen + foreseen / 32)) {
+        return false;
+    }
+    if (p->used > 0) {
+        memcpy(grown.at, p->buffer.at, p->used);
+    }
+    mpm_buffer_free(&p->buffer);
+    p->buffer = grown;
+    return true;
+}
+
 void mpm_grid_history_free(mpm_grid_history *h)
 {
-    mpm_buffer_free(&h->velocity);
     mpm_buffer_free(&h->starts);
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        mpm_buffer_free(&h->velocity[t].buffer);
         free(h->struck[t].nodes);
     }
     memset(h, 0, sizeof *h);
@@ -81,9 +120,9 @@ void mpm_grid_history_free(mpm_grid_history *h)
 
 size_t mpm_grid_history_bytes(const mpm_grid_history *h)
 {
-    size_t bytes = h->velocity.bytes + h->starts.bytes;
+    size_t bytes = h->starts.bytes;
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
-        bytes += h->struck[t].capacity * sizeof(mpm_struck);
+        bytes += h->velocity[t].buffer.bytes + h->struck[t].capacity * sizeof(mpm_struck);
     }
     return bytes;
 }

@@ -29,9 +29,16 @@ typedef struct mpm_history {
     bool complete;
 } mpm_history;
 
+/* The velocities of the planes of one task, packed, substep after substep. */
+typedef struct mpm_packed {
+    mpm_buffer buffer;
+    size_t used;          /* bytes */
+    size_t *start;        /* [substep]: where its planes begin */
+} mpm_packed;
+
 /* And of the grid. With it the particles' part can be simulated again without spreading to the grid. */
 typedef struct mpm_grid_history {
-    mpm_buffer velocity;  /* [substep][nodes][4]: grid velocity and mass */
+    mpm_packed velocity[MPM_PLANE_TASKS];
     mpm_buffer starts;
     mpm_struck_list struck[MPM_PLANE_TASKS];
     bool complete;
@@ -58,9 +65,15 @@ bool mpm_history_reserve(mpm_history *h, const mpm_kernels *k, size_t padded, ui
 void mpm_history_free(mpm_history *h);
 size_t mpm_history_bytes(const mpm_history *h);
 
-bool mpm_grid_history_reserve(mpm_grid_history *h, const mpm_kernels *k, const mpm_box *box, uint32_t substeps);
+/* What is packed takes room as it comes: see mpm_packed_reserve(). */
+bool mpm_grid_history_reserve(mpm_grid_history *h, uint32_t substeps);
 void mpm_grid_history_free(mpm_grid_history *h);
 size_t mpm_grid_history_bytes(const mpm_grid_history *h);
+
+/* Room for `bytes` more in substep `local` of `substeps`; foresees as much for those that follow as came before. */
+bool mpm_packed_reserve(mpm_packed *p, size_t bytes, uint32_t local, uint32_t substeps);
+/* At most so many bytes are packed of a plane. */
+size_t mpm_packed_plane(const mpm_kernels *k, const mpm_box *box);
 
 /* Particles by cell, x slowest: base: 3 per particle, order[i] is the i-th one's index in it. Equal cells keep their order. `keys` and
  * `counts` are room. */

@@ -16,9 +16,10 @@
 /* Where the particles of a chunk are on the grid. */
 typedef struct site {
     real y[CHUNK_ROOM][4];  /* distance to the middle node of the stencil per axis, -1/2 .. 1/2 */
+    int32_t cell[CHUNK];    /* index of the lowest node in the box */
+    /* only to spread to the grid */
     real column[9][CHUNK];  /* weights wx_a wy_b of the nine node rows */
     real z[CHUNK];          /* y[.][2] */
-    int32_t cell[CHUNK];    /* index of the lowest node in the box */
 } site;
 
 /* An affine function of the offset to the particle for each particle: value, and slopes along x, y, z; 4 components. */
@@ -40,8 +41,9 @@ INLINE vec cell_of(vec t)
     return most(r, all(R(0)));
 }
 
-/* bounds: NULL, or where the lowest and highest base nodes are collected. */
-CHUNK_STEP void locate(const mpm_box *box, const real *x, site *s, reach *bounds)
+/* bounds: NULL, or where the lowest and highest base nodes are collected. Only who spreads to the grid needs `weights`: z
+ * and columns. */
+INLINE void locate_chunk(const mpm_box *box, const real *x, site *s, reach *bounds, bool weights)
 {
     const vec stride_x = all(R(box->stride_x)), stride_y = all(R(box->stride_y));
     const vec origin = all(R(box->lower[0] * box->stride_x + box->lower[1] * box->stride_y + box->lower[2]));
@@ -58,20 +60,35 @@ CHUNK_STEP void locate(const mpm_box *box, const real *x, site *s, reach *bounds
         }
         vec cell = base[0] * stride_x + base[1] * stride_y + base[2] - origin;
         *(loose_ints *)(s->cell + i) = __builtin_convertvector(cell, ints);
-        for (int d = 0; d < 2; d++) {
+        lanes_to_quads(y[0], y[1], y[2], s->y[i]);
+        for (int d = 0; d < 2 && weights; d++) {
             vec low = R(0.5) - y[d], high = R(0.5) + y[d];
             w[d][0] = R(0.5) * low * low;
             w[d][1] = R(0.75) - y[d] * y[d];
             w[d][2] = R(0.5) * high * high;
         }
-        for (int a = 0; a < 3; a++) {
-            for (int b = 0; b < 3; b++) {
-                store(s->column[3 * a + b] + i, w[0][a] * w[1][b]);
-            }
+        for (int r = 0; r < 9 && weights; r++) {
+            store(s->column[r] + i, w[0][r / 3] * w[1][r % 3]);
         }
-        store(s->z + i, y[2]);
-        lanes_to_quads(y[0], y[1], y[2], s->y[i]);
+        if (weights) {
+            store(s->z + i, y[2]);
+        }
     }
+}
+
+CHUNK_STEP void locate(const mpm_box *box, const real *x, site *s)
+{
+    locate_chunk(box, x, s, NULL, false);
+}
+
+CHUNK_STEP void locate_to_spread(const mpm_box *box, const real *x, site *s)
+{
+    locate_chunk(box, x, s, NULL, true);
+}
+
+CHUNK_STEP void locate_and_bound(const mpm_box *box, const real *x, site *s, reach *bounds)
+{
+    locate_chunk(box, x, s, bounds, true);
 }
 
 /* End of the run of particles of one cell that starts at i. */

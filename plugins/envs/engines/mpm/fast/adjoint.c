@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The episode backward, a substep at a time: where there is no history of a segment, its particles are simulated again. */
+#include "engine_parts.h"
+
+#include <string.h>
+
+void mpm_fast_turn(mpm_fast *f)
+{
+    f->backward = true;
+    f->bar_segment = mpm_fast_present_segment(f);
+    f->pending = MPM_NONE;
+    memset(f->bars.at, 0, f->bars.bytes);
+}
+
+void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar)
+{
+    mpm_fields to = f->bar;
+    if (f->pending != MPM_NONE) {
+        to.v = to.m = to.f = NULL;
+    }
+    const uint32_t *order = f->segments[f->bar_segment].order.at;
+    for (int k = 0; k < f->n_groups; k++) {
+        const mpm_group *g = &f->groups[k];
+        f->kernels->add_bar(&to, &g->room, g->phase->count, order + g->phase->first, f->sim->domain.inv_dx, bar);
+    }
+}
+
+static mpm_result ensure_history(mpm_fast *f, uint32_t index)
+{
+    mpm_segment *s = &f->segments[index];
+    if (s->history && s->history->complete && (f->store || f->shared_owner == index)) {
+        return MPM_OK;
+    }
+    mpm_result result = mpm_fast_reserve_history(f, index);
+    mpm_grid_history *grid = mpm_fast_grid_history(f, index);
+    for (uint32_t local = 0; local < s->count && result == MPM_OK; local++) {
+        if (f->should_stop && f->should_stop(f->stop_context) != 0) {
+            return MPM_STOPPED;
+        }
+        result = mpm_fast_step(f, s, s->history, grid, local);
+    }
+    if (result == MPM_OK) {
+        s->history->complete = grid->complete = true;
+    }
+    return result;
+}
+
+/* Brings `bar` from the order of its segment to that of the one before. */
+static void leave_segment(mpm_fast *f)
+{
+    uint32_t n = f->sim->n_particles, *local = mpm_fast_local_order(f), *inverse = local + n;
+    const uint32_t *order = f->segments[f->bar_segment].order.at;
+    for (uint32_t i = 0; i < n; i++) {
+        inverse[order[i]] = i;
+    }
+    f->bar_segment--;
+    order = f->segments[f->bar_segment].order.at;
+    for (int k = 0; k < f->n_groups; k++) {
+        const mpm_group *g = &f->groups[k];
+        uint32_t first = g->phase->first, count = g->phase->count;
+        for (uint32_t i = first; i < first + count; i++) {
+            local[i] = inverse[order[i]] - first;
+        }
+        f->kernels->permute(&f->between, &f->bar, &g->room, count, local + first, 0.0);
+    }
+    mpm_fields swap = f->bar;
+    mpm_buffer buffer = f->bars;
+    f->bar = f->between;
+    f->bars = f->loose;
+    f->between = swap;
+    f->loose = buffer;
+    mpm_fast_use_slabs(f, &f->segments[f->bar_segment]);
+}
+
+mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar)
+{
+    if (f->pending == 0) {
+        mpm_fast_first_adjoint(f);
+        double begin = mpm_fast_begin_time(f);
+        leave_segment(f);
+        mpm_fast_end_time(f, MPM_TIME_SORT, begin);
+    }
+    const mpm_segment *s = &f->segments[f->bar_segment];
+    mpm_result result = ensure_history(f, f->bar_segment);
+    if (result != MPM_OK) {
+        return result;
+    }
+    mpm_fast_step_adjoint(f, s, f->frame - 1 - s->first, now_bar, next_bar);
+    f->frame--;
+    return MPM_OK;
+}
+
+mpm_result mpm_fast_bar(mpm_fast *f, mpm_particle *bar)
+{
+    if (f->pending == 0) {
+        mpm_fast_first_adjoint(f);
+    }
+    uint32_t n = f->sim->n_particles;
+    const mpm_segment *s = &f->segments[f->bar_segment];
+    double inv_dx = f->sim->domain.inv_dx;
+    mpm_fast_export(f, &f->bar, s, 1.0 / inv_dx, 0.0, bar);
+    for (int k = 0; k < f->n_groups; k++) {
+        mpm_fast_clear_unused(f->groups[k].phase, 0.0, bar);
+    }
+    for (uint32_t p = 0; p < n; p++) {
+        for (int k = 0; k < 9; k++) {
+            bar[p].c[k] /= 16.0; /* moments are C dx / 4, so their adjoints are those of C times 4 / dx */
+        }
+    }
+    return MPM_OK;
+}

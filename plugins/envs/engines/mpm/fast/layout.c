@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order of the particles, box of nodes and slabs for a stretch of substeps: a new segment is laid out with room for the
+ * particles to move, and ends when that is used up. */
+#include "engine_parts.h"
+
+#include <string.h>
+
+enum { MOST_DRIFT_ROOM = 4 }; /* cells */
+
+/* Bound of the sum of |weights| of a stencil: 1, but for positions within half a cell of the origin 1.5 per axis. */
+static const double weight_bound = 3.375;
+
+/* Base nodes that a particle may come to from `base` within one substep. */
+static int step_room(const mpm_fast *f)
+{
+    double cells = f->speed * weight_bound * f->sim->domain.dt * f->sim->domain.inv_dx;
+    return cells < f->sim->domain.n ? 1 + (int)cells : f->sim->domain.n;
+}
+
+bool mpm_fast_room_left(const mpm_fast *f, const mpm_segment *s)
+{
+    int room = step_room(f);
+    for (int b = 0; b < f->n_blocks; b++) {
+        const mpm_block *block = &f->blocks[b];
+        for (int d = 0; d < 3; d++) {
+            int low = d == 0 ? s->block_low[b] : s->low[d], high = d == 0 ? s->block_high[b] : s->high[d];
+            if ((low > f->lowest[d] && (int)block->lower[d] - room < low) ||
+                (high < f->highest[d] && (int)block->upper[d] + room > high)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Low and high ends of the base nodes of particles [from, to) along axis d. */
+static void extent(const int16_t *base, const uint32_t *order, uint32_t from, uint32_t to, int d, int *low, int *high)
+{
+    *low = INT16_MAX;
+    *high = 0;
+    for (uint32_t i = from; i < to; i++) {
+        int b = base[3 * (size_t)(order ? order[i] : i) + (size_t)d];
+        *low = b < *low ? b : *low;
+        *high = b > *high ? b : *high;
+    }
+}
+
+static int low_end(const mpm_fast *f, int d, int base)
+{
+    return base > f->lowest[d] ? base : f->lowest[d];
+}
+
+static int high_end(const mpm_fast *f, int d, int base)
+{
+    return base < f->highest[d] ? base : f->highest[d];
+}
+
+uint32_t *mpm_fast_local_order(const mpm_fast *f)
+{
+    size_t n = f->sim->n_particles, cells = (size_t)f->sim->domain.n;
+    cells *= cells * cells;
+    return (uint32_t *)(void *)((char *)f->sorting.at + (n * 6 + 63) / 64 * 64) + n + cells + 1;
+}
+
+/* Box, order of the particles (in `order`, by their present index within their group), and slabs for a new segment. */
+static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *order)
+{
+    uint32_t n = f->sim->n_particles;
+    int16_t *base = f->sorting.at;
+    uint32_t *keys = (uint32_t *)(void *)((char *)f->sorting.at + ((size_t)n * 6 + 63) / 64 * 64);
+    uint32_t *counts = keys + n;
+    int low[3], high[3];
+    double drift = f->speed * f->sim->domain.dt * f->sim->domain.inv_dx * f->interval;
+    int room = step_room(f) + (drift < MOST_DRIFT_ROOM ? 1 + (int)drift : MOST_DRIFT_ROOM);
+    for (int k = 0; k < f->n_groups; k++) {
+        const mpm_group *g = &f->groups[k];
+        f->kernels->bases((const char *)x + g->room.first * 4 * f->kernels->real, g->phase->count,
+                          base + 3 * (size_t)g->phase->first);
+    }
+    for (int d = 0; d < 3; d++) {
+        extent(base, NULL, 0, n, d, &low[d], &high[d]);
+        s->low[d] = low_end(f, d, low[d] - room);
+        s->high[d] = high_end(f, d, high[d] + room);
+    }
+    for (int k = 0; k < f->n_groups; k++) {
+        const mpm_phase *phase = f->groups[k].phase;
+        mpm_sort_by_cell(base + 3 * (size_t)phase->first, phase->count, low, high, keys, counts, order + phase->first);
+    }
+    s->box = mpm_box_make(s->low, s->high, f->kernels->lanes / 4);
+    size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real, used = 0;
+    for (int b = 0; b < f->n_blocks; b++) {
+        mpm_block *block = &f->blocks[b];
+        int l, h;
+        const mpm_group *g = &f->groups[block->group];
+        uint32_t first = block->first - (uint32_t)g->room.first;
+        extent(base + 3 * (size_t)g->phase->first, order + g->phase->first, first, first + block->count, 0, &l, &h);
+        s->block_low[b] = low_end(f, 0, l - room);
+        s->block_high[b] = high_end(f, 0, h + room);
+        used += (size_t)(s->block_high[b] - s->block_low[b] + 3) * plane + MPM_ROOM;
+    }
+    return mpm_buffer_reserve(&f->slabs, used) ? MPM_OK : MPM_NO_MEMORY;
+}
+
+void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s)
+{
+    size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real;
+    char *at = f->slabs.at;
+    for (int b = 0; b < f->n_blocks; b++) {
+        mpm_block *block = &f->blocks[b];
+        block->plane = s->block_low[b] - s->box.lower[0];
+        block->planes = s->block_high[b] - s->block_low[b] + 3;
+        block->slab = at;
+        at += (size_t)block->planes * plane + MPM_ROOM;
+    }
+    for (int t = 0; t < MPM_PLANE_TASKS; t++) {
+        f->near[t].valid = false;
+    }
+    memset(f->slabs.at, 0, (size_t)(at - (char *)f->slabs.at));
+}
+
+mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order)
+{
+    uint32_t index = f->with_adjoint ? f->n_segments : 0, n = f->sim->n_particles;
+    uint32_t *local = mpm_fast_local_order(f), *composed = local + n;
+    mpm_segment *s = f->with_adjoint || f->n_segments == 0 ? mpm_fast_add_segment(f) : f->segments;
+    size_t node_bytes;
+    if (!s || !mpm_buffer_reserve(&s->order, n * sizeof(uint32_t)) ||
+        !mpm_buffer_reserve(&s->state, mpm_fields_bytes(f->kernels, f->padded))) {
+        return MPM_NO_MEMORY;
+    }
+    s->first = f->frame;
+    s->count = 0;
+    mpm_fields source = f->between;
+    source.f = f->now.f;
+    if (lay_out(f, s, source.x, local) != MPM_OK) {
+        return MPM_NO_MEMORY;
+    }
+    s->fields = mpm_fields_in(f->kernels, f->padded, s->state.at);
+    for (int k = 0; k < f->n_groups; k++) {
+        const mpm_group *g = &f->groups[k];
+        uint32_t first = g->phase->first, count = g->phase->count;
+        for (uint32_t i = first; i < first + count; i++) {
+            composed[i] = order[first + local[i]];
+        }
+        f->kernels->permute(&s->fields, &source, &g->room, count, local + first, 1.0);
+    }
+    memcpy(s->order.at, composed, n * sizeof(uint32_t));
+    node_bytes = s->box.nodes * 4 * f->kernels->real + MPM_ROOM;
+    f->held_segment = MPM_NONE;
+    if (!mpm_buffer_reserve(&f->velocity, node_bytes) ||
+        (f->with_adjoint && (!mpm_buffer_reserve(&f->node_bar, node_bytes) ||
+                             !mpm_buffer_reserve(&f->other_velocity, node_bytes)))) {
+        return MPM_NO_MEMORY;
+    }
+    mpm_fast_use_slabs(f, s);
+    s->keeps_grid = f->with_adjoint && (f->store || mpm_fast_affords_grid(f, s));
+    if (s->keeps_grid && !mpm_grid_history_reserve(&s->grid, mpm_fast_most_substeps(f, s))) {
+        return MPM_NO_MEMORY;
+    }
+    bool keep = f->with_adjoint && (f->store || f->substeps - s->first <= f->interval);
+    return keep ? mpm_fast_reserve_history(f, index) : MPM_OK;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parameter_sets.c - random parameters for the environments (see parameter_sets.h). */
+#include "config.h"
+
+#include "parameter_sets.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/npy.h"
+#include "fuzz.h"
+
+enum { TEXT = 8192, MOST_NUMBERS = 80, MOST_PARAMS = 64 };
+enum { SMALL_NODES = 32 }; /* of the plasticine grid, along an axis */
+
+/* ---- numbers ---- */
+
+static bool chance(ds_random *r, double p)
+{
+    return ds_random_uniform(r) < p;
+}
+
+static double between(ds_random *r, double low, double high)
+{
+    return low + (high - low) * ds_random_uniform(r);
+}
+
+/* Any magnitude, now and then one that is hardly a number any more. */
+static double any_number(ds_random *r)
+{
+    static const double odd[] = {5e-324,  1e-310, 2.2250738585072014e-308, 1e-200, 1e-30, 1e30, 1e154, 1e200,
+                                 1.7e308, 0};
+    double v = pow(10, between(r, -8, 8));
+    if (chance(r, 0.15)) {
+        v = odd[ds_random_below(r, sizeof odd / sizeof odd[0])];
+    }
+    return chance(r, 0.5) ? v : -v;
+}
+
+/* How far from the usual the values of a set are. */
+typedef struct mood {
+    double change; /* share of parameters that are set */
+    double wild;   /* share of those that are anything their range allows */
+} mood;
+
+static double value_of_range(ds_random *r, const mood *m, const ds_param *p, double usual)
+{
+    double v = chance(r, 0.5)                     ? usual * exp(ds_random_normal(r))
+               : isfinite(p->max - p->min) && chance(r, 0.5) ? between(r, fmax(p->min, -10), fmin(p->max, 10))
+                                                  : usual + ds_random_normal(r);
+    if (chance(r, m->wild)) {
+        double u = ds_random_uniform(r);
+        v = u < 0.2    ? p->min
+            : u < 0.4  ? p->max
+            : u < 0.55 ? 0
+            : u < 0.9  ? any_number(r)
+                       : fmod(any_number(r), 3);
+    }
+    v = fmin(p->max, fmax(p->min, v));
+    return p->type == DS_PARAM_REAL || p->type == DS_PARAM_LIST ? v : round(v);
+}
+
+/* ---- files ---- */
+
+/* A density on the grid of the small preset: a few nodes, or one of the things that is none. */
+static void write_density(ds_random *r, const char *path, int number)
+{
+    size_t side = number % 8 == 7 ? 16 : SMALL_NODES, nodes = side * side * side;
+    uint64_t shape[3] = {side, side, side};
+    double *mass = calloc(nodes, sizeof *mass), scale = pow(10, between(r, -6, 4));
+    FUZZ_REQUIRE(mass != NULL);
+    for (uint64_t i = number % 8 == 6 ? 0 : 1 + ds_random_below(r, 200); i > 0; i--) {
+        mass[ds_random_below(r, nodes)] = scale * between(r, -0.2, 0.8);
+    }
+    if (number % 8 == 5) {
+        mass[ds_random_below(r, nodes)] = number == 5 ? (double)NAN : number == 13 ? (double)INFINITY : 1e308;
+    }
+    ds_error e = {0};
+    FUZZ_REQUIRE(ds_npy_write(path, DS_NPY_F8, 3, shape, mass, &e) == 0);
+    free(mass);
+}
+
+/* A recorded lift of a few samples: usual sizes, or absurd ones; corners that were not seen. */
+static void write_lift(ds_random *r, const char *path, int number)
+{
+    FILE *f = fopen(path, "w");
+    FUZZ_REQUIRE(f != NULL);
+    bool wild = number % 2 == 1;
+    double scale = wild ? pow(10, between(r, -5, 5)) : 0.1, t = number % 16 == 5 ? between(r, 0, 0.1) : 0;
+    uint64_t rows = (number % 16 == 7 ? 1 : 2) + ds_random_below(r, 5);
+    fprintf(f,
+            "format = ds-cloth-1\nname = any\nrate_hz = 30\nn = %d\nnominal_width = %.17g\nnominal_length = "
+            "%.17g\n",
+            (int)rows, wild ? pow(10, between(r, -6, 5)) : between(r, 0.1, 0.4),
+            wild ? between(r, 1e-3, 1) : 0.2);
+    fprintf(f, "frame = y-up\nunits = m\ndata\n");
+    for (uint64_t k = 0; k < rows; k++) {
+        fprintf(f, "%.17g", t);
+        for (int c = 0; c < 5; c++) {
+            bool seen = c == 0 || k == 0 || chance(r, 0.8);
+            for (int d = 0; d < 3; d++) {
+                seen ? fprintf(f, " %.9g", scale * between(r, -1, 1)) : fprintf(f, " nan");
+            }
+        }
+        fputc('\n', f);
+        t += between(r, 1e-3, 0.03);
+    }
+    FUZZ_REQUIRE(fclose(f) == 0);
+}
+
+static void file_path(char *out, size_t size, const scene *s, const char *folder, int number)
+{
+    snprintf(out, size, "%s/%s-%d%s", folder, s->id, number, strcmp(s->file, "target") == 0 ? ".npy" : "");
+}
+
+void write_scene_files(const scene *s, const char *folder)
+{
+    ds_random r = ds_random_open(7, s->id, 0);
+    char path[4096];
+    for (int i = 0; s->write_file != NULL && i < SCENE_FILES; i++) {
+        file_path(path, sizeof path, s, folder, i);
+        s->write_file(&r, path, i);
+    }
+}
+
+/* ---- the environments ---- */
+
+#define PLASTICINE(id_, numbers_)                                                                           \
+    {                                                                                                       \
+        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}}, "target", 0.05, \
+            write_density, numbers_, 1                                                                      \
+    }
+
+const scene scenes[] = {
+    {"cartpole", {{"links", 1, 4, NULL}, {"steps", 1, 30, NULL}, {"hold", 1, 3, NULL}}, NULL, 0, NULL, 0, 0},
+    {"pinball",
+     {{"nh", 0, 3, NULL}, {"nw", 0, 3, NULL}, {"steps", 1, 120, NULL}, {"h", 0.002, 0.1, NULL}},
+     NULL,
+     0,
+     NULL,
+     0,
+     0},
+    {"bounce", {{"steps", 1, 200, NULL}, {"h", 1e-3, 2e-2, NULL}}, NULL, 0, NULL, 0, 0},
+    {"swing",
+     {{"patches", 1, 2, NULL},
+      {"cells", 2, 5, NULL},
+      {"h", 1e-4, 1e-2, NULL},
+      {"duration", 1, 20, "h"},
+      {"hold", 0, 10, "h"}},
+     NULL,
+     0,
+     NULL,
+     0,
+     0},
+    {"flip",
+     {{"segments", 1, 2, NULL}, {"h", 1e-4, 5e-3, NULL}, {"duration", 2, 4, "h"}},
+     NULL,
+     0,
+     NULL,
+     0,
+     0},
+    {"realtosim", {{"h", 5e-3, 5e-2, NULL}}, "data", 1, write_lift, 0, 0},
+    PLASTICINE("torus", 7),
+    PLASTICINE("assembly", 14),
+    PLASTICINE("chopsticks", 8),
+    PLASTICINE("move", 14),
+    PLASTICINE("pinch", 7),
+    PLASTICINE("rollingpin", 7),
+    PLASTICINE("rope", 21),
+    PLASTICINE("table", 7),
+    PLASTICINE("triplemove", 42),
+    PLASTICINE("writer", 7),
+    {"fluid", {{"segments", 1, 2, NULL}, {"steps", 1, 2, NULL}}, NULL, 0, NULL, 0, 1},
+};
+const int scene_count = sizeof scenes / sizeof scenes[0];
+
+/* ---- sets ---- */
+
+typedef struct drawing {
+    ds_random *r;
+    const scene *scene;
+    const ds_param *const *schema;
+    const char *folder;
+    mood mood;
+    int kind;
+    double value[MOST_PARAMS]; /* of INT and REAL, so far */
+    char text[TEXT];
+} drawing;
+
+static const hint *hint_of(const scene *s, const char *name)
+{
+    for (const hint *h = s->hints; h < s->hints + HINTS && h->name != NULL; h++) {
+        if (strcmp(h->name, name) == 0) {
+            return h;
+        }
+    }
+    return NULL;
+}
+
+/* What a parameter of the set, drawn before, is. */
+static double value_so_far(const drawing *d, const char *name, double otherwise)
+{
+    for (int i = 0; d->schema[i] != NULL; i++) {
+        if (strcmp(d->schema[i]->name, name) == 0) {
+            return d->value[i];
+        }
+    }
+    return otherwise;
+}
+
+static double hinted(drawing *d, const ds_param *p, const hint *h)
+{
+    ds_random *r = d->r;
+    double v = h->low + (double)ds_random_below(r, (uint64_t)(h->high - h->low) + 1);
+    if (d->kind == SET_LONG) {
+        v = h->times != NULL || p->type == DS_PARAM_INT ? p->max : p->min;
+    } else if (h->times != NULL) {
+        double unit = value_so_far(d, h->times, 1);
+        v *= chance(r, 0.05) ? unit * between(r, 0.5, 1.5) : unit;
+    } else if (p->type == DS_PARAM_REAL) {
+        v = h->low * pow(h->high / h->low, ds_random_uniform(r));
+    } else if (p->min < h->low && chance(r, 0.02)) { /* 0 = by another parameter */
+        v = p->min;
+    }
+    return fmin(p->max, fmax(p->min, v));
+}
+
+/* As many numbers as the list should have, or nearly so. */
+static uint64_t list_count(drawing *d, const ds_param *p)
+{
+    uint64_t most = p->max_count != 0 && p->max_count < MOST_NUMBERS ? p->max_count : MOST_NUMBERS;
+    double links = value_so_far(d, "links", 1);
+    if (chance(d->r, 0.06)) {
+        return ds_random_below(d->r, most + 2);
+    }
+    if (strcmp(p->name, "tool_start") == 0) {
+        return d->scene->pose_numbers;
+    }
+    if (strcmp(p->name, "scale") == 0) {
+        return (uint64_t)links + 1;
+    }
+    return chance(d->r, 0.5) ? 1 : most <= 3 ? most : (uint64_t)links;
+}
+
+static void list_text(drawing *d, const ds_param *p)
+{
+    uint64_t n = list_count(d, p);
+    size_t used = 0;
+    const hint *h = hint_of(d->scene, p->name);
+    const char *at = p->default_text;
+    double usual = 0.5;
+    d->text[0] = '\0';
+    for (uint64_t i = 0; i < n && used + 40 < TEXT; i++) {
+        if (*at != '\0') { /* number i of the default, or its last one */
+            char *end;
+            usual = strtod(at, &end);
+            at = end + strspn(end, ", ");
+        }
+        double v = h != NULL ? hinted(d, p, h) : value_of_range(d->r, &d->mood, p, usual);
+        if (strcmp(p->name, "tool_start") == 0 && chance(d->r, 1 - d->mood.wild)) {
+            v = between(d->r, i % 7 < 3 ? 0 : -1, 1);
+        }
+        used += (size_t)snprintf(d->text + used, TEXT - used, "%s%.17g", i > 0 ? "," : "", v);
+    }
+}
+
+/* The text of parameter i; false where it keeps its default. */
+static bool draw_value(drawing *d, int i)
+{
+    const ds_param *p = d->schema[i];
+    const hint *h = hint_of(d->scene, p->name);
+    uint64_t n = 0;
+    if (strcmp(p->name, "preset") == 0) { /* of the particle scenes */
+        snprintf(d->text, TEXT, "small");
+        return true;
+    }
+    if (d->scene->file != NULL && strcmp(p->name, d->scene->file) == 0) {
+        file_path(d->text, TEXT, d->scene, d->folder, (int)ds_random_below(d->r, SCENE_FILES));
+        return chance(d->r, d->scene->file_share);
+    }
+    if (h == NULL && !chance(d->r, d->mood.change)) {
+        d->value[i] = strtod(p->default_text, NULL);
+        return false;
+    }
+    switch (p->type) {
+    case DS_PARAM_BOOL:
+        snprintf(d->text, TEXT, "%s", chance(d->r, 0.5) ? "true" : "false");
+        return true;
+    case DS_PARAM_ENUM:
+        while (p->choices[n] != NULL) {
+            n++;
+        }
+        snprintf(d->text, TEXT, "%s", p->choices[ds_random_below(d->r, n)]);
+        return true;
+    case DS_PARAM_INT:
+    case DS_PARAM_REAL:
+        d->value[i] = h != NULL ? hinted(d, p, h)
+                                : value_of_range(d->r, &d->mood, p, strtod(p->default_text, NULL));
+        snprintf(d->text, TEXT, "%.17g", d->value[i]);
+        return true;
+    case DS_PARAM_LIST:
+        list_text(d, p);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Something else than a value of the parameter. */
+static void break_value(drawing *d, const ds_param *p)
+{
+    static const char *const wrong[] = {"nan",   "inf",  "-inf", "1e999",    "1e-999", "-1e308",
+                                        "0x1p4", "word", "",     "--",       "1,,2",   "1 2",
+                                        "3.5",   "1e",   "+",    "\xc3\xa9", "1;2",    "9223372036854775808"};
+    double u = ds_random_uniform(d->r);
+    double size = fmax(1, fabs(any_number(d->r)));
+    if (u < 0.5 || p->type == DS_PARAM_ENUM) {
+        snprintf(d->text, TEXT, "%s", wrong[ds_random_below(d->r, sizeof wrong / sizeof wrong[0])]);
+    } else {
+        snprintf(d->text, TEXT, "%.17g", u < 0.75 ? p->min - size : p->max + size);
+    }
+}
+
+static void add(ds_settings *out, const char *key, const char *value)
+{
+    char origin[100];
+    ds_error e = {0};
+    snprintf(origin, sizeof origin, "--set env.%s", key);
+    FUZZ_REQUIRE(ds_settings_add(out, DS_SECTION_ENV, key, value, origin, NULL, DS_EXIT_CONFIG, DS_LAYER_SET,
+                                 &e) == 0);
+}
+
+int draw_parameters(ds_random *r, const scene *s, const ds_param *const *schema, const char *folder,
+                    ds_settings *out)
+{
+    static const mood moods[] = {{0.15, 0.1}, {0.3, 0.3}, {0.6, 0.7}};
+    drawing d = {.r = r, .scene = s, .schema = schema, .folder = folder};
+    int count = 0;
+    while (schema[count] != NULL) {
+        count++;
+    }
+    FUZZ_REQUIRE(count < MOST_PARAMS);
+    double u = ds_random_uniform(r);
+    d.mood = moods[u < 0.5 ? 0 : u < 0.85 ? 1 : 2];
+    u = ds_random_uniform(r);
+    d.kind = u < 0.04 ? SET_BROKEN : u < 0.0405 ? SET_LONG : SET_ORDINARY;
+    int broken = d.kind == SET_BROKEN ? (int)ds_random_below(r, (uint64_t)count) : -1;
+    for (int i = 0; i < count; i++) {
+        bool set = draw_value(&d, i);
+        if (i == broken) {
+            break_value(&d, schema[i]);
+            set = true;
+        }
+        if (set) {
+            add(out, schema[i]->name, d.text);
+        }
+    }
+    return d.kind;
+}
+
+void longest_parameters(const scene *s, const ds_param *const *schema, ds_settings *out)
+{
+    char text[40];
+    for (int i = 0; schema[i] != NULL; i++) {
+        const hint *h = hint_of(s, schema[i]->name);
+        if (strcmp(schema[i]->name, "preset") == 0) {
+            add(out, "preset", "small");
+        } else if (h != NULL) {
+            const hint *unit = h->times != NULL ? hint_of(s, h->times) : NULL;
+            double v = schema[i]->type == DS_PARAM_REAL && unit == NULL ? h->low : h->high;
+            snprintf(text, sizeof text, "%.17g", unit != NULL ? v * unit->low : v);
+            add(out, schema[i]->name, text);
+        }
+    }
+}

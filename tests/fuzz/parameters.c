@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parameters.c - environments with random parameters at random points: every set is refused with one line
+ * that names a parameter, or makes an instance that keeps the rules of env.h; nothing crashes and nothing
+ * hangs.
+ *
+ * usage: parameters [ENV|all [SETS [FIRST]]]; also DS_FUZZ_ENV and DS_FUZZ_SETS. Prints TAP, with
+ * DS_FUZZ_SHOW also the messages of refused sets. A set depends on its environment and number alone:
+ * `parameters ENV 1 NUMBER` repeats one.
+ *
+ * What a set may take is measured in episodes of the same environment: TOO_LONG times the longest of the
+ * ordinary sets, in processor time. Sets whose episodes are long are stopped as a user would stop them, and
+ * must end.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/episode.h"
+#include "core/log.h"
+#include "fuzz.h"
+#include "parameter_sets.h"
+
+#ifdef SLOW
+enum { FEW = 2000, MANY = 1000000 };
+#else
+enum { FEW = 12, MANY = 1000 };
+#endif
+enum { TOO_LONG = 50 };
+static const double stop_after = 0.05, least_limit = 2; /* s */
+
+/* Of the address sanitizer, where the program is built with it. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+typedef struct tally {
+    long sets, refused, stopped, outcome[DS_EVAL_ERROR + 1];
+    double seconds, slowest; /* processor time: all, and one set in units of the longest ordinary one */
+    long slowest_set;
+} tally;
+
+/* The set in hand, for the reports of the handlers. */
+static struct {
+    const scene *scene;
+    long number;
+    const ds_settings *settings;
+    atomic_int stop;
+    bool is_long;
+    double limit; /* s of processor time */
+} now;
+
+static double processor_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A set may ask for more memory than there is: create() says so. */
+const char *__asan_default_options(void) __attribute__((visibility("default")));
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+static void report_set(void)
+{
+    if (now.scene == NULL) {
+        return;
+    }
+    printf("# %s, set %ld:\n# dshost eval --env %s --gradient", now.scene->id, now.number, now.scene->id);
+    const ds_section *s = &now.settings->section[DS_SECTION_ENV];
+    for (size_t i = 0; i < s->count; i++) {
+        printf(" --set 'env.%s=%s'", s->item[i].key, s->item[i].value);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+static void fail(const char *what, const char *text)
+{
+    printf("# %s: %s\n", what, text);
+    report_set();
+    printf("not ok - %s\n", now.scene != NULL ? now.scene->id : "start");
+    fflush(stdout);
+    _exit(1);
+}
+
+#define REQUIRE(condition)                                \
+    do {                                                  \
+        if (!(condition)) {                               \
+            fail("this does not hold", #condition);   \
+        }                                                 \
+    } while (0)
+
+static void crash(int number)
+{
+    report_set();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void set_timer(double seconds)
+{
+    struct itimerval t = {
+        .it_value = {.tv_sec = (time_t)seconds, .tv_usec = (suseconds_t)(1e6 * fmod(seconds, 1))}};
+    setitimer(ITIMER_PROF, &t, NULL);
+}
+
+/* First for a long set: as if the user had pressed ^C. */
+static void time_is_up(int number)
+{
+    (void)number;
+    if (now.is_long && !now.stop) {
+        now.stop = 1;
+        set_timer(now.limit);
+        return;
+    }
+    fail("this set takes too long", "a hang, or slow numbers");
+}
+
+/* ---- one instance ---- */
+
+static void draw_point(ds_random *r, const ds_env *env, double *x)
+{
+    double u = ds_random_uniform(r), one_of = (double)env->info.n;
+    uint64_t alone = (uint64_t)(one_of * ds_random_uniform(r));
+    for (uint64_t i = 0; i < env->info.n; i++) {
+        double low = env->lower[i], high = env->upper[i], v = ds_random_uniform(r);
+        x[i] = u < 0.6 ? low + v * (high - low) : u < 0.85 ? (v < 0.5 ? low : high) : env->x0[i];
+        if (u > 0.95 && i == alone) {
+            x[i] = v < 0.5 ? low : high;
+        }
+        x[i] = fmin(high, fmax(low, x[i]));
+    }
+}
+
+static void read_scene(ds_env *env)
+{
+    const ds_scene *frames = ds_env_scene(env);
+    ds_scene_info info = {.struct_size = sizeof info};
+    REQUIRE(frames->info(env->self, &info) == DS_OK);
+    for (uint64_t b = 0; b < info.bodies; b++) {
+        ds_scene_body body = {.struct_size = sizeof body};
+        REQUIRE(frames->body(env->self, b, &body) == DS_OK);
+        double *numbers = malloc((7 * body.count + 1) * sizeof *numbers);
+        REQUIRE(numbers != NULL);
+        for (uint64_t k = 0; k < info.frames; k++) {
+            REQUIRE(frames->frame(env->self, k, b, 7 * body.count, numbers) == DS_OK);
+        }
+        free(numbers);
+    }
+    for (uint64_t m = 0; m < info.metrics; m++) {
+        const char *name, *unit;
+        const double *values;
+        REQUIRE(frames->metric(env->self, m, &name, &unit, &values) == DS_OK);
+        REQUIRE(name != NULL && unit != NULL && values != NULL);
+    }
+}
+
+/* The answer keeps the rules; what the host had to put right counts against the environment. */
+static void check_answer(const ds_env *env, const ds_answer *a, const double *grad)
+{
+    if (a->outcome > DS_EVAL_INFEASIBLE || strncmp(a->message, "component", 9) == 0 ||
+        strncmp(a->message, "evaluate()", 10) == 0) {
+        fail("evaluation", a->message);
+    }
+    bool has_loss = a->outcome == DS_EVAL_OK || a->outcome == DS_EVAL_BAD_GRAD;
+    REQUIRE(has_loss ? isfinite(a->loss) && a->loss >= env->info.loss_floor : isinf(a->loss));
+    REQUIRE(a->outcome != DS_EVAL_DIVERGED || a->bad_step >= 0);
+    for (uint64_t i = 0; grad != NULL && i < env->info.n; i++) {
+        REQUIRE(isfinite(grad[i]));
+    }
+}
+
+/* The same actions one step at a time have the same loss. */
+static void check_steps(ds_env *env, const double *x, const ds_answer *whole)
+{
+    ds_episode ep = {.env = env};
+    ds_episode_answer step = {.ended = 0};
+    double *obs = malloc(env->rl_info.n_obs * sizeof *obs);
+    REQUIRE(obs != NULL);
+    for (uint64_t t = 0; t <= env->rl_info.horizon && !step.ended; t++) {
+        if (ds_episode_advance(&ep, 0, t, x, obs, &step) != DS_OK || step.answer.outcome != DS_EVAL_OK) {
+            break;
+        }
+    }
+    REQUIRE(step.answer.outcome == whole->outcome || whole->outcome == DS_EVAL_BAD_GRAD);
+    REQUIRE(step.answer.outcome != DS_EVAL_OK || step.answer.loss == whole->loss);
+    free(obs);
+}
+
+static void check_residuals(ds_random *r, ds_env *env, const double *x)
+{
+    uint64_t n = env->info.n, m = env->residual_count, most = n > m ? n : m;
+    double *v = malloc(2 * most * sizeof *v), *out = v + most;
+    REQUIRE(v != NULL);
+    for (uint64_t i = 0; i < most; i++) {
+        v[i] = ds_random_normal(r);
+    }
+    for (uint32_t kind = DS_RESIDUALS_VALUE; kind <= DS_RESIDUALS_JTV; kind++) {
+        ds_answer a;
+        if (ds_env_evaluate_residuals(env, kind, x, v, 0, out, &a) == DS_OK) {
+            check_answer(env, &a, NULL);
+            for (uint64_t i = 0; i < ds_residual_output(kind, n, m); i++) {
+                REQUIRE(isfinite(out[i]));
+            }
+        }
+    }
+    free(v);
+}
+
+static void evaluate(ds_random *r, ds_env *env, tally *t)
+{
+    uint64_t n = env->info.n;
+    double *x = malloc(3 * n * sizeof *x), *grad = x + n, *again = grad + n;
+    REQUIRE(x != NULL);
+    for (int k = 0; k == 0 || ds_random_below(r, 4) == 0; k++) {
+        uint32_t want = (ds_random_below(r, 8) > 0 ? DS_WANT_GRAD : 0u) |
+                        (ds_random_below(r, 4) == 0 ? DS_WANT_SCENE : 0u);
+        bool gradient = (want & DS_WANT_GRAD) != 0;
+        ds_answer a, b;
+        draw_point(r, env, x);
+        for (uint64_t i = 0; i < n; i++) {
+            grad[i] = NAN;
+        }
+        if (ds_env_evaluate(env, x, 0, want, grad, &a) == DS_STOPPED) {
+            REQUIRE(now.stop);
+            break;
+        }
+        check_answer(env, &a, gradient ? grad : NULL);
+        t->outcome[a.outcome]++;
+        if ((want & DS_WANT_SCENE) != 0 && a.outcome <= DS_EVAL_BAD_GRAD) {
+            read_scene(env);
+        }
+        if (now.is_long || ds_random_below(r, 8) > 0) {
+            continue;
+        }
+        ds_env_evaluate(env, x, 0, want & DS_WANT_GRAD, again, &b);
+        REQUIRE(b.outcome == a.outcome && memcmp(&a.loss, &b.loss, sizeof a.loss) == 0);
+        REQUIRE(!gradient || memcmp(grad, again, n * sizeof *grad) == 0);
+        if (env->rl != NULL) {
+            check_steps(env, x, &a);
+        }
+        if (env->residual_count > 0) {
+            check_residuals(r, env, x);
+        }
+    }
+    free(x);
+}
+
+/* ---- sets ---- */
+
+static bool names_parameter(const char *text, const ds_param *const *schema)
+{
+    while (*schema != NULL && strstr(text, (*schema)->name) == NULL) {
+        schema++;
+    }
+    return *schema != NULL;
+}
+
+static void try_set(ds_random *r, const ds_module *module, const ds_settings *settings, tally *t)
+{
+    ds_env *env = NULL;
+    ds_error e = {0};
+    uint32_t threads = 1 + (uint32_t)(ds_random_below(r, 4) == 0) * (uint32_t)ds_random_below(r, 3);
+    int status = ds_env_open(module, settings, 1, threads, &now.stop, &env, &e);
+    if (status == 0) {
+        evaluate(r, env, t);
+        ds_env_close(env);
+        t->stopped += now.stop;
+        return;
+    }
+    if (now.stop) {
+        t->stopped++;
+        return;
+    }
+    if ((status != DS_EXIT_CONFIG && status != DS_EXIT_MEMORY) || strlen(e.text) < 20 ||
+        !ds_text_is_line(e.text, strlen(e.text)) || !names_parameter(e.text, module->plugin->desc->params)) {
+        fail("no clear message", e.text);
+    }
+    t->refused++;
+    if (getenv("DS_FUZZ_SHOW") != NULL) {
+        printf("# %s\n", e.text);
+    }
+}
+
+/* Processor time of the longest ordinary set, as the unit for the others. */
+static double unit_of_time(const scene *s, const ds_module *module)
+{
+    ds_settings settings = {0};
+    ds_random r = ds_random_open(1, s->id, 0);
+    tally t = {0};
+    longest_parameters(s, module->plugin->desc->params, &settings);
+    now.settings = &settings;
+    double least = INFINITY;
+    for (int k = 0; k < 3; k++) {
+        double start = processor_time();
+        try_set(&r, module, &settings, &t);
+        least = fmin(least, processor_time() - start);
+    }
+    REQUIRE(t.refused == 0);
+    ds_settings_clear(&settings);
+    return least;
+}
+
+static void print_tally(const scene *s, const tally *t, double unit)
+{
+    printf("# %s: %ld sets, %ld refused, %ld stopped; evaluations: %ld ok, %ld bad gradient, %ld diverged, "
+           "%ld infeasible\n",
+           s->id, t->sets, t->refused, t->stopped, t->outcome[DS_EVAL_OK], t->outcome[DS_EVAL_BAD_GRAD],
+           t->outcome[DS_EVAL_DIVERGED], t->outcome[DS_EVAL_INFEASIBLE]);
+    printf("# %.0f sets in a second of processor time; the slowest, %ld, took %.1f times the longest "
+           "ordinary one "
+           "(%.3g s)\n",
+           (double)t->sets / t->seconds, t->slowest_set, t->slowest, unit);
+    fflush(stdout);
+}
+
+/* Prints the command line of a set. */
+static void show_set(const scene *s, const ds_module *module, long k, const char *folder)
+{
+    ds_settings settings = {0};
+    ds_random r = ds_random_open(1, s->id, (uint64_t)k);
+    draw_parameters(&r, s, module->plugin->desc->params, folder, &settings);
+    now.number = k;
+    now.settings = &settings;
+    report_set();
+    ds_settings_clear(&settings);
+}
+
+static void fuzz_scene(const scene *s, long first, long count, const char *folder)
+{
+    const ds_module *module = NULL;
+    tally t = {0};
+    ds_error e = {0};
+    now.scene = NULL;
+    if (ds_loader_open(s->id, DS_KIND_ENV, &module, &e) != 0) {
+        fail("no plugin", e.text);
+    }
+    write_scene_files(s, folder);
+    now.scene = s;
+    double unit = unit_of_time(s, module);
+    now.limit = fmax(TOO_LONG * unit, least_limit);
+    double begin = processor_time();
+    for (long k = first; k < first + count; k++) {
+        ds_settings settings = {0};
+        ds_random r = ds_random_open(1, s->id, (uint64_t)k);
+        now.number = k;
+        now.settings = &settings;
+        now.stop = 0;
+        now.is_long = draw_parameters(&r, s, module->plugin->desc->params, folder, &settings) != SET_ORDINARY;
+        double start = processor_time();
+        set_timer(now.is_long ? stop_after : now.limit);
+        try_set(&r, module, &settings, &t);
+        set_timer(0);
+        double took = (processor_time() - start) / unit;
+        if (took > t.slowest && !now.is_long) {
+            t.slowest = took;
+            t.slowest_set = k;
+        }
+        t.sets++;
+        t.seconds = processor_time() - begin;
+        ds_settings_clear(&settings);
+        if (t.sets % 100000 == 0) {
+            print_tally(s, &t, unit);
+        }
+    }
+    print_tally(s, &t, unit);
+    if (getenv("DS_FUZZ_SHOW") != NULL) {
+        show_set(s, module, t.slowest_set, folder);
+    }
+    if (count >= 1000) { /* else the test would test little */
+        REQUIRE(10 * t.refused < 5 * t.sets && t.refused > 0);
+        REQUIRE(t.outcome[DS_EVAL_OK] > t.sets / 2);
+    }
+    now.scene = NULL;
+}
+
+static void remove_files(const char *folder)
+{
+    char command[4200];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    if (system(command) != 0) {
+        printf("# %s is still there\n", folder);
+    }
+}
+
+static long number(const char *argument, const char *variable, long otherwise)
+{
+    const char *text = argument != NULL ? argument : getenv(variable);
+    return text != NULL && *text != '\0' ? strtol(text, NULL, 10) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = argc > 1 ? argv[1] : getenv("DS_FUZZ_ENV");
+    const char *build = getenv("DS_TOP_BUILD"), *temporary = getenv("TMPDIR");
+    char folder[4096], plugins[4096];
+    int done = 0;
+    snprintf(plugins, sizeof plugins, "%s/plugins", build != NULL ? build : ".");
+    setenv("DS_PLUGIN_PATH", plugins, 1);
+    snprintf(folder, sizeof folder, "%s/diffsim-fuzz-XXXXXX", temporary != NULL ? temporary : "/tmp");
+    FUZZ_REQUIRE(mkdtemp(folder) != NULL);
+    ds_log_set_level(DS_LOG_ERROR);
+    signal(SIGPROF, time_is_up);
+    if (__sanitizer_set_death_callback != NULL) {
+        __sanitizer_set_death_callback(report_set);
+    } else {
+        signal(SIGSEGV, crash);
+        signal(SIGFPE, crash);
+    }
+    signal(SIGABRT, crash);
+    for (int i = 0; i < scene_count; i++) {
+        const scene *s = &scenes[i];
+        if (only == NULL || *only == '\0' || strcmp(only, "all") == 0 || strcmp(only, s->id) == 0) {
+            fuzz_scene(s, argc > 3 ? strtol(argv[3], NULL, 10) : 0,
+                       number(argc > 2 ? argv[2] : NULL, "DS_FUZZ_SETS", s->heavy ? FEW : MANY), folder);
+            printf("ok %d - %s\n", ++done, s->id);
+        }
+    }
+    remove_files(folder);
+    printf("1..%d\n", done);
+    return done > 0 ? 0 : 1;
+}
