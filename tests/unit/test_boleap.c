@@ -5,6 +5,7 @@
 #include "functions.h"
 
 #include "../../plugins/optimizers/methods/cma2001.h"
+#include "../../plugins/optimizers/methods/surrogate.h"
 
 #include <diffsim/random.h>
 #include <setjmp.h>
@@ -165,6 +166,61 @@ static void test_bo_structure(void **state)
         assert_int_equal(r.rows[i].want, 0);
     }
     fake_free(&r);
+}
+
+static uint32_t never(const ds_host *host)
+{
+    (void)host;
+    return 0;
+}
+
+static void silent(const ds_host *host, uint32_t level, const char *line)
+{
+    (void)host, (void)level, (void)line;
+}
+
+/* A model that is told the rows of a record proposes the starts of its searches: so every sample and every step of a
+ * descent has been told. The box is [-1, 1]^3; the samples of boleap are drawn closely around their start. */
+static void test_every_point_is_told(void **state)
+{
+    (void)state;
+    static const char *const plugins[] = {"bo", "boleap"},
+                             *const parameters[] = {"j=6", "k=6 mu=3 j=3 leap_steps=20 sigma1=1e-9"};
+    for (int i = 0; i < 2; i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "raw=64 starts=3 %s", parameters[i]);
+        fake_problem p = box(3, -1, 1, ripples, 120);
+        fake_result r = fake_run(plugins[i], text, &p, 8);
+        assert_sound(&r, 120);
+        double lower[3] = {-1, -1, -1}, upper[3] = {1, 1, 1}, start[3];
+        ds_problem problem = {.struct_size = sizeof(problem), .n = 3, .lower = lower, .upper = upper};
+        ds_host host = {.struct_size = sizeof(host), .seed = 8, .threads = 1, .log = silent, .should_stop = never};
+        surrogate_options options = {.model = {GP_SE, GP_PRIOR_2024, 0.0},
+                                     .alpha = 1.0,
+                                     .raw = 64,
+                                     .starts = 3,
+                                     .around_best = 1,
+                                     .fit_max = 500,
+                                     .n_max = 2000};
+        problem.target = problem.loss_floor = -INFINITY;
+        surrogate *model = surrogate_create(&host, &problem, &options);
+        assert_non_null(model);
+        uint64_t group = 0;
+        for (uint64_t row = 0; row < r.evaluations; row++) {
+            int first = r.rows[row].group != group;
+            group = r.rows[row].group;
+            if (first) {
+                assert_int_equal(surrogate_propose(model, group, start), DS_OK);
+                for (int k = 0; k < 3; k++) {
+                    assert_true(fabs(start[k] - r.x[3 * row + (uint64_t)k]) < 1e-6);
+                }
+            }
+            assert_true(surrogate_add(model, 1, r.x + 3 * row, &r.rows[row].loss, first));
+        }
+        assert_true(group >= 6);
+        surrogate_destroy(model);
+        fake_free(&r);
+    }
 }
 
 /* Without descents a leap is the (5/5, 10)-CMA-ES of 2001, sample by sample. */
@@ -390,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_without_samples_it_is_bo),
         cmocka_unit_test(test_without_gradient_leaps_have_no_descents),
         cmocka_unit_test(test_bo_structure),
+        cmocka_unit_test(test_every_point_is_told),
         cmocka_unit_test(test_without_descents_it_is_cma),
         cmocka_unit_test(test_determinism),
         cmocka_unit_test(test_prefix),
