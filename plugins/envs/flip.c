@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-<<<<<<< HEAD
-/* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of the pan at
- * the ends of the segments of an episode. */
-#include <diffsim/ext/rl.h>
-=======
 /* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of
  * the pan at the ends of the segments of an episode. */
->>>>>>> fuzz
+#include <diffsim/ext/rl.h>
 #include <diffsim/plugin.h>
 
 #include <stdlib.h>
@@ -634,17 +629,14 @@ static const ds_desc desc = {
     "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. "
     "Without any motion "
     "the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
-<<<<<<< HEAD
-    "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, then position and "
-    "velocity of the centre of mass and of the four marks; rewards are the decrease of the loss of the state.\n"
-    "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode ended there.",
-    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
-=======
-    "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode "
-    "ended there.",
+    "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the "
+    "pan, then position and "
+    "velocity of the centre of mass and of the four marks; rewards are the decrease of the loss of "
+    "the state.\n"
+    "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the "
+    "episode ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
     "simulation from a "
->>>>>>> fuzz
     "global perspective. CoRL 2022, arXiv:2207.00167.",
     params,
     extensions,

@@ -571,25 +571,17 @@ static const ds_desc desc = {
     "cloth is a lattice of masses with structural, shear and bending springs; a vertex that meets the floor "
     "loses its "
     "velocity towards it. The target is an episode of the same cloth, so the least loss is 0.\n"
-<<<<<<< HEAD
-    "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring vertices land in "
-    "another order, the landscape is rugged, and exact gradients are large and often point away from the trend.\n"
+    "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring "
+    "vertices land in "
+    "another order, the landscape is rugged, and exact gradients are large and often point away from "
+    "the trend.\n"
     "No stepwise control: the variables are constants of an episode, not actions in it.\n"
-    "Metrics: x, y, z of the centre of mass, lowest point, largest stretch of a spring, loss if the episode ended there.",
-    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167. Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
-=======
-    "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring vertices "
-    "land in "
-    "another order, the landscape is rugged, and exact gradients are large and often point away from the "
-    "trend.\n"
-    "Metrics: x, y, z of the centre of mass, lowest point, largest stretch of a spring, loss if the episode "
-    "ended there.",
+    "Metrics: x, y, z of the centre of mass, lowest point, largest stretch of a spring, loss if the "
+    "episode ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
     "simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167. Springs and time of impact: Y. Hu et al., DiffTaichi, "
-    "ICLR 2020.",
->>>>>>> fuzz
+    "global perspective. CoRL 2022, arXiv:2207.00167. Springs and time of impact: Y. Hu et al., "
+    "DiffTaichi, ICLR 2020.",
     params,
     extensions,
 };

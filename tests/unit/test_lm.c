@@ -146,7 +146,6 @@ static void linear_squares(void *ctx, size_t n, const double *x, double *r, doub
     }
 }
 
-<<<<<<< HEAD
 /* x = a^{-1} b for a symmetric positive definite 4 x 4 matrix, by elimination. */
 static void solve_four(double a[4][4], double b[4])
 {
@@ -190,10 +189,6 @@ static void damped_error(const linear *l, double radius, double e[4])
 /* Random 8 x 4 problems with a solution. The errors after one and two steps are those that the damping leaves, to all
  * digits: the radius is 1e4, and 3e4 after a step that kept its promise. With columns that are nearly orthogonal that
  * is below 1e-4 and 1e-8; in general the condition number of A^T A comes in, once and twice. */
-=======
-/* Random 8 x 4 problems: one step leaves an error of the order of the damping, 1e-4, the second its
- * square. */
->>>>>>> fuzz
 static void test_linear(void **state)
 {
     (void)state;
