@@ -35,8 +35,9 @@ typedef struct node {
     point found; /* by the present sweep */
 } node;
 
-/* Not known yet; and a squared distance (in nodes) above every true one. */
-static const point unknown = {INT16_MAX, INT16_MAX, INT16_MAX};
+/* Not known yet, with a square that still fits into an int; and a squared distance (in nodes) above every
+ * true one. */
+static const point unknown = {1 << 13, 1 << 13, 1 << 13};
 static const float far = 1e9f;
 
 /* Arrays over the nodes with a frame around them, so that nobody has to ask where the grid ends. */
