@@ -24,4 +24,8 @@ EXTRA_DIST += docs/images/landscape-cartpole3.png docs/images/landscape-flip.png
 EXTRA_DIST += docs/images/landscape-pinball2.png docs/images/landscape-realtosim.png \
 	docs/images/landscape-swing.png
 EXTRA_DIST += docs/images/landscape-swing-velocity.png docs/images/landscape-torus.png
+EXTRA_DIST += docs/images/landscape-assembly.png docs/images/landscape-chopsticks.png \
+	docs/images/landscape-fluid.png docs/images/landscape-move.png docs/images/landscape-pinch.png \
+	docs/images/landscape-rollingpin.png docs/images/landscape-rope.png docs/images/landscape-table.png \
+	docs/images/landscape-triplemove.png docs/images/landscape-writer.png
 EXTRA_DIST += docs/results/rigid/index.html docs/results/rigid/cells.csv docs/results/rigid/runs.csv

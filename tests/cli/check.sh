@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check.sh - the conformance kit: every plugin of tests/bad fails the test that its sin breaks, sound plugins pass all of
-# a known number of tests, and the command keeps its contract (TAP, JSON, exit status).
+# check.sh - the conformance kit: every plugin of tests/bad fails the test that its sin breaks, sound plugins
+# pass all of a known number of tests, and the command keeps its contract (TAP, JSON, exit status).
 . "$(dirname "$0")/lib.sh"
 bad=$DS_TOP_SRC/tests/bad
 cd "$tmp" || exit 99

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_plugins.sh - every plugin of the tree passes the conformance kit: the whole of it where that is quick, else the
+# check_plugins.sh - every plugin of the tree passes the conformance kit: the whole of it where that is
+# quick, else the
 # tests that need few evaluations. With CHECK_ALL set (check_plugins_slow.sh) the whole of it for all.
 . "$(dirname "$0")/lib.sh"
 all=${CHECK_ALL-}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs.sh - the manual page has the commands and flags that the program has, and no others; completion offers them.
+# docs.sh - the manual page has the commands and flags that the program has, and no others; completion offers
+# them.
 . "$(dirname "$0")/lib.sh"
 page=$DS_TOP_SRC/docs/dshost.1
 cd "$tmp" || exit 99

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# eval.sh - `dshost eval`: the forms of --x, the JSON contract, gradients, metrics, trajectories, failures of plugins.
+# eval.sh - `dshost eval`: the forms of --x, the JSON contract, gradients, metrics, trajectories, failures of
+# plugins.
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 HOME=$tmp

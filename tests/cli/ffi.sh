@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ffi.sh - functions of other libraries as environments: the examples as their readers would use them, errors with
-# their line and exit status, and a function that crashes.
+# ffi.sh - functions of other libraries as environments: the examples as their readers would use them, errors
+# with their line and exit status, and a function that crashes.
 . "$(dirname "$0")/lib.sh"
 foreign=$DS_TOP_BUILD/tests/plugins/.libs/foreign.so
 cp "$DS_TOP_SRC/examples/chain.c" "$DS_TOP_SRC/examples/chain.ini" "$DS_TOP_SRC/examples/bessel.ini" "$tmp" || exit 99

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 at random moments, resume, kill again: the record of the finished run equals that of an undisturbed one.
+# kill -9 at random moments, resume, kill again: the record of the finished run equals that of an undisturbed
+# one.
 # KILLS, OPT and MORE (settings) are set by other versions of this test.
 . "$(dirname "$0")/lib.sh"
 : "${KILLS:=15}" "${OPT:=rand}" "${ENV:=$faulty}" "${BUDGET:=400}" "${WORK:=0.004}" "${LONGEST:=300}" "${MORE:=}"

@@ -45,7 +45,8 @@ status() {
     result "$passed" "$name"
 }
 
-# refuses EXPECTED PATTERN NAME COMMAND...: exit status, and one error line with a pattern, and nothing on stdout.
+# refuses EXPECTED PATTERN NAME COMMAND...: exit status, and one error line with a pattern, and nothing on
+# stdout.
 refuses() {
     expected=$1
     pattern=$2
@@ -60,7 +61,8 @@ refuses() {
     result "$passed" "$name"
 }
 
-# run COMMAND...: stdout and stderr go to $tmp/out and $tmp/err, stdin comes from $input, the exit status to $status.
+# run COMMAND...: stdout and stderr go to $tmp/out and $tmp/err, stdin comes from $input, the exit status to
+# $status.
 run() {
     status=0
     "$@" >"$tmp/out" 2>"$tmp/err" <"${input:-/dev/null}" || status=$?
@@ -76,7 +78,8 @@ good() {
     result $? "$name"
 }
 
-# bad EXPECTED TEXT ARGUMENT...: dshost ends with that status, nothing on stdout, and one line, with TEXT, on stderr.
+# bad EXPECTED TEXT ARGUMENT...: dshost ends with that status, nothing on stdout, and one line, with TEXT, on
+# stderr.
 bad() {
     expected=$1
     text=$2

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# loader.sh - every reason for which a plugin is refused: exit status 4 and one line that says which file, what is wrong
+# loader.sh - every reason for which a plugin is refused: exit status 4 and one line that says which file,
+# what is wrong
 # with it and, where two values differ, both.
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 HOME=$tmp
 export HOME
 
-# refused FILE NAME TEXT...: one line on stderr that has the file and each of the texts; status 4; nothing on stdout.
+# refused FILE NAME TEXT...: one line on stderr that has the file and each of the texts; status 4; nothing on
+# stdout.
 refused() {
     file=$1
     name=$2

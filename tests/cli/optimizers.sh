@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every optimizer that `dshost list` finds: budget N is N evaluations, the box is kept, failing episodes do no harm, the
-# record is the same for 1, 2 and 4 jobs, and a run that was killed is resumed exactly. A new optimizer is tested
+# Every optimizer that `dshost list` finds: budget N is N evaluations, the box is kept, failing episodes do
+# no harm, the
+# record is the same for 1, 2 and 4 jobs, and a run that was killed is resumed exactly. A new optimizer is
+# tested
 # without a change here, as long as it works on the environments chosen by scene().
 . "$(dirname "$0")/lib.sh"
 : "${BUDGET:=60}" "${KILLS:=1}" "${OPTIMIZERS:=$("$dshost" list --json | tr '}' '\n' |
@@ -10,7 +12,8 @@ DS_PLUGIN_PATH=$DS_TOP_BUILD/plugins
 export DS_PLUGIN_PATH
 cd "$tmp" || exit 99
 
-# scene ID: the environment of the counting tests; a fifth of its episodes fail. All have bounds of [-2, 2] or less.
+# scene ID: the environment of the counting tests; a fifth of its episodes fail. All have bounds of [-2, 2]
+# or less.
 scene() {
     case $1 in
     ppo | sac) scene="--env pendulum" ;; # stepwise control

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# plugins.sh - finding and refusing plugin files, and the commands that describe them: list, help, template, doctor.
+# plugins.sh - finding and refusing plugin files, and the commands that describe them: list, help, template,
+# doctor.
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 HOME=$tmp

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost run`, `resume` and `export`: result folders, equal records, extension, target, time, signals, series.
+# `dshost run`, `resume` and `export`: result folders, equal records, extension, target, time, signals,
+# series.
 . "$(dirname "$0")/lib.sh"
 
 # ---- one run ----

@@ -35,8 +35,9 @@ typedef struct node {
     point found; /* by the present sweep */
 } node;
 
-/* Not known yet; and a squared distance (in nodes) above every true one. */
-static const point unknown = {INT16_MAX, INT16_MAX, INT16_MAX};
+/* Not known yet, with a square that still fits into an int; and a squared distance (in nodes) above every
+ * true one. */
+static const point unknown = {1 << 13, 1 << 13, 1 << 13};
 static const float far = 1e9f;
 
 /* Arrays over the nodes with a frame around them, so that nobody has to ask where the grid ends. */
@@ -46,7 +47,8 @@ typedef struct field {
     point *nearest;         /* after the previous sweep */
     float *best;            /* squared distance to the closest point on offer */
     int32_t *giver;         /* number of the offset to the neighbour that offers it */
-    int32_t *touched;       /* the offers have changed: TOUCHED, and DOUBTFUL if the closest may be another one */
+    /* the offers have changed: TOUCHED, and DOUBTFUL if the closest may be another one */
+    int32_t *touched;
     node *changed;          /* those whose point was changed by the previous sweep */
     size_t count;
 } field;
@@ -101,20 +103,22 @@ static size_t neighbour(const field *f, int i, int j, int k, int number)
                     k + number % WINDOW - BACK);
 }
 
-/* A point at squared distances d is offered to LANES nodes by the neighbours at the offsets of these numbers (below 0: not
- * theirs; nobody asks itself). */
+/* A point at squared distances d is offered to LANES nodes by the neighbours at the offsets of these
+ * numbers (below 0: not theirs; nobody asks itself). */
 static inline void offer(field *f, size_t at, lanes d, flags number)
 {
     lanes best = *(loose_lanes *)(f->best + at);
     flags giver = *(loose_flags *)(f->giver + at), own = giver == number;
-    flags better = (number >= 0) & (number != number_of(0, 0, 0)) & ((d < best) | ((d == best) & (number <= giver)));
+    flags better = (number >= 0) & (number != number_of(0, 0, 0)) &
+        ((d < best) | ((d == best) & (number <= giver)));
     flags worse = own & (d > best);
     *(loose_lanes *)(f->best + at) = (lanes)((better & (flags)d) | (~better & (flags)best));
     *(loose_flags *)(f->giver + at) = (better & number) | (~better & giver);
     *(loose_flags *)(f->touched + at) |= (better & TOUCHED) | (worse & (TOUCHED | DOUBTFUL));
 }
 
-/* Node (i, j, k) offers its point to all that look at it: those at (i - a, j - b, k - c) for offsets (a, b, c). */
+/* Node (i, j, k) offers its point to all that look at it: those at (i - a, j - b, k - c) for offsets (a,
+ * b, c). */
 static void hand_on(field *f, int i, int j, int k)
 {
     const size_t self = index_of(f, i, j, k);

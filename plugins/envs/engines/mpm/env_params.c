@@ -59,8 +59,8 @@ const ds_param mpm_engine_param = {
     .default_text = "fast",
     .unit = "",
     .doc =
-        "The vectorised engine, or the plain one it is tested against, which svd_grad=reference always takes. "
-        "precision and memory are for the fast one.",
+        "The vectorised engine, or the plain one it is tested against, which svd_grad=reference always "
+        "takes. precision and memory are for the fast one.",
     .choices = engine_choices,
 };
 
@@ -71,8 +71,8 @@ const ds_param mpm_precision_param = {
     .default_text = "f64",
     .unit = "",
     .doc =
-        "Floats of the simulation. f32 takes about two thirds of the time; losses then agree to about 1e-6 and "
-        "gradients to about 1e-3.",
+        "Floats of the simulation. f32 takes about two thirds of the time; losses then agree to about 1e-6 "
+        "and gradients to about 1e-3.",
     .choices = precision_choices,
 };
 
@@ -84,8 +84,9 @@ const ds_param mpm_memory_param = {
     .default_text = "checkpoint",
     .unit = "",
     .doc =
-        "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are simulated "
-        "again, and the grid as far as it fits into about 200 MB; or all substeps (1.3 GB for 10000 particles).",
+        "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are "
+        "simulated again, and the grid as far as all fits into 235 MB (in long episodes of many particles: 16 "
+        "bytes for each in each substep); or all substeps (1.2 GB for 10000 particles).",
     .choices = memory_choices,
 };
 
@@ -246,7 +247,8 @@ static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t var
         status = DS_E_NOMEM;
     } else if (task->target_file) {
         status = read_stored_target(env, task, variant, density);
-    } else if (mpm_target_arrange(&env->scene, domain, env->particles_asked, task->place, variant, density) != 0) {
+    } else if (mpm_target_arrange(&env->scene, domain, env->particles_asked, task->place, variant,
+                                  density) != 0) {
         status = DS_E_NOMEM;
     }
     if (status == DS_OK && mpm_objective_init(&env->episode.objective, domain->n, density) != MPM_OK) {

@@ -172,8 +172,8 @@ static bool keep(mpm_grid_record *record, const int i[3], const double node[4], 
     return true;
 }
 
-bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls, const mpm_pose *now,
-                   const mpm_pose *next, double u[3])
+bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
+                   const mpm_pose *now, const mpm_pose *next, double u[3])
 {
     double x[3];
     node_position(forcing, i, x);

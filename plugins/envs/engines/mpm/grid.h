@@ -30,12 +30,13 @@ static inline bool mpm_in_wall(const mpm_forcing *forcing, int d, int i)
     return i <= forcing->wall_low[d] || i >= forcing->wall_high[d];
 }
 
-/* Tools (a bit for each), then floor and walls if wanted, act on the velocity u of node i, after gravity. True where
- * anything did. */
+/* Tools (a bit for each), then floor and walls if wanted, act on the velocity u of node i, after gravity.
+ * True where anything did. */
 enum { MPM_ALL_TOOLS = (1 << MPM_MAX_TOOLS) - 1 };
-bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls, const mpm_pose *now,
-                   const mpm_pose *next, double u[3]);
-/* u: the velocity before. u_bar: adjoint of the velocity after on entry, of u on return. Adds to those of the poses. */
+bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
+                   const mpm_pose *now, const mpm_pose *next, double u[3]);
+/* u: the velocity before. u_bar: adjoint of the velocity after on entry, of u on return. Adds to those of
+ * the poses. */
 void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
                            const double u[3], const mpm_pose *now, const mpm_pose *next, double u_bar[3],
                            mpm_pose *now_bar, mpm_pose *next_bar);

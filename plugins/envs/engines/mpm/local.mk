@@ -30,8 +30,8 @@ plugins_envs_engines_mpm_libmpm_la_SOURCES = \
 	plugins/envs/engines/mpm/transfer.c plugins/envs/engines/mpm/transfer.h
 include plugins/envs/engines/mpm/fast/local.mk
 
-# PlasticineLab's tasks: a plugin each; together, without their plugin interface, they are a library for tests and
-# make_targets.
+# PlasticineLab's tasks: a plugin each; together, without their plugin interface, they are a library for tests
+# and make_targets.
 mpm_task_sources = \
 	plugins/envs/assembly.c \
 	plugins/envs/chopsticks.c \
@@ -105,7 +105,8 @@ dist_mpmdata_DATA = \
 	plugins/envs/data/torus.targets \
 	plugins/envs/data/writer.targets
 
-# Makes a target file again: make plugins/envs/engines/mpm/make_targets, then run it with the task's id and the file's name.
+# Makes a target file again: make plugins/envs/engines/mpm/make_targets, then run it with the task's id and
+# the file's name.
 EXTRA_PROGRAMS += plugins/envs/engines/mpm/make_targets
 plugins_envs_engines_mpm_make_targets_SOURCES = plugins/envs/engines/mpm/make_targets.c
 plugins_envs_engines_mpm_make_targets_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm

@@ -28,17 +28,17 @@ void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[
 void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
                              const double n_bar[3], mpm_pose *pose_bar);
 
-/* The same in two steps, for callers that want both: the point in the tool's frame (a sphere does not turn), and then
- * distance and normal (in the world) there. */
+/* The same in two steps, for callers that want both: the point in the tool's frame (a sphere does not
+ * turn), and then distance and normal (in the world) there. */
 void mpm_tool_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double local[3]);
 double mpm_tool_local_distance(const mpm_tool *tool, const mpm_pose *pose, const double local[3]);
 void mpm_tool_local_normal(const mpm_tool *tool, const mpm_pose *pose, const double local[3], double n[3]);
-void mpm_tool_local_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3], double d_bar,
-                                     mpm_pose *pose_bar, double local_bar[3]);
+void mpm_tool_local_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
+                                     double d_bar, mpm_pose *pose_bar, double local_bar[3]);
 void mpm_tool_local_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
                                    const double n_bar[3], mpm_pose *pose_bar, double local_bar[3]);
-void mpm_tool_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], const double local_bar[3],
-                            mpm_pose *pose_bar, double x_bar[3]);
+void mpm_tool_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
+                            const double local_bar[3], mpm_pose *pose_bar, double x_bar[3]);
 
 /* Contact (tool_contact.c): the tool goes from pose `now` to `next` within dt; `softness` k widens the
  * contact zone to the distances where exp(-k d) > 0.1 (k = 0: only inside). */

@@ -24,7 +24,8 @@ typedef struct contact_state {
 } contact_state;
 
 /* Velocity of the point x of a tool that goes from pose `now` to `next` in dt; local: x in its frame. */
-static void surface_velocity(const mpm_contact *contact, const double x[3], const double local[3], double out[3])
+static void surface_velocity(const mpm_contact *contact, const double x[3], const double local[3],
+                             double out[3])
 {
     double moved[3];
     quat_rotate(contact->next->rotation, local, moved);
@@ -104,8 +105,8 @@ bool mpm_contact_apply(const mpm_contact *contact, const double x[3], double u[3
 }
 
 /* Adds the adjoint of surface_velocity() to those of the next pose and of `local`. */
-static void surface_velocity_adjoint(const mpm_contact *contact, const double local[3], const double out_bar[3],
-                                     mpm_pose *next_bar, double local_bar[3])
+static void surface_velocity_adjoint(const mpm_contact *contact, const double local[3],
+                                     const double out_bar[3], mpm_pose *next_bar, double local_bar[3])
 {
     double moved_bar[3];
     for (int k = 0; k < 3; k++) {
@@ -115,7 +116,8 @@ static void surface_velocity_adjoint(const mpm_contact *contact, const double lo
     quat_rotate_adjoint(contact->next->rotation, local, moved_bar, next_bar->rotation, local_bar);
 }
 
-static void turned_local_adjoint(const mpm_pose *pose, const double x[3], const double local_bar[3], mpm_pose *pose_bar)
+static void turned_local_adjoint(const mpm_pose *pose, const double x[3], const double local_bar[3],
+                                 mpm_pose *pose_bar)
 {
     double offset[3], offset_bar[3] = {0.0}, inverse[4], inverse_bar[4] = {0.0};
     for (int k = 0; k < 3; k++) {
@@ -166,7 +168,8 @@ void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const do
     vec3_add_scaled(surface_bar, -1.0, relative_bar);
     memcpy(u_bar, relative_bar, 3 * sizeof(double));
 
-    /* everything depends on the pose through the node's place in the tool's frame: its adjoint is summed first */
+    /* everything depends on the pose through the node's place in the tool's frame: its adjoint is summed
+     * first */
     double local_bar[3] = {0.0};
     surface_velocity_adjoint(contact, s.local, surface_bar, next_bar, local_bar);
     if (contact->tool->shape == MPM_SPHERE) {

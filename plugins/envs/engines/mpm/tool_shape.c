@@ -511,8 +511,8 @@ void mpm_tool_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3
     quat_rotate(inverse, offset, out);
 }
 
-void mpm_tool_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], const double out_bar[3],
-                            mpm_pose *pose_bar, double x_bar[3])
+void mpm_tool_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
+                            const double out_bar[3], mpm_pose *pose_bar, double x_bar[3])
 {
     double offset[3], offset_bar[3] = {0.0}, inverse[4], inverse_bar[4] = {0.0};
     if (tool->shape == MPM_SPHERE) {
@@ -543,8 +543,8 @@ double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const doubl
     return local_distance(tool, pose->gap, local);
 }
 
-void mpm_tool_local_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3], double d_bar,
-                                     mpm_pose *pose_bar, double local_bar[3])
+void mpm_tool_local_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
+                                     double d_bar, mpm_pose *pose_bar, double local_bar[3])
 {
     local_distance_adjoint(tool, pose->gap, local, d_bar, &pose_bar->gap, local_bar);
 }

@@ -17,8 +17,8 @@ typedef struct mpm_stencil {
     double dw[3][3]; /* their derivatives by fx */
 } mpm_stencil;
 
-/* In the unit cube, dx = 1 / n: positions are valid from 0 to (n - 3) dx. False (and nothing written) for others and for non-finite ones.
- */
+/* In the unit cube, dx = 1 / n: positions are valid from 0 to (n - 3) dx. False (and nothing written) for
+ * others and for non-finite ones. */
 bool mpm_stencil_at(int n, const double x[3], mpm_stencil *out);
 /* The same for a position in node spacings, 0 to n - 3. */
 bool mpm_stencil_scaled(int n, const double scaled[3], mpm_stencil *out);

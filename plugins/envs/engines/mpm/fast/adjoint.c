@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The episode backward, a substep at a time: where there is no history of a segment, its particles are simulated again. */
+/* The episode backward, a substep at a time: where there is no history of a segment, its particles are
+ * simulated again. */
 #include "engine_parts.h"
 
 #include <string.h>
@@ -21,7 +22,8 @@ void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar)
     const uint32_t *order = f->segments[f->bar_segment].order.at;
     for (int k = 0; k < f->n_groups; k++) {
         const mpm_group *g = &f->groups[k];
-        f->kernels->add_bar(&to, &g->room, g->phase->count, order + g->phase->first, f->sim->domain.inv_dx, bar);
+        f->kernels->add_bar(&to, &g->room, g->phase->count, order + g->phase->first, f->sim->domain.inv_dx,
+                            bar);
     }
 }
 

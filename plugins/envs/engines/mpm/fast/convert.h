@@ -44,8 +44,8 @@ static void pad(const mpm_fields *to, const mpm_room *room, uint32_t n, double r
     }
 }
 
-static void import_particles(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
-                             double offset, const mpm_particle *from)
+static void import_particles(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order,
+                             double inv_dx, double offset, const mpm_particle *from)
 {
     for (uint32_t q = 0; q < n; q++) {
         const mpm_particle *p = &from[order[q]];
@@ -63,8 +63,8 @@ static void import_particles(const mpm_fields *to, const mpm_room *room, uint32_
     pad(to, room, n, 1.0);
 }
 
-static void export_particles(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
-                             double offset, mpm_particle *to)
+static void export_particles(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,
+                             double inv_dx, double offset, mpm_particle *to)
 {
     for (uint32_t q = 0; q < n; q++) {
         mpm_particle *p = &to[order[q]];
@@ -84,8 +84,8 @@ static void export_particles(const mpm_fields *from, const mpm_room *room, uint3
 }
 
 /* Adjoints: those of positions and APIC matrices scale the other way round. */
-static void add_bar(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
-                    const mpm_particle *from)
+static void add_bar(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order,
+                    double inv_dx, const mpm_particle *from)
 {
     for (uint32_t q = 0; q < n; q++) {
         const mpm_particle *p = &from[order[q]];
@@ -105,15 +105,16 @@ static void add_bar(const mpm_fields *to, const mpm_room *room, uint32_t n, cons
     }
 }
 
-static void permute(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,
-                    double rest)
+static void permute(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n,
+                    const uint32_t *order, double rest)
 {
     for (uint32_t q = 0; q < n; q++) {
         size_t i = room->first + q, j = room->first + order[q];
         *(quad *)quad_at(to->x, i) = *(const quad *)quad_at(from->x, j);
         *(quad *)quad_at(to->v, i) = *(const quad *)quad_at(from->v, j);
         for (size_t k = 0; k < 3; k++) {
-            *(quad *)quad_at(to->m, k * room->padded + i) = *(const quad *)quad_at(from->m, k * room->padded + j);
+            *(quad *)quad_at(to->m, k * room->padded + i) =
+                *(const quad *)quad_at(from->m, k * room->padded + j);
         }
         real *f = gradient_at(to->f, i);
         const real *g = gradient_at(from->f, j);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fast engine: the simulation of sim.c, forward and adjoint over a whole episode, vectorised and threaded. It works a
- * substep at a time; between forward and adjoint it keeps what it needs. */
+/* The fast engine: the simulation of sim.c, forward and adjoint over a whole episode, vectorised and
+ * threaded. It works a substep at a time; between forward and adjoint it keeps what it needs. */
 #ifndef MPM_FAST_ENGINE_H
 #define MPM_FAST_ENGINE_H
 
@@ -28,8 +28,8 @@ typedef struct mpm_fast_options {
     const char *isa;     /* NULL: the best that runs here, or what the environment variable DS_ISA says */
 } mpm_fast_options;
 
-/* `sim` and what it points to must outlive the engine; it must have at least one particle. NULL when there is no
- * memory. */
+/* `sim` and what it points to must outlive the engine; it must have at least one particle. NULL when there
+ * is no memory. */
 mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options);
 void mpm_fast_destroy(mpm_fast *f);
 
@@ -41,18 +41,21 @@ size_t mpm_fast_memory(const mpm_fast *f);
 void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context), const void *context);
 
 /* Begins an episode of `substeps`. poses: [substeps + 1][tools], must stay until the adjoint is done. */
-mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_pose *poses, uint32_t substeps,
-                          bool with_adjoint);
+mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_pose *poses,
+                          uint32_t substeps, bool with_adjoint);
 /* One substep on. */
 mpm_result mpm_fast_advance(mpm_fast *f);
-/* The particles of the present frame, in the caller's order. During the adjoint: x and f only, the rest is 0. */
+/* The particles of the present frame, in the caller's order. During the adjoint: x and f only, the rest is
+ * 0. */
 mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles);
 
 /* Turns round after the last substep, with adjoint 0. */
 void mpm_fast_turn(mpm_fast *f);
-/* Adds to the adjoint of the present frame: of x at any frame, of the rest only right after mpm_fast_turn(). */
+/* Adds to the adjoint of the present frame: of x at any frame, of the rest only right after
+ * mpm_fast_turn(). */
 void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar);
-/* One substep back. next_bar: adjoint of the poses after the substep, added to; now_bar: before it, added to. */
+/* One substep back. next_bar: adjoint of the poses after the substep, added to; now_bar: before it, added
+ * to. */
 mpm_result mpm_fast_retreat(mpm_fast *f, mpm_pose *now_bar, mpm_pose *next_bar);
 /* The adjoint of the first frame's particles, once all substeps are taken back. */
 mpm_result mpm_fast_bar(mpm_fast *f, mpm_particle *bar);

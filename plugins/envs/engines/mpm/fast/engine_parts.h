@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the fast engine, in the order of the files: set-up (engine.c), order of the particles and room on the grid
- * (layout.c), what is kept (plan.c), a substep (substep.c), the episode forward (forward.c) and backward (adjoint.c).
+/* The inside of the fast engine, in the order of the files: set-up (engine.c), order of the particles and
+ * room on the grid (layout.c), what is kept (plan.c), a substep (substep.c), the episode forward
+ * (forward.c) and backward (adjoint.c).
  *
- * A substep is: particles of each block gather the velocities of the substep before, deform, and spread momentum to the
- * block's slab; then the planes of the grid sum the slabs and become velocities. The episode is cut into segments between
- * two sorts. Forward, the state at the start of each segment is kept and, within a budget of memory, the grid of all its
- * substeps (of the last segment everything); backward, the particles of a segment are simulated again with their history,
- * on the grid as it was if that was kept, and then differentiated. */
+ * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
+ * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
+ * episode is cut into segments between two sorts. Forward, the state at the start of each segment is kept
+ * and, within a budget of memory, the grid of all its substeps (of the last segment everything); backward,
+ * the particles of a segment are simulated again with their history, on the grid as it was if that was
+ * kept, and then differentiated. */
 #ifndef MPM_FAST_ENGINE_PARTS_H
 #define MPM_FAST_ENGINE_PARTS_H
 
@@ -57,7 +59,8 @@ struct mpm_fast {
     size_t packed;                  /* bytes of the grid of a substep that was kept lately; 0 = not known */
     double speed;                   /* largest velocity component on the grid */
     uint32_t bar_segment;           /* whose order the adjoints have */
-    uint32_t pending;               /* adjoint: local substep whose particle pass is still to do; MPM_NONE = at a border */
+    /* adjoint: local substep whose particle pass is still to do; MPM_NONE = at a border */
+    uint32_t pending;
 };
 
 static inline double mpm_in_spacings(const mpm_domain *domain, double x)
@@ -88,8 +91,8 @@ uint32_t *mpm_fast_local_order(const mpm_fast *f);
 bool mpm_fast_room_left(const mpm_fast *f, const mpm_segment *s);
 /* Points the blocks to their slabs for this segment. */
 void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s);
-/* Starts a segment at the present frame from `between` (x, v, moments) and `now` (F), in the order of the particles
- * that `order` tells in terms of the caller's. */
+/* Starts a segment at the present frame from `between` (x, v, moments) and `now` (F), in the order of the
+ * particles that `order` tells in terms of the caller's. */
 mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order);
 
 /* ---- plan.c ---- */
@@ -102,7 +105,8 @@ uint32_t mpm_fast_most_substeps(const mpm_fast *f, const mpm_segment *s);
 mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index);
 /* Would all stay within the budget if this segment, the latest, kept its grid? */
 bool mpm_fast_affords_grid(const mpm_fast *f, const mpm_segment *s);
-/* The history that the forward pass keeps for its present segment: for all if they are stored, else for the last. */
+/* The history that the forward pass keeps for its present segment: for all if they are stored, else for
+ * the last. */
 mpm_history *mpm_fast_forward_history(mpm_fast *f, uint32_t index);
 /* The grid's history of a segment, as far as there is one. */
 mpm_grid_history *mpm_fast_grid_history(mpm_fast *f, uint32_t index);
@@ -112,14 +116,16 @@ mpm_grid_history *mpm_fast_grid_history(mpm_fast *f, uint32_t index);
 /* Processor seconds so far; 0 where nobody asks, because it takes a system call. */
 double mpm_fast_begin_time(const mpm_fast *f);
 void mpm_fast_end_time(const mpm_fast *f, int phase, double begin);
-/* Substep `local` of a segment. What the adjoint needs is kept where h (particles) and g (grid) are not NULL; the grid is
- * taken from g if it is complete. */
-mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g, uint32_t local);
+/* Substep `local` of a segment. What the adjoint needs is kept where h (particles) and g (grid) are not
+ * NULL; the grid is taken from g if it is complete. */
+mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g,
+                         uint32_t local);
 /* Gathers the velocities that the particles have not got yet: x, v and moments to `between`. */
 void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local);
-/* Backwards, as far as the histories at hand go: the particles of the substep after, then the grid of this one. Adds to
- * the adjoints of the poses after and before. */
-void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mpm_pose *now_bar, mpm_pose *next_bar);
+/* Backwards, as far as the histories at hand go: the particles of the substep after, then the grid of this
+ * one. Adds to the adjoints of the poses after and before. */
+void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mpm_pose *now_bar,
+                           mpm_pose *next_bar);
 /* Particles of the first substep of a segment: leaves the adjoint of its start state in `bar`. */
 void mpm_fast_first_adjoint(mpm_fast *f);
 

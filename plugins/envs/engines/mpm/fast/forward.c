@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_pose *poses, uint32_t substeps,
-                          bool with_adjoint)
+mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_pose *poses,
+                          uint32_t substeps, bool with_adjoint)
 {
     uint32_t n = f->sim->n_particles;
     const mpm_domain *domain = &f->sim->domain;
@@ -39,8 +39,8 @@ mpm_result mpm_fast_start(mpm_fast *f, const mpm_particle *particles, const mpm_
     to.f = f->now.f;
     for (int k = 0; k < f->n_groups; k++) {
         const mpm_group *g = &f->groups[k];
-        f->kernels->import(&to, &g->room, g->phase->count, identity + g->phase->first, domain->inv_dx, domain->offset,
-                           particles);
+        f->kernels->import(&to, &g->room, g->phase->count, identity + g->phase->first, domain->inv_dx,
+                           domain->offset, particles);
     }
     return mpm_fast_begin_segment(f, identity);
 }
@@ -100,7 +100,8 @@ void mpm_fast_export(mpm_fast *f, const mpm_fields *from, const mpm_segment *s, 
 
 void mpm_fast_clear_unused(const mpm_phase *phase, double rest, mpm_particle *particles)
 {
-    for (uint32_t p = phase->first; phase->material.law == MPM_SYRUP && p < phase->first + phase->count; p++) {
+    for (uint32_t p = phase->first; phase->material.law == MPM_SYRUP && p < phase->first +
+         phase->count; p++) {
         for (int i = 1; i < 9; i++) {
             particles[p].f[i] = i % 4 == 0 ? rest : 0.0;
         }

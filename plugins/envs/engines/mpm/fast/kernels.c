@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes of one substep over the particles, fused: velocities from the grid of the substep before, constitutive law,
- * momentum to the grid; and the same backwards. Compiled once per float type and instruction set (see local.mk). */
+/* The passes of one substep over the particles, fused: velocities from the grid of the substep before,
+ * constitutive law, momentum to the grid; and the same backwards. Compiled once per float type and
+ * instruction set (see local.mk). */
 #include "kernels.h"
 
 #include "convert.h"
@@ -34,7 +35,8 @@ typedef struct work {
 
 /* ---- fallback: singular values in double precision, one particle at a time ---- */
 
-static void lane_law(const mpm_material *law, const vec a[9], int lane, real factor, vec f_new[9], vec stress[6])
+static void lane_law(const mpm_material *law, const vec a[9], int lane, real factor, vec f_new[9],
+                     vec stress[6])
 {
     static const int where[6] = {0, 1, 2, 4, 5, 8};
     double trial_f[9], f[9], t[9];
@@ -52,8 +54,8 @@ static void lane_law(const mpm_material *law, const vec a[9], int lane, real fac
     }
 }
 
-static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, const vec f_bar[9], const sym t_bar,
-                             vec a_bar[9])
+static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, const vec f_bar[9],
+                             const sym t_bar, vec a_bar[9])
 {
     static const int where[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
     double trial_f[9], f[9], t[9], fb[9], tb[9], ab[9];
@@ -97,7 +99,8 @@ static void save_gradient(real *records, int group, const vec f[9])
     }
 }
 
-/* dt C as lanes from the moments of a group of VL particles. `columns`: where the three moments of the chunk start. */
+/* dt C as lanes from the moments of a group of VL particles. `columns`: where the three moments of the
+ * chunk start. */
 INLINE void velocity_step(const real *const columns[3], int group, real factor, vec step[9])
 {
 #pragma GCC unroll 3
@@ -110,10 +113,10 @@ INLINE void velocity_step(const real *const columns[3], int group, real factor, 
     }
 }
 
-/* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those of the rest;
- * *beyond: whether any lane needs singular values. */
-CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records, int *terms,
-                        bool *beyond)
+/* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those
+ * of the rest; *beyond: whether any lane needs singular values. */
+CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                        int *terms, bool *beyond)
 {
     vec shear = all(R(0)), outside = shear, flow = shear;
     for (int g = 0; g < GROUPS; g++) {
@@ -127,7 +130,8 @@ CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const column
     *terms = terms_needed(log_terms, largest_lane(shear));
     *beyond = largest_lane(outside) > R(0);
     for (int g = 0; g < GROUPS; g++) {
-        flow = most(flow, strain_flow(&w->strains[g], p->law, *terms, w->log_series[g], w->log_slope[g], w->squares[g]));
+        flow = most(flow, strain_flow(&w->strains[g], p->law, *terms, w->log_series[g], w->log_slope[g],
+                                      w->squares[g]));
     }
     return terms_needed(exp_terms, largest_lane(flow));
 }
@@ -157,9 +161,10 @@ INLINE void save_stress(work *w, int group, const sym t)
     save_columns(w->stress, group, full);
 }
 
-/* The affine momentum field m v + Q (o - fx) dx of the particles, and their mass as component 3. `velocity`, `columns`:
- * velocity and moments. */
-INLINE void momentum_quads(const work *w, const real *velocity, const real *const columns[3], int i, vec field[4])
+/* The affine momentum field m v + Q (o - fx) dx of the particles, and their mass as component 3.
+ * `velocity`, `columns`: velocity and moments. */
+INLINE void momentum_quads(const work *w, const real *velocity, const real *const columns[3], int i,
+                           vec field[4])
 {
     field[0] = w->by.inertia * load(velocity + 4 * i) + w->by.mass;
 #pragma GCC unroll 3
@@ -179,7 +184,8 @@ INLINE void save_field(affine *to, const site *s, int i, const vec field[4])
     store(to->part[3][i], field[3]);
 }
 
-/* Velocity and moments at the particles of a chunk, from the grid; zero for those that only fill the chunk. */
+/* Velocity and moments at the particles of a chunk, from the grid; zero for those that only fill the
+ * chunk. */
 CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
 {
     for (int i = 0; i < count;) {
@@ -193,7 +199,8 @@ CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine
 }
 
 /* Spreads an affine field to the slab of the block. */
-CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s, int count, const affine *field)
+CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s, int count,
+                              const affine *field)
 {
     ptrdiff_t skip = (ptrdiff_t)block->plane * p->box.stride_x;
     for (int i = 0; i < count;) {
@@ -299,10 +306,10 @@ INLINE void keep_gradients(real *to, const real *f_records, uint32_t law)
     }
 }
 
-/* A chunk in a substep: at the start of a segment (`first`) or in it; not spreading to the grid when its velocities after
- * this substep are known already (`known`). */
-static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int count, reach *bounds, work *w, bool first,
-                          bool known)
+/* A chunk in a substep: at the start of a segment (`first`) or in it; not spreading to the grid when its
+ * velocities after this substep are known already (`known`). */
+static void forward_chunk(const mpm_pass *p, mpm_block *block, int start, int count, reach *bounds, work *w,
+                          bool first, bool known)
 {
     size_t at = block->first + (size_t)start;
     real *x = (real *)p->now.x + 4 * at, *f_records = (real *)p->now.f + 9 * at;
@@ -409,11 +416,13 @@ static void gather(const mpm_pass *p, mpm_block *block, void *scratch)
         locate(&p->box, x, &w->before);
         gather_chunk(p, &w->before, chunk_count(block, i), &w->moved);
         for (int j = 0; j < CHUNK; j += QUADS) {
-            store((real *)p->out.x + 4 * at + 4 * j, move(&w->by, load(x + 4 * j), load(w->moved.part[0][j])));
+            store((real *)p->out.x + 4 * at + 4 * j,
+                  move(&w->by, load(x + 4 * j), load(w->moved.part[0][j])));
         }
         memcpy((real *)p->out.v + 4 * at, w->moved.part[0], 4 * CHUNK * sizeof(real));
         for (size_t k = 0; k < 3; k++) {
-            memcpy((real *)p->out.m + 4 * (k * p->padded + at), w->moved.part[1 + k], 4 * CHUNK * sizeof(real));
+            memcpy((real *)p->out.m + 4 * (k * p->padded + at), w->moved.part[1 + k],
+                   4 * CHUNK * sizeof(real));
         }
     }
 }
@@ -421,7 +430,8 @@ static void gather(const mpm_pass *p, mpm_block *block, void *scratch)
 /* ---- adjoint ---- */
 
 /* Value, moments and their derivatives at the particles of a chunk. */
-CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count, gathered *out)
+CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count,
+                                         gathered *out)
 {
     for (int i = 0; i < count;) {
         int end = run_end(s, i, count);
@@ -437,8 +447,8 @@ CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, co
     }
 }
 
-/* Adjoint of the end of the substep before: h: adjoint of velocity and moments at QUADS particles, x_bar: that of the new
- * position. Saves what goes to the grid and returns the adjoint of the old position. */
+/* Adjoint of the end of the substep before: h: adjoint of velocity and moments at QUADS particles, x_bar:
+ * that of the new position. Saves what goes to the grid and returns the adjoint of the old position. */
 INLINE vec gather_adjoint_quads(work *w, int i, vec x_bar, vec x, vec h[4])
 {
     mask free = less(w->by.low, x) & less(x, w->by.high);
@@ -451,7 +461,8 @@ INLINE vec gather_adjoint_quads(work *w, int i, vec x_bar, vec x, vec h[4])
 /* Symmetric part of the adjoint of the stress for a group, from the moments of node_bar. */
 INLINE void stress_adjoint(const mpm_pass *p, const work *w, int g, sym t_bar)
 {
-    const real *const bars[3] = {w->other.sums.part[1][0], w->other.sums.part[2][0], w->other.sums.part[3][0]};
+    const real *const bars[3] =
+        {w->other.sums.part[1][0], w->other.sums.part[2][0], w->other.sums.part[3][0]};
     vec q_bar[9];
     velocity_step(bars, g, R(p->stress), q_bar);
     t_bar[0] = q_bar[0];
@@ -489,9 +500,10 @@ INLINE void trial_adjoint(const mpm_pass *p, const real *const columns[3], const
     save_columns(turned, g, out);
 }
 
-/* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that of F); leaves
- * the scaled stress in `stress` and the adjoint of dt C in `turned`, column by column. */
-CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+/* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that
+ * of F); leaves the scaled stress in `stress` and the adjoint of dt C in `turned`, column by column. */
+CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                         const real *f_records,
                               real *bar_records, real (*turned)[CHUNK][4])
 {
     int terms;
@@ -509,7 +521,8 @@ CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real 
         stress_of(s, &phi, p->law, R(p->stress), stress);
         stress_adjoint(p, w, g, t_bar);
         load_gradient(bar_records, g, f_bar);
-        law_adjoint(s, &flow, &phi, w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar, t_bar, a_bar);
+        law_adjoint(s, &flow, &phi, w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar, t_bar,
+                    a_bar);
         for (int l = 0; beyond && l < VL; l++) {
             if (s->beyond[l] > R(0)) {
                 lane_law(p->law, s->a, l, R(p->stress), out, stress);
@@ -521,11 +534,12 @@ CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real 
     }
 }
 
-CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
-                                real *bar_records, real (*turned)[CHUNK][4])
+CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
-        vec step[9], out[9], j = *(const vec *)(f_records + 9 * g * VL), *j_bar = (vec *)(bar_records + 9 * g * VL);
+        vec step[9], out[9], j = *(const vec *)(f_records + 9 * g * VL),
+            *j_bar = (vec *)(bar_records + 9 * g * VL);
         sym stress, t_bar;
         velocity_step(columns, g, R(p->stretch), step);
         vec growth = syrup_growth(step);
@@ -537,8 +551,8 @@ CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *cons
     }
 }
 
-CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
-                                  real *bar_records, real (*turned)[CHUNK][4])
+CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                  const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
         vec step[9], f[9], a[9], a_bar[9];
@@ -595,7 +609,8 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4], h[4];
         momentum_quads(w, velocity, columns, i, field);
-        vec bar = load(x_bar + 4 * i) + position_adjoint(&w->other, field[0], field[1], field[2], field[3], i);
+        vec bar = load(x_bar + 4 * i) +
+            position_adjoint(&w->other, field[0], field[1], field[2], field[3], i);
         h[0] = w->by.inertia * load(w->other.sums.part[0][i]);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; k++) {
@@ -635,7 +650,8 @@ static void adjoint_first(const mpm_pass *pass, mpm_block *block, void *scratch)
     adjoint_block(pass, block, scratch, true);
 }
 
-/* Adjoint of gather(): from the adjoints of x, v and moments in pass->bar to that of x before and the grid. */
+/* Adjoint of gather(): from the adjoints of x, v and moments in pass->bar to that of x before and the
+ * grid. */
 static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
 {
     work *w = scratch;

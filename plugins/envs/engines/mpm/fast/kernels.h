@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the compiled variants of the fast engine offer: the passes over particles and grid nodes of one substep, forward and
- * adjoint, for one float type and one instruction set. Arrays hold floats of the variant's type, hence void pointers. */
+/* What the compiled variants of the fast engine offer: the passes over particles and grid nodes of one
+ * substep, forward and adjoint, for one float type and one instruction set. Arrays hold floats of the
+ * variant's type, hence void pointers. */
 #ifndef MPM_FAST_KERNELS_H
 #define MPM_FAST_KERNELS_H
 
@@ -13,7 +14,8 @@
 
 enum { MPM_MAX_BLOCKS = 16 };
 
-/* The passes over the particles of a block. `first`: v and m come from (go to) pass->now / pass->bar instead of the grid. */
+/* The passes over the particles of a block. `first`: v and m come from (go to) pass->now / pass->bar
+ * instead of the grid. */
 enum {
     MPM_PASS_FORWARD = 0,
     MPM_PASS_FORWARD_FIRST = 1,
@@ -21,7 +23,8 @@ enum {
     MPM_PASS_ADJOINT = 3,
     MPM_PASS_ADJOINT_FIRST = 4,
     MPM_PASS_GATHER_ADJOINT = 5,
-    MPM_PASS_REPEAT = 6, /* forward, where the velocities of the grid are known already: spreads nothing to it */
+    /* forward, where the velocities of the grid are known already: spreads nothing to it */
+    MPM_PASS_REPEAT = 6,
     MPM_PASS_REPEAT_FIRST = 7,
     MPM_PASSES = 8
 };
@@ -39,22 +42,25 @@ typedef struct mpm_span {
     uint16_t from, to;
 } mpm_span;
 
-/* Particles of one matter after the other, each in the order of their cells and padded to whole chunks with particles that
- * rest and touch nothing. Syrup uses the first of the nine numbers of f alone. */
+/* Particles of one matter after the other, each in the order of their cells and padded to whole chunks
+ * with particles that rest and touch nothing. Syrup uses the first of the nine numbers of f alone. */
 typedef struct mpm_fields {
     void *x; /* [padded][4]: position in node spacings */
     void *v; /* [padded][4]: velocity */
-    void *m; /* [3][padded][4]: moments sum w v (o - fx)_k of the grid velocity; the APIC matrix is 4/dx times these */
+    /* [3][padded][4]: moments sum w v (o - fx)_k of the grid velocity; the APIC matrix is 4/dx
+     * times these */
+    void *m;
     void *f; /* [padded / lanes][9][lanes]: deformation gradient */
 } mpm_fields;
 
-/* Where the particles of one matter are in the fields: `slots` from `first` on (with those that pad), of `padded`. */
+/* Where the particles of one matter are in the fields: `slots` from `first` on (with those that pad), of
+ * `padded`. */
 typedef struct mpm_room {
     size_t first, slots, padded;
 } mpm_room;
 
-/* A range of particles that spreads to a private slab of grid planes. The ranges do not depend on the number of
- * threads, nor does the order in which the slabs are summed: so neither do the results. */
+/* A range of particles that spreads to a private slab of grid planes. The ranges do not depend on the
+ * number of threads, nor does the order in which the slabs are summed: so neither do the results. */
 typedef struct mpm_block {
     uint32_t first, count;    /* particles; first is a multiple of the chunk */
     uint32_t group;           /* of one matter, see engine.c */
@@ -63,8 +69,8 @@ typedef struct mpm_block {
     double lower[3], upper[3]; /* out: lowest nodes of the particles after the pass */
 } mpm_block;
 
-/* One substep of the particles. The factors are those of sim.c, for positions in node spacings and moments instead
- * of the APIC matrix. */
+/* One substep of the particles. The factors are those of sim.c, for positions in node spacings and moments
+ * instead of the APIC matrix. */
 typedef struct mpm_pass {
     mpm_box box;
     size_t padded;
@@ -107,28 +113,31 @@ typedef struct mpm_kernels {
     /* Nodes of one plane of the box. */
     void (*nodes_forward)(const mpm_nodes *nodes, int plane);
     void (*nodes_walls)(const mpm_nodes *nodes, int plane);
-    double (*nodes_speed)(const mpm_nodes *nodes, int plane); /* largest component; infinite if any is not finite */
+    /* largest component; infinite if any is not finite */
+    double (*nodes_speed)(const mpm_nodes *nodes, int plane);
     void (*nodes_adjoint)(const mpm_nodes *nodes, int plane);
-    /* A plane of the grid's velocities as it is kept: without the empty nodes before and after the others in each row. Both
-     * return the bytes of the packed plane, at most those of the plane and of mpm_span per row. */
+    /* A plane of the grid's velocities as it is kept: without the empty nodes before and after the others
+     * in each row. Both return the bytes of the packed plane, at most those of the plane and of mpm_span
+     * per row. */
     size_t (*pack)(const mpm_box *box, const void *field, int plane, void *to);
     size_t (*unpack)(const mpm_box *box, const void *from, int plane, void *field);
-    /* Conversions of the n particles of one matter; order[i] is the index in the source of the i-th particle. */
-    void (*import)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
-                   double offset, const mpm_particle *from);
-    void (*export)(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
-                   double offset, mpm_particle *to);
-    void (*add_bar)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order, double inv_dx,
-                    const mpm_particle *from);
-    void (*permute)(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,
-                    double rest);
+    /* Conversions of the n particles of one matter; order[i] is the index in the source of the i-th
+     * particle. */
+    void (*import)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order,
+                   double inv_dx, double offset, const mpm_particle *from);
+    void (*export)(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,
+                   double inv_dx, double offset, mpm_particle *to);
+    void (*add_bar)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order,
+                    double inv_dx, const mpm_particle *from);
+    void (*permute)(const mpm_fields *to, const mpm_fields *from, const mpm_room *room, uint32_t n,
+                    const uint32_t *order, double rest);
     void (*bases)(const void *x, uint32_t n, int16_t *base); /* 3 per particle */
     void (*node)(const void *field, size_t index, double out[4]);
     void (*set_node)(void *field, size_t index, const double value[4]);
 } mpm_kernels;
 
-/* By float type and instruction set; NULL where it was not compiled. `isa` may be NULL: the best that runs here, or what
- * the environment variable DS_ISA (baseline, avx2, avx512) says, as far as it runs here. */
+/* By float type and instruction set; NULL where it was not compiled. `isa` may be NULL: the best that runs
+ * here, or what the environment variable DS_ISA (baseline, avx2, avx512) says, as far as it runs here. */
 const mpm_kernels *mpm_kernels_find(int bits, const char *isa);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors of the fast engine, written with the compiler's vector extension. The float type (MPM_REAL_BITS: 64 or 32) and the
- * number of lanes (MPM_LANES: 4, 8 or 16) are parameters: the sources are compiled once for each combination in use. */
+/* Vectors of the fast engine, written with the compiler's vector extension. The float type (MPM_REAL_BITS:
+ * 64 or 32) and the number of lanes (MPM_LANES: 4, 8 or 16) are parameters: the sources are compiled once
+ * for each combination in use. */
 #ifndef MPM_FAST_LANES_H
 #define MPM_FAST_LANES_H
 
@@ -9,14 +10,14 @@
 #include <immintrin.h>
 #endif
 
-/* A vector holds either one number for each of VL particles, or 4 numbers (x, y, z and one more) for each of QUADS
- * particles: "quads". */
+/* A vector holds either one number for each of VL particles, or 4 numbers (x, y, z and one more) for each
+ * of QUADS particles: "quads". */
 #define VL MPM_LANES
 #define QUADS (VL / 4)
 #define R(number) ((real)(number))
 #define INLINE static inline __attribute__((always_inline))
-/* What is done for a whole chunk of particles: compiled once, so that all passes compute the same bits (the compiler fuses
- * multiplications and additions as the surroundings suggest), and in a short time. */
+/* What is done for a whole chunk of particles: compiled once, so that all passes compute the same bits
+ * (the compiler fuses multiplications and additions as the surroundings suggest), and in a short time. */
 #define CHUNK_STEP static __attribute__((noinline))
 
 #if MPM_REAL_BITS == 64
@@ -29,12 +30,14 @@ typedef int32_t whole;
 #define MPM_SQRT __builtin_sqrtf
 #endif
 typedef real vec __attribute__((vector_size(VL * MPM_REAL_BITS / 8), may_alias));
-typedef real loose_vec __attribute__((vector_size(VL * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8), may_alias));
+typedef real loose_vec __attribute__((vector_size(VL * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8),
+                                      may_alias));
 typedef whole mask __attribute__((vector_size(VL * MPM_REAL_BITS / 8), may_alias));
 typedef int32_t ints __attribute__((vector_size(VL * 4)));
 typedef int32_t loose_ints __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 typedef real quad __attribute__((vector_size(4 * MPM_REAL_BITS / 8), may_alias));
-typedef real loose_quad __attribute__((vector_size(4 * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8), may_alias));
+typedef real loose_quad __attribute__((vector_size(4 * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8),
+                                       may_alias));
 
 INLINE vec load(const real *from)
 {
@@ -47,8 +50,9 @@ INLINE void store(real *to, vec a)
 }
 
 #if MPM_REAL_BITS == 64 && VL == 4 && !defined(__AVX__)
-/* The compiler keeps vectors that are wider than a register in memory, and builds them number by number where a shuffle or
- * a copied number is asked for: that waits for memory each time. So say how it goes with two halves. */
+/* The compiler keeps vectors that are wider than a register in memory, and builds them number by number
+ * where a shuffle or a copied number is asked for: that waits for memory each time. So say how it goes
+ * with two halves. */
 #define HALVES 1
 typedef real half __attribute__((vector_size(16), may_alias));
 
@@ -118,7 +122,8 @@ INLINE vec root(vec a)
 {
 #if defined(HALVES)
     half low = low_half(a), high = high_half(a);
-    return of_halves((half){MPM_SQRT(low[0]), MPM_SQRT(low[1])}, (half){MPM_SQRT(high[0]), MPM_SQRT(high[1])});
+    return of_halves((half){MPM_SQRT(low[0]), MPM_SQRT(low[1])},
+                     (half){MPM_SQRT(high[0]), MPM_SQRT(high[1])});
 #else
     vec r = a;
     for (int l = 0; l < VL; l++) {
@@ -128,8 +133,8 @@ INLINE vec root(vec a)
 #endif
 }
 
-/* 1 / sqrt(a) for a in the normal range, to a few units in the last place: much faster than divisions and roots where there
- * is an estimate to start from. */
+/* 1 / sqrt(a) for a in the normal range, to a few units in the last place: much faster than divisions and
+ * roots where there is an estimate to start from. */
 INLINE vec inverse_root(vec a)
 {
 #if defined(__AVX512F__) && VL * MPM_REAL_BITS == 512
@@ -154,7 +159,8 @@ INLINE real largest_lane(vec a)
     return r;
 }
 
-/* The same four numbers for every quad. A broadcasting load costs no arithmetic unit, which a shuffle would. */
+/* The same four numbers for every quad. A broadcasting load costs no arithmetic unit, which a shuffle
+ * would. */
 INLINE vec load_quad(const real *from)
 {
 #if MPM_REAL_BITS == 64 && VL == 8 && defined(__AVX512F__)
@@ -268,7 +274,8 @@ INLINE half swapped(half a)
 #define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 4, 5, 12, 13, 6, 7, 14, 15)
 #else
 #define SPREAD(a, c) \
-    SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c, 8 + c, 8 + c, 8 + c, 8 + c, 12 + c, 12 + c, 12 + c, 12 + c)
+    SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c, 8 + c, 8 + c, 8 + c, 8 + c, 12 + c, 12 + c, \
+            12 + c, 12 + c)
 #define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
 #define SWAP_TWO(a) SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
 #define FIRST_TWO(a, b) SHUFFLE(a, b, 0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29)

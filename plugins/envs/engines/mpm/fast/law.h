@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constitutive law of material.c for VL particles at once, forward beside adjoint, without singular vectors.
+/* The constitutive law of material.c for VL particles at once, forward beside adjoint, without singular
+ * vectors.
  *
- * Let b = A A^T = U s^2 U^T for the trial deformation gradient A = U s V^T. Every quantity of the law is A multiplied
- * by an isotropic function of b, or such a function itself:
+ * Let b = A A^T = U s^2 U^T for the trial deformation gradient A = U s V^T. Every quantity of the law is A
+ * multiplied by an isotropic function of b, or such a function itself:
  *     H      = dev(log s in the frame U) = dev(log b) / 2            logarithmic shear
  *     F_new  = U diag(exp(e - excess/n dev e)) V^T = exp(k H) A,      k = min(yield / n - 1, 0),  n = |H|
  *     V_new  = U s_new U^T = j exp((1 + k) H),                        j = (det A)^(1/3)
  *     stress = 2 mu (F_new - R) F_new^T + ... = 2 mu (V_new^2 - V_new) + lambda J (J - 1) I.
- * An elastic particle has k = 0 and keeps F_new = A to the last bit. The functions are power series of small traceless
- * symmetric matrices, summed modulo the characteristic polynomial (Cayley-Hamilton): z^3 = z2 z + z3 with the invariants
- * z2 = tr(z^2) / 2 and z3 = det z, so that f(z) = f0 + f1 z + f2 z^2. */
+ * An elastic particle has k = 0 and keeps F_new = A to the last bit. The functions are power series of
+ * small traceless symmetric matrices, summed modulo the characteristic polynomial (Cayley-Hamilton): z^3 =
+ * z2 z + z3 with the invariants z2 = tr(z^2) / 2 and z3 = det z, so that f(z) = f0 + f1 z + f2 z^2. */
 #ifndef MPM_FAST_LAW_H
 #define MPM_FAST_LAW_H
 
@@ -21,7 +22,8 @@ typedef vec sym[6];
 
 enum { SERIES_TERMS = 22 };
 
-/* Series are used while tr(D^2) / 2 of the relative deviator D of b is below this (shear 8 %): beyond it, singular values. */
+/* Series are used while tr(D^2) / 2 of the relative deviator D of b is below this (shear 8 %): beyond it,
+ * singular values. */
 static const real largest_shear = R(0.02);
 static const real strain_eps = R(1e-8); /* see material.c */
 /* Below this mean squared stretch a singular value could be at its lower limit (0.05). */
@@ -52,9 +54,10 @@ INLINE int terms_needed(const real *terms, real z2)
     return n;
 }
 
-/* f(z) = sum terms[i] z^i = f[0] + f[1] z + f[2] z^2, and slope: derivative of f by z3. Those by z2 follow, see
- * invariant_adjoint(). (Synthetic division by the characteristic polynomial p gives f as the remainder; since p depends
- * on z3 through -z3 only, the derivative of the remainder is the quotient, again modulo p.) */
+/* f(z) = sum terms[i] z^i = f[0] + f[1] z + f[2] z^2, and slope: derivative of f by z3. Those by z2
+ * follow, see invariant_adjoint(). (Synthetic division by the characteristic polynomial p gives f as the
+ * remainder; since p depends on z3 through -z3 only, the derivative of the remainder is the quotient,
+ * again modulo p.) */
 INLINE void series(const real *terms, int n, vec z2, vec z3, vec f[3], vec slope[3])
 {
     vec f0 = all(terms[n - 3]), f1 = all(terms[n - 2]), f2 = all(terms[n - 1]);
@@ -152,7 +155,8 @@ INLINE void trial(const vec step[9], const vec f[9], vec a[9])
     for (int i = 0; i < 3; i++) {
 #pragma GCC unroll 3
         for (int j = 0; j < 3; j++) {
-            a[3 * i + j] = f[3 * i + j] + step[3 * i] * f[j] + step[3 * i + 1] * f[3 + j] + step[3 * i + 2] * f[6 + j];
+            a[3 * i + j] = f[3 * i + j] + step[3 * i] * f[j] + step[3 * i + 1] * f[3 + j] +
+                step[3 * i + 2] * f[6 + j];
         }
     }
 }
@@ -180,7 +184,8 @@ INLINE vec strain_deviator(strain *s)
               a[2] * (a[3] * a[7] - a[4] * a[6]);
     vec d2 = R(0.5) * sym_dot(s->d, s->d);
     /* written so that NaN counts as beyond */
-    mask inside = less(d2, all(largest_shear)) & less(all(smallest_stretch_sq), mean) & less(mean, all(R(1e6))) &
+    mask inside = less(d2, all(largest_shear)) & less(all(smallest_stretch_sq), mean) &
+        less(mean, all(R(1e6))) &
                   less(all(R(0)), det);
     s->beyond = choose(inside, all(R(0)), all(R(1)));
     for (int i = 0; i < 6; i++) {
@@ -198,9 +203,10 @@ INLINE vec exp_small(vec t)
     return R(1) + t * (R(1) + t * (R(1) / 2 + t * (R(1) / 6 + t * (R(1) / 24 + t * (R(1) / 120)))));
 }
 
-/* H and the plastic flow from D; log_series: coefficients of log(1 + D), and their derivatives. Returns the second
- * invariant of k H. */
-INLINE vec strain_flow(strain *s, const mpm_material *law, int terms, vec log_series[3], vec log_slope[3], sym dd)
+/* H and the plastic flow from D; log_series: coefficients of log(1 + D), and their derivatives. Returns
+ * the second invariant of k H. */
+INLINE vec strain_flow(strain *s, const mpm_material *law, int terms, vec log_series[3], vec log_slope[3],
+                       sym dd)
 {
     sym_square(s->d, dd);
     s->d3 = sym_dot(s->d, dd) * (R(1) / R(3));
@@ -239,8 +245,8 @@ INLINE void flow_function_of(const strain *s, int terms, flow_function *out)
     out->c[2] = out->f[2] * kk;
 }
 
-/* phi(Y) = (j e^Y)^2 - j e^Y for Y = (1 + k) H, as coefficients of 1, Y, Y^2; derivatives by the third invariant of Y;
- * and the coefficients of its derivative phi'(Y) = 2 (j e^Y)^2 - j e^Y. */
+/* phi(Y) = (j e^Y)^2 - j e^Y for Y = (1 + k) H, as coefficients of 1, Y, Y^2; derivatives by the third
+ * invariant of Y; and the coefficients of its derivative phi'(Y) = 2 (j e^Y)^2 - j e^Y. */
 typedef struct stress_function {
     vec f[3], slope[3], rise[3];
     vec scale, y2, y3; /* 1 + k; invariants of Y */
@@ -291,7 +297,8 @@ INLINE void new_gradient(const strain *s, const flow_function *flow, vec f_new[9
 }
 
 /* Kirchhoff stress times `factor`. */
-INLINE void stress_of(const strain *s, const stress_function *phi, const mpm_material *law, real factor, sym out)
+INLINE void stress_of(const strain *s, const stress_function *phi, const mpm_material *law, real factor,
+                      sym out)
 {
     vec shear = all(R(2 * law->mu) * factor), r = phi->scale;
     vec jjj = s->volume * s->volume * s->volume;
@@ -307,8 +314,8 @@ INLINE void stress_of(const strain *s, const stress_function *phi, const mpm_mat
 
 /* f_bar: adjoint of F_new; t_bar: symmetric part of the adjoint of the stress. Writes the adjoint of A. */
 INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress_function *phi,
-                        const vec log_series[3], const vec log_slope[3], const sym dd, const mpm_material *law,
-                        const vec f_bar[9], const sym t_bar, vec a_bar[9])
+                        const vec log_series[3], const vec log_slope[3], const sym dd,
+                        const mpm_material *law, const vec f_bar[9], const sym t_bar, vec a_bar[9])
 {
     const vec *a = s->a;
     vec k = s->flow, r = phi->scale, rr = r * r;
@@ -319,12 +326,12 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     p_bar[0] = f_bar[0] * a[0] + f_bar[1] * a[1] + f_bar[2] * a[2];
     p_bar[3] = f_bar[3] * a[3] + f_bar[4] * a[4] + f_bar[5] * a[5];
     p_bar[5] = f_bar[6] * a[6] + f_bar[7] * a[7] + f_bar[8] * a[8];
-    p_bar[1] = R(0.5) * (f_bar[0] * a[3] + f_bar[1] * a[4] + f_bar[2] * a[5] + f_bar[3] * a[0] + f_bar[4] * a[1] +
-                         f_bar[5] * a[2]);
-    p_bar[2] = R(0.5) * (f_bar[0] * a[6] + f_bar[1] * a[7] + f_bar[2] * a[8] + f_bar[6] * a[0] + f_bar[7] * a[1] +
-                         f_bar[8] * a[2]);
-    p_bar[4] = R(0.5) * (f_bar[3] * a[6] + f_bar[4] * a[7] + f_bar[5] * a[8] + f_bar[6] * a[3] + f_bar[7] * a[4] +
-                         f_bar[8] * a[5]);
+    p_bar[1] = R(0.5) * (f_bar[0] * a[3] + f_bar[1] * a[4] + f_bar[2] * a[5] + f_bar[3] * a[0] +
+                         f_bar[4] * a[1] + f_bar[5] * a[2]);
+    p_bar[2] = R(0.5) * (f_bar[0] * a[6] + f_bar[1] * a[7] + f_bar[2] * a[8] + f_bar[6] * a[0] +
+                         f_bar[7] * a[1] + f_bar[8] * a[2]);
+    p_bar[4] = R(0.5) * (f_bar[3] * a[6] + f_bar[4] * a[7] + f_bar[5] * a[8] + f_bar[6] * a[3] +
+                         f_bar[7] * a[4] + f_bar[8] * a[5]);
     vec p0 = sym_trace(p_bar), p1 = sym_dot(p_bar, s->h), p2 = sym_dot(p_bar, s->hh);
     vec t0 = sym_trace(t_bar), t1 = sym_dot(t_bar, s->h), t2 = sym_dot(t_bar, s->hh);
 
@@ -336,7 +343,8 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
 
     /* j: j d/dj of the stress is 2 mu phi'(Y) + 3 lambda J (2 J - 1) I with J = j^3 */
     vec jjj = s->volume * s->volume * s->volume;
-    vec volume_bar = shear * (q0 * t0 + q1 * t1 + q2 * t2) + R(3 * law->lambda) * t0 * jjj * (jjj + jjj - R(1));
+    vec volume_bar = shear * (q0 * t0 + q1 * t1 + q2 * t2) +
+        R(3 * law->lambda) * t0 * jjj * (jjj + jjj - R(1));
 
     /* H through both functions and n = |H|; its trace does not matter */
     vec bar[3], z2_bar, z3_bar;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order of the particles, box of nodes and slabs for a stretch of substeps: a new segment is laid out with room for the
- * particles to move, and ends when that is used up. */
+/* Order of the particles, box of nodes and slabs for a stretch of substeps: a new segment is laid out with
+ * room for the particles to move, and ends when that is used up. */
 #include "engine_parts.h"
 
 #include <string.h>
 
 enum { MOST_DRIFT_ROOM = 4 }; /* cells */
 
-/* Bound of the sum of |weights| of a stencil: 1, but for positions within half a cell of the origin 1.5 per axis. */
+/* Bound of the sum of |weights| of a stencil: 1, but for positions within half a cell of the origin 1.5
+ * per axis. */
 static const double weight_bound = 3.375;
 
 /* Base nodes that a particle may come to from `base` within one substep. */
@@ -34,7 +35,8 @@ bool mpm_fast_room_left(const mpm_fast *f, const mpm_segment *s)
 }
 
 /* Low and high ends of the base nodes of particles [from, to) along axis d. */
-static void extent(const int16_t *base, const uint32_t *order, uint32_t from, uint32_t to, int d, int *low, int *high)
+static void extent(const int16_t *base, const uint32_t *order, uint32_t from, uint32_t to, int d, int *low,
+                   int *high)
 {
     *low = INT16_MAX;
     *high = 0;
@@ -62,7 +64,8 @@ uint32_t *mpm_fast_local_order(const mpm_fast *f)
     return (uint32_t *)(void *)((char *)f->sorting.at + (n * 6 + 63) / 64 * 64) + n + cells + 1;
 }
 
-/* Box, order of the particles (in `order`, by their present index within their group), and slabs for a new segment. */
+/* Box, order of the particles (in `order`, by their present index within their group), and slabs for a new
+ * segment. */
 static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *order)
 {
     uint32_t n = f->sim->n_particles;
@@ -84,7 +87,8 @@ static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *
     }
     for (int k = 0; k < f->n_groups; k++) {
         const mpm_phase *phase = f->groups[k].phase;
-        mpm_sort_by_cell(base + 3 * (size_t)phase->first, phase->count, low, high, keys, counts, order + phase->first);
+        mpm_sort_by_cell(base + 3 * (size_t)phase->first, phase->count, low, high, keys, counts, order +
+                         phase->first);
     }
     s->box = mpm_box_make(s->low, s->high, f->kernels->lanes / 4);
     size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real, used = 0;
@@ -93,7 +97,8 @@ static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *
         int l, h;
         const mpm_group *g = &f->groups[block->group];
         uint32_t first = block->first - (uint32_t)g->room.first;
-        extent(base + 3 * (size_t)g->phase->first, order + g->phase->first, first, first + block->count, 0, &l, &h);
+        extent(base + 3 * (size_t)g->phase->first, order + g->phase->first, first, first + block->count, 0,
+               &l, &h);
         s->block_low[b] = low_end(f, 0, l - room);
         s->block_high[b] = high_end(f, 0, h + room);
         used += (size_t)(s->block_high[b] - s->block_low[b] + 3) * plane + MPM_ROOM;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fast material point engine. kernels.c is compiled for each float type and instruction set; select.c chooses when the
-# engine starts.
+# The fast material point engine. kernels.c is compiled for each float type and instruction set; select.c
+# chooses when the engine starts.
 plugins_envs_engines_mpm_libmpm_la_SOURCES += \
 	plugins/envs/engines/mpm/fast/engine.c plugins/envs/engines/mpm/fast/engine.h \
 	plugins/envs/engines/mpm/fast/engine_parts.h plugins/envs/engines/mpm/fast/layout.c \
@@ -19,17 +19,20 @@ mpm_kernel_sources = \
 	plugins/envs/engines/mpm/fast/law.h plugins/envs/engines/mpm/fast/law_fluid.h \
 	plugins/envs/engines/mpm/fast/nodes.h \
 	plugins/envs/engines/mpm/fast/stencil.h
-# Vectors that the instruction set does not have are fine: everything is inlined, no vector is passed between files.
+# Vectors that the instruction set does not have are fine: everything is inlined, no vector is passed between
+# files.
 mpm_kernel_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 
 mpm_variants = \
 	plugins/envs/engines/mpm/fast/lib64_baseline.la \
 	plugins/envs/engines/mpm/fast/lib32_baseline.la
 plugins_envs_engines_mpm_fast_lib64_baseline_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib64_baseline_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_REAL_BITS=64 -DMPM_LANES=4 -DMPM_ISA=baseline
+plugins_envs_engines_mpm_fast_lib64_baseline_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMPM_REAL_BITS=64 -DMPM_LANES=4 -DMPM_ISA=baseline
 plugins_envs_engines_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_kernel_cflags)
 plugins_envs_engines_mpm_fast_lib32_baseline_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib32_baseline_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_REAL_BITS=32 -DMPM_LANES=4 -DMPM_ISA=baseline
+plugins_envs_engines_mpm_fast_lib32_baseline_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMPM_REAL_BITS=32 -DMPM_LANES=4 -DMPM_ISA=baseline
 plugins_envs_engines_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_kernel_cflags)
 
 if X86_VARIANTS
@@ -41,16 +44,20 @@ mpm_variants += \
 mpm_avx2_cflags = $(mpm_kernel_cflags) -mavx2 -mfma -ffp-contract=fast
 mpm_avx512_cflags = $(mpm_kernel_cflags) $(AVX512_CFLAGS) -ffp-contract=fast
 plugins_envs_engines_mpm_fast_lib64_avx2_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib64_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_REAL_BITS=64 -DMPM_LANES=4 -DMPM_ISA=avx2
+plugins_envs_engines_mpm_fast_lib64_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMPM_REAL_BITS=64 -DMPM_LANES=4 -DMPM_ISA=avx2
 plugins_envs_engines_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags)
 plugins_envs_engines_mpm_fast_lib32_avx2_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib32_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_REAL_BITS=32 -DMPM_LANES=8 -DMPM_ISA=avx2
+plugins_envs_engines_mpm_fast_lib32_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMPM_REAL_BITS=32 -DMPM_LANES=8 -DMPM_ISA=avx2
 plugins_envs_engines_mpm_fast_lib32_avx2_la_CFLAGS = $(mpm_avx2_cflags)
 plugins_envs_engines_mpm_fast_lib64_avx512_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib64_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_REAL_BITS=64 -DMPM_LANES=8 -DMPM_ISA=avx512
+plugins_envs_engines_mpm_fast_lib64_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMPM_REAL_BITS=64 -DMPM_LANES=8 -DMPM_ISA=avx512
 plugins_envs_engines_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags)
 plugins_envs_engines_mpm_fast_lib32_avx512_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib32_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_REAL_BITS=32 -DMPM_LANES=16 -DMPM_ISA=avx512
+plugins_envs_engines_mpm_fast_lib32_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMPM_REAL_BITS=32 -DMPM_LANES=16 -DMPM_ISA=avx512
 plugins_envs_engines_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags)
 endif
 noinst_LTLIBRARIES += $(mpm_variants)

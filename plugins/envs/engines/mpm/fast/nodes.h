@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grid step for whole planes of nodes: sum of the private slabs, velocity from momentum, gravity, floor and walls that
- * only stop; and its adjoint. What tools, and a floor with friction, do to single nodes is in strike.c. */
+/* Grid step for whole planes of nodes: sum of the private slabs, velocity from momentum, gravity, floor
+ * and walls that only stop; and its adjoint. What tools, and a floor with friction, do to single nodes is
+ * in strike.c. */
 #ifndef MPM_FAST_NODES_H
 #define MPM_FAST_NODES_H
 
@@ -57,8 +58,8 @@ static void nodes_forward(const mpm_nodes *nodes, int plane)
     }
 }
 
-/* A velocity component that a wall stopped becomes -0.0: nothing else gives that (a sum that starts from 0 never does), so
- * that the adjoint knows. */
+/* A velocity component that a wall stopped becomes -0.0: nothing else gives that (a sum that starts from 0
+ * never does), so that the adjoint knows. */
 static const whole minus_zero = MPM_REAL_BITS == 64 ? (whole)INT64_MIN : (whole)INT32_MIN;
 
 typedef whole quad_mask __attribute__((vector_size(4 * MPM_REAL_BITS / 8), may_alias));
@@ -74,7 +75,8 @@ INLINE void wall_limits(const mpm_nodes *nodes, int d, int at, quad *low, quad *
     }
 }
 
-/* Floor and walls of a plane, after the tools: those without friction, and the floor that everything sticks to. */
+/* Floor and walls of a plane, after the tools: those without friction, and the floor that everything
+ * sticks to. */
 static void nodes_walls(const mpm_nodes *nodes, int plane)
 {
     const mpm_box *box = &nodes->box;
@@ -82,7 +84,8 @@ static void nodes_walls(const mpm_nodes *nodes, int plane)
     quad plane_low = (quad){0} - far, plane_high = (quad){0} + far;
     wall_limits(nodes, 0, box->lower[0] + plane, &plane_low, &plane_high);
     bool beside = plane_low[0] == R(0) || plane_high[0] == R(0);
-    bool ends = box->lower[2] <= nodes->wall_low[2] || box->lower[2] + box->size[2] - 1 >= nodes->wall_high[2];
+    bool ends = box->lower[2] <= nodes->wall_low[2] || box->lower[2] + box->size[2] -
+        1 >= nodes->wall_high[2];
     for (int j = 0; j < box->size[1]; j++) {
         int height = box->lower[1] + j;
         quad row_low = plane_low, row_high = plane_high;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine keeps for the adjoint, and where: all states, or checkpoints and as much of the grid as the memory budget
- * allows. */
+/* What the engine keeps for the adjoint, and where: all states, or checkpoints and as much of the grid as
+ * the memory budget allows. */
 #include "engine_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes; for long episodes of many particles, bytes per particle and substep. Beyond what it must have, the engine keeps as
- * much of the grid for the adjoint as fits. */
+/* Bytes; for long episodes of many particles, bytes per particle and substep. Beyond what it must have,
+ * the engine keeps as much of the grid for the adjoint as fits. */
 static const size_t memory_budget = 235000000, budget_per_step = 16;
 
 size_t mpm_segment_bytes(const mpm_segment *s)
@@ -62,7 +62,8 @@ bool mpm_fast_affords_grid(const mpm_fast *f, const mpm_segment *s)
     size_t substep = f->packed ? f->packed + f->packed / 16 : s->box.nodes * 4 * f->kernels->real;
     size_t history = f->interval * (f->padded * 13 * f->kernels->real + substep);
     size_t grid = mpm_fast_most_substeps(f, s) * substep;
-    size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) - mpm_grid_history_bytes(&f->shared_grid) -
+    size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) -
+        mpm_grid_history_bytes(&f->shared_grid) -
                   mpm_grid_history_bytes(&s->grid);
     for (uint32_t i = f->n_segments; i < f->segment_capacity; i++) {
         used -= mpm_segment_bytes(&f->segments[i]);

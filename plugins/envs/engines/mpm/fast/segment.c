@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Large buffers begin with pages of this size where the system has such: less time to get them, and to find addresses in
- * them. */
+/* Large buffers begin with pages of this size where the system has such: less time to get them, and to
+ * find addresses in them. */
 static const size_t huge_page = 2097152;
 
 bool mpm_buffer_reserve(mpm_buffer *b, size_t bytes)

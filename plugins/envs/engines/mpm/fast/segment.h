@@ -7,7 +7,8 @@
 #include "kernels.h"
 #include "strike.h"
 
-enum { MPM_PLANE_TASKS = 8 }; /* shares of the grid step; fixed, so that results do not depend on the threads */
+/* shares of the grid step; fixed, so that results do not depend on the threads */
+enum { MPM_PLANE_TASKS = 8 };
 
 /* Bytes past the end of a grid field that rows of nodes, read in whole vectors, may reach. */
 enum { MPM_ROOM = 64 };
@@ -48,7 +49,8 @@ typedef struct mpm_segment {
     uint32_t first, count;  /* substeps */
     mpm_box box;
     int low[3], high[3];    /* base nodes that particles may have */
-    int block_high[MPM_MAX_BLOCKS], block_low[MPM_MAX_BLOCKS]; /* the same along x for the slab of each block */
+    /* the same along x for the slab of each block */
+    int block_high[MPM_MAX_BLOCKS], block_low[MPM_MAX_BLOCKS];
     mpm_buffer order;       /* uint32: index of the i-th particle in the caller's order */
     mpm_buffer state;       /* the fields */
     mpm_fields fields;      /* in `state` */
@@ -70,13 +72,14 @@ bool mpm_grid_history_reserve(mpm_grid_history *h, uint32_t substeps);
 void mpm_grid_history_free(mpm_grid_history *h);
 size_t mpm_grid_history_bytes(const mpm_grid_history *h);
 
-/* Room for `bytes` more in substep `local` of `substeps`; foresees as much for those that follow as came before. */
+/* Room for `bytes` more in substep `local` of `substeps`; foresees as much for those that follow as came
+ * before. */
 bool mpm_packed_reserve(mpm_packed *p, size_t bytes, uint32_t local, uint32_t substeps);
 /* At most so many bytes are packed of a plane. */
 size_t mpm_packed_plane(const mpm_kernels *k, const mpm_box *box);
 
-/* Particles by cell, x slowest: base: 3 per particle, order[i] is the i-th one's index in it. Equal cells keep their order. `keys` and
- * `counts` are room. */
+/* Particles by cell, x slowest: base: 3 per particle, order[i] is the i-th one's index in it. Equal cells
+ * keep their order. `keys` and `counts` are room. */
 void mpm_sort_by_cell(const int16_t *base, uint32_t n, const int low[3], const int high[3], uint32_t *keys,
                       uint32_t *counts, uint32_t *order);
 

@@ -7,7 +7,8 @@
 
 extern const mpm_kernels mpm_kernels_64_baseline, mpm_kernels_32_baseline;
 #ifdef MPM_X86_VARIANTS
-extern const mpm_kernels mpm_kernels_64_avx2, mpm_kernels_32_avx2, mpm_kernels_64_avx512, mpm_kernels_32_avx512;
+extern const mpm_kernels mpm_kernels_64_avx2, mpm_kernels_32_avx2, mpm_kernels_64_avx512,
+    mpm_kernels_32_avx512;
 #endif
 
 enum { BASELINE = 0, AVX2 = 1, AVX512 = 2 };
@@ -16,7 +17,8 @@ static int best_level(void)
 {
 #ifdef MPM_X86_VARIANTS
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma")) {
         return AVX512;
     }

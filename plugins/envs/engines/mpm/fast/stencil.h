@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers between particles and grid with quadratic B-splines (affine particle-in-cell, Jiang et al. 2015), a cell at a
- * time: the particles of a run share the 27 nodes around them. Forward gather, scatter, and the gather of the adjoint. */
+/* Transfers between particles and grid with quadratic B-splines (affine particle-in-cell, Jiang et al.
+ * 2015), a cell at a time: the particles of a run share the 27 nodes around them. Forward gather, scatter,
+ * and the gather of the adjoint. */
 #ifndef MPM_FAST_STENCIL_H
 #define MPM_FAST_STENCIL_H
 
@@ -22,7 +23,8 @@ typedef struct site {
     real z[CHUNK];          /* y[.][2] */
 } site;
 
-/* An affine function of the offset to the particle for each particle: value, and slopes along x, y, z; 4 components. */
+/* An affine function of the offset to the particle for each particle: value, and slopes along x, y, z; 4
+ * components. */
 typedef struct affine {
     real part[4][CHUNK_ROOM][4];
 } affine;
@@ -31,8 +33,8 @@ typedef struct reach {
     vec lower[3], upper[3];
 } reach;
 
-/* Largest whole number not above t (for |t| < 2^22), at least 0: the original truncates towards 0, so that below
- * half a cell the base stays 0. */
+/* Largest whole number not above t (for |t| < 2^22), at least 0: the original truncates towards 0, so that
+ * below half a cell the base stays 0. */
 INLINE vec cell_of(vec t)
 {
     const vec magic = all(MPM_REAL_BITS == 64 ? R(6755399441055744.0) : R(12582912.0));
@@ -41,8 +43,8 @@ INLINE vec cell_of(vec t)
     return most(r, all(R(0)));
 }
 
-/* bounds: NULL, or where the lowest and highest base nodes are collected. Only who spreads to the grid needs `weights`: z
- * and columns. */
+/* bounds: NULL, or where the lowest and highest base nodes are collected. Only who spreads to the grid
+ * needs `weights`: z and columns. */
 INLINE void locate_chunk(const mpm_box *box, const real *x, site *s, reach *bounds, bool weights)
 {
     const vec stride_x = all(R(box->stride_x)), stride_y = all(R(box->stride_y));
@@ -101,8 +103,9 @@ INLINE int run_end(const site *s, int i, int count)
     return i;
 }
 
-/* Value sum w g and moments sum w g (o - fx)_k of a grid field at the particles [i, end), which share a cell. Works on
- * QUADS particles at a time and may write past `end`: what is there is written again by the run it belongs to. */
+/* Value sum w g and moments sum w g (o - fx)_k of a grid field at the particles [i, end), which share a
+ * cell. Works on QUADS particles at a time and may write past `end`: what is there is written again by the
+ * run it belongs to. */
 INLINE void gather_run(const mpm_box *box, const real *grid, const site *s, int i, int end, affine *out)
 {
     const real *corner = grid + 4 * (ptrdiff_t)s->cell[i];
@@ -147,9 +150,10 @@ INLINE void gather_run(const mpm_box *box, const real *grid, const site *s, int 
     }
 }
 
-/* grid += w g(o - fx) for the particles [i, end) of one cell: a row of nodes in the lanes, sums kept in registers.
- * `slab` starts at node `skip` of the box. */
-INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const site *s, int i, int end, const affine *g)
+/* grid += w g(o - fx) for the particles [i, end) of one cell: a row of nodes in the lanes, sums kept in
+ * registers. `slab` starts at node `skip` of the box. */
+INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const site *s, int i, int end,
+                        const affine *g)
 {
     real *corner = slab + 4 * (s->cell[i] - skip);
 #pragma GCC unroll 3
@@ -197,13 +201,15 @@ INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const si
 
 /* ---- gather with derivatives, for the adjoint ----
  *
- * Inside a cell the interpolated field is a polynomial of degree 2 in each of y = (yx, yy, yz). Along one axis, with node
- * values g0, g1, g2, let e = g0 - 2 g1 + g2 (curvature) and d = g2 - g0 (twice the slope in the middle). Then
+ * Inside a cell the interpolated field is a polynomial of degree 2 in each of y = (yx, yy, yz). Along one
+ * axis, with node values g0, g1, g2, let e = g0 - 2 g1 + g2 (curvature) and d = g2 - g0 (twice the slope
+ * in the middle). Then
  *     value   sum w g   = g1 + e/8 + y/2 (d + y e)
  *     slope   sum w' g  = (d + 2 y e) / 2
  *     moment  sum w g (o - fx)  = slope/4 + c e,   c = y (1/4 - y^2) / 2
  *     and     sum w' g (o - fx) = value   + q e,   q = 3 (1/4 - y^2) / 2.
- * So every sum that a gather and its derivative need follows from value, slope and curvature along each axis. */
+ * So every sum that a gather and its derivative need follows from value, slope and curvature along each
+ * axis. */
 
 typedef struct coefficients {
     real c[27][4] __attribute__((aligned(64))); /* power of yx, yy, yz; 4 components */
@@ -252,7 +258,8 @@ INLINE void cell_polynomial(const mpm_box *box, const real *corner, coefficients
     }
 #pragma GCC unroll 9
     for (int r = 0; r < 9; r++) {
-        quad g0 = *(const quad *)rows[r], g1 = *(const quad *)(rows[r] + 4), g2 = *(const quad *)(rows[r] + 8);
+        quad g0 = *(const quad *)rows[r], g1 = *(const quad *)(rows[r] + 4),
+            g2 = *(const quad *)(rows[r] + 8);
         axis_polynomial_quad(&g0, &g1, &g2);
         *(quad *)out->c[3 * r] = g0;
         *(quad *)out->c[3 * r + 1] = g1;
@@ -260,8 +267,8 @@ INLINE void cell_polynomial(const mpm_box *box, const real *corner, coefficients
     }
 }
 
-/* Sums over a chunk's stencils of a grid field g (4 components): value and moments as gather_run() gives them, and their
- * derivatives by the position along axis d: of the value, and of the moment along k. */
+/* Sums over a chunk's stencils of a grid field g (4 components): value and moments as gather_run() gives
+ * them, and their derivatives by the position along axis d: of the value, and of the moment along k. */
 typedef struct gathered {
     affine sums;
     real by_value[3][CHUNK_ROOM][4];
@@ -272,7 +279,8 @@ typedef struct gathered {
 #define VALUE(c0, c1, c2, h, y) ((c0) + (h) * ((c1) + (y) * (c2)))
 #define SLOPE(c1, c2, y2) ((c1) + (y2) * (c2))
 
-INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const site *s, int i, int end, gathered *out)
+INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const site *s, int i, int end,
+                                   gathered *out)
 {
     coefficients poly;
     cell_polynomial(box, grid + 4 * (ptrdiff_t)s->cell[i], &poly);
@@ -335,15 +343,15 @@ INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const s
     }
 }
 
-/* Derivative of sum w g . h(o - fx) by the positions of QUADS particles: h's value and slopes at particle i. Component d
- * of each quad is for axis d. */
+/* Derivative of sum w g . h(o - fx) by the positions of QUADS particles: h's value and slopes at particle
+ * i. Component d of each quad is for axis d. */
 INLINE vec position_adjoint(const gathered *g, vec h, vec hx, vec hy, vec hz, int i)
 {
     vec d[3];
 #pragma GCC unroll 3
     for (int k = 0; k < 3; k++) {
-        d[k] = h * load(g->by_value[k][i]) + hx * load(g->by_moment[k][0][i]) + hy * load(g->by_moment[k][1][i]) +
-               hz * load(g->by_moment[k][2][i]);
+        d[k] = h * load(g->by_value[k][i]) + hx * load(g->by_moment[k][0][i]) +
+               hy * load(g->by_moment[k][1][i]) + hz * load(g->by_moment[k][2][i]);
     }
     /* sum the four components: lane 0 of d[0], 1 of d[1], 2 of d[2] */
     const vec even = quad_constant(R(1), R(0), R(1), R(0)), odd = quad_constant(R(0), R(1), R(0), R(1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools, and floor and walls where they rub, at grid nodes. Signed distances change by no more than the length of a step:
- * so whole rectangles of nodes that are far from a tool are passed over by one look at their middle, and what a search
- * found holds until the tool has moved some way. */
+/* Tools, and floor and walls where they rub, at grid nodes. Signed distances change by no more than the
+ * length of a step: so whole rectangles of nodes that are far from a tool are passed over by one look at
+ * their middle, and what a search found holds until the tool has moved some way. */
 #include "strike.h"
 
 #include "../tool.h"
@@ -83,8 +83,8 @@ static bool collect(mpm_near *near, const search *s, int plane)
     return true;
 }
 
-/* Bound of the change of a tool's signed distance at any node of the box between two poses. Turning from rotation p to q
- * moves a point by at most 2 |q - p| times its distance to the tool's origin. */
+/* Bound of the change of a tool's signed distance at any node of the box between two poses. Turning from
+ * rotation p to q moves a point by at most 2 |q - p| times its distance to the tool's origin. */
 static double motion(const mpm_strike *s, const mpm_pose *from, const mpm_pose *to)
 {
     double shift = 0.0, turn = 0.0, reach = 0.0;
@@ -118,7 +118,8 @@ bool mpm_near_update(mpm_near *near, const mpm_strike *s, int from, int to, uint
     }
     memcpy(near->poses, s->now, n_tools * sizeof *near->poses);
     near->count = 0;
-    search look_for = {.strike = s, .dx = s->forcing->dx, .offset = s->forcing->offset, .marks = marks, .marked = marked};
+    search look_for = {.strike = s, .dx = s->forcing->dx, .offset = s->forcing->offset, .marks = marks,
+                       .marked = marked};
     /* influence exp(-softness d) > 0.1, and a little for rounding */
     look_for.reach = 1e-9 + slack + (softness > 0.0 ? log(10.0) / softness : 0.0);
     const rectangle all = {0, 0, box->size[1], box->size[2]};
@@ -179,8 +180,8 @@ static void write_node(const mpm_kernels *kernels, void *field, size_t node, con
     }
 }
 
-static bool strike_node(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane, int j, int k,
-                        unsigned tools, mpm_struck_list *list)
+static bool strike_node(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane, int j,
+                        int k, unsigned tools, mpm_struck_list *list)
 {
     const mpm_box *box = s->box;
     size_t node = (size_t)plane * (size_t)box->stride_x + (size_t)j * (size_t)box->stride_y + (size_t)k;
@@ -238,8 +239,8 @@ static mpm_near_node *nodes_of_plane(mpm_near *near, int plane, size_t *count)
     return first;
 }
 
-bool mpm_strike_plane(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane, mpm_near *near,
-                      uint8_t *marks, mpm_struck_list *list)
+bool mpm_strike_plane(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane,
+                      mpm_near *near, uint8_t *marks, mpm_struck_list *list)
 {
     size_t count;
     const mpm_near_node *nodes = nodes_of_plane(near, plane, &count);
@@ -271,8 +272,8 @@ void mpm_strike_adjoint(const mpm_strike *s, const mpm_kernels *kernels, const v
         for (int d = 0; d < 3; d++) {
             u_bar[d] = bar[d] * g[3];
         }
-        mpm_node_push_adjoint(s->forcing, at, struck->tools, s->with_walls, struck->u, s->now, s->next, u_bar, now_bar,
-                              next_bar);
+        mpm_node_push_adjoint(s->forcing, at, struck->tools, s->with_walls, struck->u, s->now, s->next, u_bar,
+                              now_bar, next_bar);
         bar[3] = 0.0;
         for (int d = 0; d < 3; d++) {
             bar[d] = u_bar[d] / g[3];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grid nodes that tools, floor or walls act on: found plane by plane, pushed, and remembered for the adjoint. */
+/* Grid nodes that tools, floor or walls act on: found plane by plane, pushed, and remembered for the
+ * adjoint. */
 #ifndef MPM_FAST_STRIKE_H
 #define MPM_FAST_STRIKE_H
 
@@ -28,7 +29,8 @@ typedef struct mpm_strike {
     bool with_walls;  /* floor and walls too */
 } mpm_strike;
 
-/* Nodes of some planes that tools reach, or may before the next search; and where the tools were at the last one. */
+/* Nodes of some planes that tools reach, or may before the next search; and where the tools were at the
+ * last one. */
 typedef struct mpm_near_node {
     uint16_t plane, j, k;
     uint8_t tools; /* bits */
@@ -41,17 +43,18 @@ typedef struct mpm_near {
     size_t count, capacity, next;
 } mpm_near;
 
-/* Before the planes [from, to) are struck, in this order: searches again if the tools have moved far or near->valid is
- * not set. marks: zeros, a byte per node of a plane, and again on return; marked: room for as many numbers. False when
- * there is no memory. */
+/* Before the planes [from, to) are struck, in this order: searches again if the tools have moved far or
+ * near->valid is not set. marks: zeros, a byte per node of a plane, and again on return; marked: room for
+ * as many numbers. False when there is no memory. */
 bool mpm_near_update(mpm_near *near, const mpm_strike *s, int from, int to, uint8_t *marks, uint32_t *marked);
 void mpm_near_free(mpm_near *near);
 
 /* list: NULL, or where to remember. marks as above. False when there is no memory. */
-bool mpm_strike_plane(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane, mpm_near *near,
-                      uint8_t *marks, mpm_struck_list *list);
+bool mpm_strike_plane(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane,
+                      mpm_near *near, uint8_t *marks, mpm_struck_list *list);
 
-/* Corrects node_bar, as left by nodes_adjoint(), at the nodes that were struck, and adds to the adjoints of the poses. */
+/* Corrects node_bar, as left by nodes_adjoint(), at the nodes that were struck, and adds to the adjoints
+ * of the poses. */
 void mpm_strike_adjoint(const mpm_strike *s, const mpm_kernels *kernels, const void *velocity, void *node_bar,
                         const mpm_struck *nodes, size_t count, mpm_pose *now_bar, mpm_pose *next_bar);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One substep of the fast engine, forward and adjoint: tasks for the team of threads over blocks of particles, then over
- * planes of the grid. */
+/* One substep of the fast engine, forward and adjoint: tasks for the team of threads over blocks of
+ * particles, then over planes of the grid. */
 #include "engine_parts.h"
 
 #include <math.h>
@@ -236,7 +236,8 @@ static void note_packed(mpm_fast *f, const mpm_grid_history *g, uint32_t local)
     }
 }
 
-mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g, uint32_t local)
+mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g,
+                         uint32_t local)
 {
     job j;
     bool known = g && g->complete;
@@ -315,7 +316,8 @@ static void add_pose(mpm_pose *to, const mpm_pose *from)
     to->gap += from->gap;
 }
 
-void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mpm_pose *now_bar, mpm_pose *next_bar)
+void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mpm_pose *now_bar,
+                           mpm_pose *next_bar)
 {
     mpm_history *h = s->history;
     mpm_grid_history *grid = mpm_fast_grid_history(f, f->bar_segment);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that wait for work by spinning a little and then sleeping: the tasks of a substep follow within microseconds, but
- * on a loaded machine a spinning thread would keep the others from their work. */
+/* Threads that wait for work by spinning a little and then sleeping: the tasks of a substep follow within
+ * microseconds, but on a loaded machine a spinning thread would keep the others from their work. */
 #include "team.h"
 
 #include <pthread.h>

@@ -10,7 +10,8 @@ typedef struct mpm_team mpm_team;
 /* What a member does for one task. `member` is below the size of the team. */
 typedef void mpm_team_task(void *context, int task, int member);
 
-/* `size` counts the calling thread. NULL when there is no memory; where threads cannot be started, a smaller team. */
+/* `size` counts the calling thread. NULL when there is no memory; where threads cannot be started, a
+ * smaller team. */
 mpm_team *mpm_team_create(uint32_t size);
 void mpm_team_destroy(mpm_team *team);
 
