@@ -39,7 +39,7 @@
 #define FIT_ITERATIONS 50
 #define FIT_ALWAYS 200        /* up to so many points a fit in every trial, */
 #define FIT_GROWTH 1.1        /* then one whenever there are so many times more */
-#define MOST_CANDIDATES 1000  /* a draw costs their cube */
+#define MOST_CANDIDATES 2000  /* a draw costs their cube; the paper has 5000 */
 
 typedef struct turbo {
     const ds_host *host;
@@ -398,7 +398,7 @@ static ds_status turbo_create(const ds_host *host, const ds_problem *problem, vo
 static const ds_param *const params[] = {
     DS_INT("n_init", "0", 0, 1e6, "", "Points of the Latin hypercube that each trust region begins with; 0 = 2 n."),
     DS_INT("batch", "1", 1, 1000, "", "Points that are chosen at a time and simulated in parallel."),
-    DS_INT("candidates", "0", 0, 1e4, "", "Points of the trust region to choose from; 0 = 100 n, at most 1000."),
+    DS_INT("candidates", "0", 0, 1e4, "", "Points of the trust region to choose from; 0 = 100 n, at most 2000."),
     DS_INT("j", "0", 0, 1e6, "", "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
     DS_INT("n_max", "1000", 4, 1e5, "",
            "The model takes at most so many points of the trust region, the latest ones."),

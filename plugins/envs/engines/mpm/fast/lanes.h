@@ -133,21 +133,9 @@ INLINE vec root(vec a)
 #endif
 }
 
-/* 1 / sqrt(a) for a in the normal range, to a few units in the last place: much faster than divisions and
- * roots where there is an estimate to start from. */
 INLINE vec inverse_root(vec a)
 {
-#if defined(__AVX512F__) && VL * MPM_REAL_BITS == 512
-#if MPM_REAL_BITS == 64
-    vec r = (vec)_mm512_rsqrt14_pd((__m512d)a);
-    r *= R(1.5) - R(0.5) * a * r * r;
-#else
-    vec r = (vec)_mm512_rsqrt14_ps((__m512)a);
-#endif
-    return r * (R(1.5) - R(0.5) * a * r * r);
-#else
     return R(1) / root(a);
-#endif
 }
 
 INLINE real largest_lane(vec a)
