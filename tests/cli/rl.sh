@@ -50,7 +50,7 @@ for fault in segv diverge nan error early; do
         result $? "$fault: some episodes are '$word', all count"
     fi
 done
-ppo --jobs 2 --budget 16 --timeout-s 0.3 --set env.fault=loop --set env.share=0.1 --out loop
+ppo --jobs 2 --budget 16 --timeout-s 0.3 --set env.fault=loop --set env.share=0.3 --out loop
 [ $? -eq 0 ] && table loop | grep -q ",timeout,"
 result $? "a step that hangs costs its episode"
 ppo --jobs 2 --set env.fault=segv --set env.share=1 --out all
