@@ -88,14 +88,16 @@ INLINE void spread(size_t rows, size_t narrow, size_t width, const float *restri
 INLINE void gather(size_t rows, size_t narrow, size_t width, const float *restrict x, const float *restrict d,
                    float *restrict g, float *restrict sum)
 {
-    memset(g, 0, narrow * width * sizeof *g);
+    if (narrow > 0) {
+        memset(g, 0, narrow * width * sizeof *g);
+    }
     if (sum) {
         memset(sum, 0, width * sizeof *sum);
     }
-    for (size_t r = 0; r < rows; r++, x += narrow, d += width) {
+    for (size_t r = 0; r < rows; r++, d += width) {
         for (size_t k = 0; k < narrow; k++) {
             for (size_t i = 0; i < width; i++) {
-                g[k * width + i] += x[k] * d[i];
+                g[k * width + i] += x[r * narrow + k] * d[i];
             }
         }
         if (sum) {
