@@ -96,9 +96,9 @@ static uint32_t never(const ds_host *host)
     return 0;
 }
 
-/* A model with the options that bo has by default, but for n_max, filled to n points: a proposal with a fit
- * (a tenth of the data is new) and one without (one point is new), and the largest memory of the process so
- * far. */
+/* A model with the options that bo has by default, but for n_max, filled to n points: a proposal with a
+ * fit (a tenth of the data is new) and one without (one point is new), and the largest memory of the
+ * process so far. */
 static void bench_trial(size_t n, size_t d)
 {
     static const surrogate_options usual = {.model = {GP_SE, GP_PRIOR_2024, 0.0}, .alpha = 1.0, .raw = 512,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Speed of the material point engine on the full-size torus: the fast engine against the scalar one, where
- * its time goes, how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how to read it:
- * bench/README.md. */
+/* Speed of the material point engine on the full-size torus: the fast engine against the scalar one,
+ * where its time goes, how it scales, and episodes per second. bench_mpm [--steps N] [table ...]; how
+ * to read it: bench/README.md. */
 #include "env.h"
 
 #include <stdio.h>

@@ -110,8 +110,8 @@ static double best_of(ds_pool *p, uint64_t total, uint64_t batch, const double *
     return best;
 }
 
-/* `limit` 0: for information; one by one, every evaluation waits for two wake-ups unless a processor is
- * free. */
+/* `limit` 0: for information; one by one, every evaluation waits for two wake-ups unless a
+ * processor is free. */
 static void report(const char *what, double us, double limit, double bare)
 {
     printf("%-46s %8.3f us  (", what, us);

@@ -17,9 +17,9 @@ typedef struct ds_runs {
     size_t count;
 } ds_runs;
 
-/* 0 where the loss is the mean of random search, 1 where it is the best one known, below 0 where it is worse
- * than random search; 0 for a failed run (+INFINITY). `random` > `best`, else 1 for loss <= best and 0
- * above. */
+/* 0 where the loss is the mean of random search, 1 where it is the best one known, below 0 where it is
+ * worse than random search; 0 for a failed run (+INFINITY). `random` > `best`, else 1 for loss <= best
+ * and 0 above. */
 double ds_score(double loss, double random, double best);
 
 /* Interquartile mean over all runs of all tasks, and its interval by the stratified bootstrap: every task's

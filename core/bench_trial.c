@@ -175,8 +175,7 @@ static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, in
     ds_duration_text(seconds, one, sizeof(one));
     ds_duration_text(seconds / (double)p->jobs, many, sizeof(many));
     printf("\n%zu runs in %zu cells, %zu done, %zu failed; %.0f evaluations are left: %s%s of computing, "
-           "%s%s with "
-           "%lld at a time\n",
+           "%s%s with %lld at a time\n",
            sum->runs, p->cells, sum->done, sum->failed, sum->evaluations, unknown ? "at least " : "", one,
            unknown ? "at least " : "", many, (long long)p->jobs);
     printf(

@@ -170,8 +170,8 @@ static double relative(double a, double b, double scale)
     return size > 0 ? fabs(a - b) / size : 0;
 }
 
-/* Difference quotients of r along v, best of three step sizes, against J v; relative to the larger of
- * both. */
+/* Difference quotients of r along v, best of three step sizes, against J v; relative to the
+ * larger of both. */
 static double quotient_error(bench *b)
 {
     double best = INFINITY;

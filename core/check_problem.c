@@ -294,8 +294,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     return DS_OK;
 }
 
-/* As evaluate(), which looks at the points and counts; then the rows that were answered get what was asked
- * for. */
+/* As evaluate(), which looks at the points and counts; then the rows that were answered get what
+ * was asked for. */
 static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *b)
 {
     ds_check_watch *w = objective->ctx;
@@ -340,8 +340,8 @@ static const void *extension(const ds_objective *objective, const char *id)
     return w->residuals.m > 0 && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &w->residuals : NULL;
 }
 
-/* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state to be
- * used. */
+/* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state
+ * to be used. */
 static int run_watched(ds_check_watch *w, void *self)
 {
     if (setjmp(w->cut) != 0) {

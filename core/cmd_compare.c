@@ -91,8 +91,7 @@ static void say_all(const request *q, const ds_comparison *c)
             worse += c->item[i].p_holm < 0.05 && c->item[i].test.a12 < 0.5;
         }
         printf("\nover %zu environments: A is significantly better on %zu, B on %zu; a run of A ends below "
-               "one of B with "
-               "probability %.3f (95 %%: %.3f to %.3f)\n",
+               "one of B with probability %.3f (95 %%: %.3f to %.3f)\n",
                c->count, better, worse, c->improvement, c->improvement95.low, c->improvement95.high);
     }
     for (int k = 0; k < 2; k++) {

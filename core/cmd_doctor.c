@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test, for bug
- * reports. */
+/* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test,
+ * for bug reports. */
 #include "config.h"
 
 #include <cairo.h>

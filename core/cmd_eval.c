@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_eval.c - `dshost eval`: one point of an environment: loss, gradient, finite differences, metrics,
- * trajectory. */
+/* cmd_eval.c - `dshost eval`: one point of an environment: loss, gradient, finite
+ * differences, metrics, trajectory. */
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.h - two sets of runs: on which environments one of them ends lower, by how much, and how sure that
- * is. */
+/* compare.h - two sets of runs: on which environments one of them ends lower, by how much, and how
+ * sure that is. */
 #ifndef DS_CORE_COMPARE_H
 #define DS_CORE_COMPARE_H
 

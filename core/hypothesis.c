@@ -67,8 +67,8 @@ static double exact_rank_sum(const double *rank, size_t n, size_t all, double su
     for (size_t i = 0; i < all; i++) {
         most += (size_t)lround(2 * rank[i]);
     }
-    /* ways[k * (most + 1) + s]: choices of k of the values seen so far with sum s; binomials up to 1e59
-     * fit. */
+    /* ways[k * (most + 1) + s]: choices of k of the values seen so far with sum s; binomials up
+     * to 1e59 fit. */
     double *ways = calloc((n + 1) * (most + 1), sizeof *ways);
     if (ways == NULL) {
         return NAN;

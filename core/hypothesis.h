@@ -28,8 +28,8 @@ typedef struct ds_wilcoxon {
 
 ds_wilcoxon ds_wilcoxon_test(const double *x, const double *y, size_t n);
 
-/* Adjusts p values of a family of tests so that each may be compared with the level of the whole family (Holm
- * 1979). */
+/* Adjusts p values of a family of tests so that each may be compared with the level of the whole
+ * family (Holm 1979). */
 void ds_holm(double *p, size_t n);
 
 /* Ranks of the values from 1, mean ranks for ties. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_run.c - the life of a landscape: open everything, survey the slice, and leave a complete folder.
- */
+/* landscape_run.c - the life of a landscape: open everything, survey the slice, and
+ * leave a complete folder. */
 #include "config.h"
 
 #include <errno.h>

@@ -353,8 +353,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     if (run->end == DS_END_NONE && run->recorder != NULL) {
         ds_run_pictures_due(run, run->ledger.wall - wall);
     }
-    /* All rows answered is DS_OK even where the budget is used up: an extended run must get the same
-     * answer. */
+    /* All rows answered is DS_OK even where the budget is used up: an extended run must get
+     * the same answer. */
     return b->done == b->count && (run->end == DS_END_NONE || run->end == DS_END_BUDGET) ? DS_OK : DS_STOPPED;
 }
 

@@ -76,8 +76,8 @@ int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x
 int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,
                   ds_scenedata **out, ds_error *e);
 
-/* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise; config.noise_key where
- * config.exact. */
+/* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise;
+ * config.noise_key where config.exact. */
 uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id);
 
 #endif

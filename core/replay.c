@@ -83,8 +83,7 @@ int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64
         *warned = 1;
         ds_log(DS_LOG_WARNING, NULL,
                "from evaluation %llu on the optimizer asks for points that differ in the last digits from "
-               "the record "
-               "(by %.1e relative): another machine; answered from the record",
+               "the record (by %.1e relative): another machine; answered from the record",
                (unsigned long long)id, worst);
     }
     return 0;

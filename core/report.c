@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - groups runs by environment and optimizer, and computes what a report says about them (see
- * report.h). */
+/* report.c - groups runs by environment and optimizer, and computes what a report says about
+ * them (see report.h). */
 #include "config.h"
 
 #include "report.h"

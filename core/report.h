@@ -63,9 +63,9 @@ typedef struct ds_report {
     size_t open_count;
 } ds_report;
 
-/* Reads all runs below the folders. `reference` is the name of an optimizer, or NULL for boleap where there
- * is one, else the one with the highest score. Exit status and message on failure; then nothing is to be
- * cleared. */
+/* Reads all runs below the folders. `reference` is the name of an optimizer, or NULL for boleap where
+ * there is one, else the one with the highest score. Exit status and message on failure; then nothing
+ * is to be cleared. */
 int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
                    ds_error *e);
 void ds_report_clear(ds_report *r);

@@ -16,8 +16,8 @@ enum { DS_ALONG_EVALUATIONS = 0, DS_ALONG_STEPS = 1, DS_ALONG_SECONDS = 2 };
 /* Mean final loss per optimizer on an environment with its 90 % interval by Student's t, and every run. */
 int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e);
 
-/* Best loss so far on an environment: mean over runs and its 90 % interval. A run that ended keeps its last
- * value. */
+/* Best loss so far on an environment: mean over runs and its 90 % interval. A run that ended keeps
+ * its last value. */
 int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e);
 
 /* Interquartile mean of the scores over all environments, 95 % intervals by the stratified bootstrap. */

@@ -225,8 +225,7 @@ static void put_summary(page *p)
     FILE *f = p->f;
     const ds_report *r = p->r;
     fputs("<h2>All environments</h2>\n<table><tr><th>optimizer<th>environments<th>score<th>95 %<th>mean "
-          "rank<th>beats "
-          "reference<th>95 %<th>significantly better<th>worse</tr>\n",
+          "rank<th>beats reference<th>95 %<th>significantly better<th>worse</tr>\n",
           f);
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_opt *o = &r->opt[k];
@@ -245,14 +244,10 @@ static void put_summary(page *p)
         }
     }
     fputs("</table>\n<p class=s>Score: 0 = mean of random search (of the worst optimizer where rand did not "
-          "run), 1 = the "
-          "best loss that any run has found; interquartile mean over all runs, stratified bootstrap with "
-          "50000 resamples. "
-          "Beats reference: probability that a run of the optimizer ends lower than one of the reference, "
-          "mean over "
-          "environments. Significant: Mann-Whitney, two-sided, p &lt; 0.05 after Holm's correction over the "
-          "optimizers of "
-          "an environment.</p>\n",
+          "run), 1 = the best loss that any run has found; interquartile mean over all runs, stratified "
+          "bootstrap with 50000 resamples. Beats reference: probability that a run of the optimizer ends "
+          "lower than one of the reference, mean over environments. Significant: Mann-Whitney, two-sided, "
+          "p &lt; 0.05 after Holm's correction over the optimizers of an environment.</p>\n",
           f);
     put_figure(p, write_scores, SIZE_MAX, 0, "scores", "Scores over all environments");
     put_figure(p, write_targets, SIZE_MAX, 0, "targets", "Data profile");
@@ -264,8 +259,7 @@ static void put_cells(page *p, size_t i)
     FILE *f = p->f;
     const ds_report *r = p->r;
     fputs("<table><tr><th>optimizer<th>runs<th>mean<th>90 % (t)<th>95 % (t)<th>95 % "
-          "(bootstrap)<th>median<th>quartiles"
-          "<th>best<th>worst<th>area<th>A12<th>p (Holm)</tr>\n",
+          "(bootstrap)<th>median<th>quartiles<th>best<th>worst<th>area<th>A12<th>p (Holm)</tr>\n",
           f);
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
@@ -410,8 +404,8 @@ static void put_open(page *p)
         return;
     }
     fprintf(p->f,
-            "<h2>Left out: %zu run%s that did not "
-            "finish</h2>\n<table><tr><th>folder<th>evaluations<th>why</tr>\n",
+            "<h2>Left out: %zu run%s that did not finish</h2>\n"
+            "<table><tr><th>folder<th>evaluations<th>why</tr>\n",
             r->open_count, r->open_count == 1 ? "" : "s");
     for (size_t i = 0; i < r->open_count; i++) {
         const ds_result *run = r->open[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - the life of a run: open everything, let the optimizer search, and leave a complete result
- * folder. */
+/* run.c - the life of a run: open everything, let the optimizer search, and leave a
+ * complete result folder. */
 #include "config.h"
 
 #include <errno.h>
@@ -82,8 +82,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
                                 .budget = run->plan,
                                 .target = run->options.target,
                                 .loss_floor = env->info.loss_floor};
-    /* The services take over the parameters: the recipe keeps reading them, so they live as long as the
-     * run. */
+    /* The services take over the parameters: the recipe keeps reading them, so they live as
+     * long as the run. */
     ds_services_init(&run->opt_services, run->opt_module, run->opt_params, run->options.seed,
                      run->options.threads, &ds_stop_flag);
     ds_status st = run->opt_module->opt.create(&run->opt_services.host, &run->problem, &run->opt_self);
@@ -442,8 +442,8 @@ static int restore_settings(ds_run *run, const ds_settings *overrides, ds_error 
     return rc;
 }
 
-/* Does summary.json tell of all evaluations? A process that was killed at its end has left an older one, or
- * none. */
+/* Does summary.json tell of all evaluations? A process that was killed at its end has left an older
+ * one, or none. */
 static int has_summary(const ds_run *run, uint64_t done)
 {
     json_t *o = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.h - what describes a set of numbers: mean, spread, quantiles and intervals for them. Samples must
- * not hold NaN; +INFINITY (a run without a single valid loss) is a value like any other and makes a mean
- * infinite. */
+/* sample.h - what describes a set of numbers: mean, spread, quantiles and intervals for them. Samples
+ * must not hold NaN; +INFINITY (a run without a single valid loss) is a value like any other and makes
+ * a mean infinite. */
 #ifndef DS_CORE_SAMPLE_H
 #define DS_CORE_SAMPLE_H
 
@@ -23,9 +23,9 @@ double ds_sample_sd(const double *x, size_t n);
  * 1996, the default of NumPy and R). */
 double ds_sorted_quantile(const double *sorted, size_t n, double q);
 
-/* Mean of a sorted sample without the share `cut` (0..0.5) at either end, rounded down to whole values; cut
- * 0.25 is the interquartile mean of Agarwal et al., Deep RL at the edge of the statistical precipice, NeurIPS
- * 2021. */
+/* Mean of a sorted sample without the share `cut` (0..0.5) at either end, rounded down to whole values;
+ * cut 0.25 is the interquartile mean of Agarwal et al., Deep RL at the edge of the statistical
+ * precipice, NeurIPS 2021. */
 double ds_sorted_trimmed_mean(const double *sorted, size_t n, double cut);
 
 /* Interval for the mean at a level such as 0.9 by Student's t. Both ends are the mean for one value. */

@@ -43,8 +43,8 @@ typedef struct ds_slot {
     /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each; then extra[] */
 } ds_slot;
 
-/* What one worker has in hand: tickets next..end-1. Outlives the process, so that its successor finishes
- * them. */
+/* What one worker has in hand: tickets next..end-1. Outlives the process, so that its
+ * successor finishes them. */
 typedef struct ds_share_worker {
     alignas(64) atomic_ullong next;
     atomic_ullong end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.h - how a run ends before its time: by the user, by the clock, or by a crash of what runs in this
- * process. */
+/* signals.h - how a run ends before its time: by the user, by the clock, or by a crash of what runs
+ * in this process. */
 #ifndef DS_CORE_SIGNALS_H
 #define DS_CORE_SIGNALS_H
 

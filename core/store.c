@@ -166,8 +166,8 @@ static void journal(ds_store *s, const char *mode, int *ok)
     }
 }
 
-/* Write-ahead log where the file system can do it; without shared memory (network file systems) in exclusive
- * mode. */
+/* Write-ahead log where the file system can do it; without shared memory (network file systems)
+ * in exclusive mode. */
 static int prepare_writing(ds_store *s, ds_error *e)
 {
     int ok;
@@ -185,8 +185,8 @@ static int prepare_writing(ds_store *s, ds_error *e)
             return fail(s, e, "locking (put the result folder on a local disk)");
         }
     }
-    /* With a write-ahead log NORMAL survives a killed process; after a power cut the last groups may be
-     * missing. */
+    /* With a write-ahead log NORMAL survives a killed process; after a power cut the last groups
+     * may be missing. */
     int rc = execute(s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=2000", "preparing", e);
     if (rc != 0) {
         return rc;

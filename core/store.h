@@ -64,8 +64,8 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
 /* Opens an existing store, and refuses foreign, damaged and newer ones with one line (DS_EXIT_IO). */
 int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e);
 
-/* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is freed in any
- * case. */
+/* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is
+ * freed in any case. */
 int ds_store_close(ds_store *s, ds_error *e);
 
 /* The sqlite3 handle, for the files that keep tables of their own in the store. */

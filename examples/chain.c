@@ -8,8 +8,8 @@ static const double mass = 0.05, stiffness = 40, length = 0.1, gravity = 9.81; /
 
 double chain_energy(int n, const double *x, double *gradient);
 
-/* x holds the positions (across, up) of n/2 masses; the hooks are at (0, 0) and (1, 0). Gradient where not
- * NULL. */
+/* x holds the positions (across, up) of n/2 masses; the hooks are at (0, 0) and (1, 0). Gradient
+ * where not NULL. */
 double chain_energy(int n, const double *x, double *gradient)
 {
     double energy = 0;

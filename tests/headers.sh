@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # headers.sh - each public header compiles alone as C11, C17 and C++17 without a diagnostic, and explains
-# itself: at
-# least 35 % of its lines are comment.
+# itself: at least 35 % of its lines are comment.
 cd "$DS_TOP_SRC" || exit 99
 cc=${DS_CC:-cc}
 cxx=${CXX:-c++}

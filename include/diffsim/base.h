@@ -34,8 +34,8 @@ extern "C" {
 /* First word of the data returned by a plugin: the bytes 'D' 'S' 'P' '1' on a little-endian machine. */
 #define DS_MAGIC 0x31505344u
 
-/* What the compiler of the plugin believed about the machine: byte order, size of a pointer, of double, of
- * int. */
+/* What the compiler of the plugin believed about the machine: byte order, size of a pointer, of
+ * double, of int. */
 #define DS_LAYOUT                                                                                        \
     ((1u << 24) | ((uint32_t)sizeof(void *) << 16) | ((uint32_t)sizeof(double) << 8) | (uint32_t)sizeof(int))
 

@@ -53,9 +53,9 @@ struct ds_host {
     ds_status (*get_array)(const ds_host *host, const char *name, const double **data, uint64_t *ndim,
                            uint64_t shape[8]);
 
-    /* [any] Absolute path of a data file installed beside the plugin (`relative` without ".." and not
-     * absolute). Writes at most `cap` bytes with the final NUL to `buf`; DS_E_IO where there is no such
-     * file. */
+    /* [any] Absolute path of a data file installed beside the plugin (`relative` without ".." and
+     * not absolute). Writes at most `cap` bytes with the final NUL to `buf`; DS_E_IO where there is
+     * no such file. */
     ds_status (*resource)(const ds_host *host, const char *relative, char *buf, uint64_t cap);
 
     /* [any] Optional services by id; NULL where the host does not offer it. */

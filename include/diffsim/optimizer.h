@@ -71,8 +71,8 @@ typedef struct ds_optimizer_vtable {
     uint32_t struct_size;
     uint32_t reserved;
 
-    /* [any] Makes an instance for a problem. On an error, host->error() has said why and *out is left
-     * alone. */
+    /* [any] Makes an instance for a problem. On an error, host->error() has said why and *out
+     * is left alone. */
     ds_status (*create)(const ds_host *host, const ds_problem *problem, void **out);
 
     /* [instance] Releases an instance; accepts NULL. */

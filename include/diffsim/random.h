@@ -84,8 +84,8 @@ static inline uint32_t ds_random_u32(ds_random *r)
     return r->word[4 - r->left--];
 }
 
-/* Uniform in the open interval (0, 1), 52 bits: never 0 and never 1, so that log() of it is finite. Takes two
- * words. */
+/* Uniform in the open interval (0, 1), 52 bits: never 0 and never 1, so that log() of it is finite.
+ * Takes two words. */
 static inline double ds_random_uniform(ds_random *r)
 {
     uint64_t hi = ds_random_u32(r);

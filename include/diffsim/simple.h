@@ -66,10 +66,10 @@
 #ifndef __cplusplus
 #include <stdlib.h>
 
-/* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is made; the
- * two DS_SIMPLE_ macros define the functions of a vtable around the author's function, all static, so that a
- * plugin still exports ds_plugin_query() alone; DS_DEFINE_ENV and DS_DEFINE_OPTIMIZER (plugin.h) announce
- * them. */
+/* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is
+ * made; the two DS_SIMPLE_ macros define the functions of a vtable around the author's function, all
+ * static, so that a plugin still exports ds_plugin_query() alone; DS_DEFINE_ENV and DS_DEFINE_OPTIMIZER
+ * (plugin.h) announce them. */
 
 /* Reads the numbers of a schema (BOOL, INT, REAL, and ENUM as the index of the choice) in its order. Returns
  * an array of `extra` + number-of-parameters doubles that the caller frees, the first `extra` of them 0; NULL
@@ -198,10 +198,10 @@ typedef struct ds_search {
     const ds_objective *objective; /* for batches; see ds_search_evaluate() for single points */
 } ds_search;
 
-/* Evaluates one point (n values inside the bounds) and writes its loss, +INFINITY where the episode failed,
- * and where `grad` is not NULL its n derivatives. Returns DS_OK, or what search() shall return at once:
- * DS_STOPPED when budget, time, target or the user end the run, DS_E_ARG for a point outside the bounds.
- * [instance] */
+/* Evaluates one point (n values inside the bounds) and writes its loss, +INFINITY where the episode
+ * failed, and where `grad` is not NULL its n derivatives. Returns DS_OK, or what search() shall return
+ * at once: DS_STOPPED when budget, time, target or the user end the run, DS_E_ARG for a point outside
+ * the bounds. [instance] */
 static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double *loss, double *grad)
 {
     ds_batch batch = {.struct_size = sizeof batch, .count = 1, .x = x, .loss = loss, .grad = grad};

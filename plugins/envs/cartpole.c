@@ -521,13 +521,12 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "n-link cart-pole: throw the tip of a hanging chain to a target.",
-    "links = 1 has 200 variables, links = 3 has 400: per step (cart, torque 1, ..., torque n), each in [-1, "
-    "1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
+    "links = 1 has 200 variables, links = 3 has 400: per step (cart, torque 1, ..., torque n), each in "
+    "[-1, 1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
     "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
     "episodes: gradients grow with the horizon.\n"
     "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; "
-    "rewards are the "
-    "decrease of the loss of the state.\n"
+    "rewards are the decrease of the loss of the state.\n"
     "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
     "ended there; energy.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "

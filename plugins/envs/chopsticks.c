@@ -3,8 +3,8 @@
  * Chopsticks task (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
 #include "engines/mpm/env.h"
 
-/* The built-in targets: the sticks, which hold the rope from the start, wait, then lift, carry and turn
- * it. */
+/* The built-in targets: the sticks, which hold the rope from the start, wait, then lift, carry
+ * and turn it. */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][7] = {
     {{0}, {0, 0.2, 0, 0, 0.3}, {0, 0.2, 0, 0, 0.3}, {0.1, 0.1, 0.1, 0, 0.3}, {0.1, 0.1, 0.1, 0, 0.3}},
     {{0}, {0, 0.2, 0.2}, {0, 0.2, 0.2}, {0, 0.1, 0.3}, {0, 0.1, 0.3}},

@@ -622,22 +622,18 @@ static const ds_desc desc = {
     "Apache-2.0",
     "A pancake in a pan is turned over by moving and tilting the pan.",
     "Variables: x, y (m) and tilt (rad) of the pan at the end of each segment; in between it moves evenly. "
-    "The pancake is "
-    "two layers of masses on a lattice with damped springs; a vertex in the pan loses its velocity towards "
-    "it, with "
-    "friction. Loss: mean distance of four marks on the rim to where they are after half a turn.\n"
+    "The pancake is two layers of masses on a lattice with damped springs; a vertex in the pan loses its "
+    "velocity towards it, with friction. Loss: mean distance of four marks on the rim to where they are "
+    "after half a turn.\n"
     "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. "
-    "Without any motion "
-    "the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
-    "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the "
-    "pan, then position and "
-    "velocity of the centre of mass and of the four marks; rewards are the decrease of the loss of "
-    "the state.\n"
-    "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the "
-    "episode ended there.",
+    "Without any motion the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
+    "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, "
+    "then position and velocity of the centre of mass and of the four marks; rewards are the decrease of "
+    "the loss of the state.\n"
+    "Metrics: x, y, z of the centre of mass, angle of the pancake, place of the pan, loss if the episode "
+    "ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-    "simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167.",
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167.",
     params,
     extensions,
 };

@@ -66,8 +66,8 @@ typedef struct fluid {
 
 /* ---- the scene ---- */
 
-/* Lattice spacing of the syrup and half thickness of the ladle's shell; the rest is the same for all
- * presets. */
+/* Lattice spacing of the syrup and half thickness of the ladle's shell; the rest is the same
+ * for all presets. */
 static mpm_scene make_scene(double spacing, double shell)
 {
     const mpm_scene scene = {
@@ -507,19 +507,16 @@ static const ds_desc desc = {
     "A ladle lifts a sugar cube out of a tank of syrup.",
     "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
     "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is a "
-    "half "
-    "spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 times "
-    "its "
-    "horizontal distance from the ladle, and that from the axis of the tank.\n"
-    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 "
-    "0 "
-    "0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has kinks "
-    "where a grid node meets the shell.\n"
-    "Stepwise control: an action is the two velocities of a segment; observations: x and y of the ladle, then "
-    "centre of mass and its velocity, first of the cube, then of the syrup; rewards are the decrease of the loss "
-    "of the state.\n"
-    "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube is "
-    "above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the syrup.",
+    "half spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 "
+    "times its horizontal distance from the ladle, and that from the axis of the tank.\n"
+    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 "
+    "0.6 0 0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has "
+    "kinks where a grid node meets the shell.\n"
+    "Stepwise control: an action is the two velocities of a segment; observations: x and y of the ladle, "
+    "then centre of mass and its velocity, first of the cube, then of the syrup; rewards are the decrease "
+    "of the loss of the state.\n"
+    "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube "
+    "is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the syrup.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
     "simulation from a global perspective. CoRL 2022, arXiv:2207.00167.",
     params,

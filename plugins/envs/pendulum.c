@@ -390,12 +390,11 @@ static const ds_desc desc = {
     "Swing-up of a pendulum by a weak torque.",
     "A rod of 1 m and 1 kg, 10 m/s^2, steps of 0.05 s, torques in [-2, 2] N m.\n"
     "swingup60: loss = 1 - cos(theta) + speed_weight omega^2 at the end + effort_weight mean u^2.\n"
-    "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) and the "
-    "speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the speed limit "
-    "acts passes no derivative on, and the jump of the angle at pi has none.\n"
+    "gym: loss = sum over 200 steps of angle^2 + 0.1 omega^2 + 0.001 u^2 with the angle in [-pi, pi) and "
+    "the speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the speed "
+    "limit acts passes no derivative on, and the jump of the angle at pi has none.\n"
     "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym minus "
-    "the "
-    "cost of the step, swingup60 the decrease of the final cost less the effort.\n"
+    "the cost of the step, swingup60 the decrease of the final cost less the effort.\n"
     "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of that "
     "step; swingup60: of the state).",
     "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032).",

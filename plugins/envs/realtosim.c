@@ -390,20 +390,17 @@ static const ds_desc desc = {
     "Apache-2.0",
     "Find size, mass, friction and stiffness of a cloth from a recording of a lift.",
     "Variables, each in [-1, 1]: width and length (0.5 to 1.5 times nominal), mass (0.01 to 0.1 kg, "
-    "logarithmic), friction "
-    "(0 to 1), then the stiffness of 8 x 8 patches (10 to 200 N/m, logarithmic). The cloth lies on a table; "
-    "vertices near the "
-    "gripper follow its path. Loss: mean distance of simulated corners to those recorded.\n"
+    "logarithmic), friction (0 to 1), then the stiffness of 8 x 8 patches (10 to 200 N/m, logarithmic). "
+    "The cloth lies on a table; vertices near the gripper follow its path. Loss: mean distance of "
+    "simulated corners to those recorded.\n"
     "With r2s_norm = sq the loss is a sum of squares and its residuals are offered; their products J v are "
-    "made by differences, "
-    "J^T v by the adjoint.\n"
-    "The gripper holds every vertex within 2 cm, at least one: the loss jumps where size changes which they "
-    "are.\n"
+    "made by differences, J^T v by the adjoint.\n"
+    "The gripper holds every vertex within 2 cm, at least one: the loss jumps where size changes which "
+    "they are.\n"
     "No stepwise control: the variables are constants of an episode, not actions in it.\n"
     "Metrics: x, y, z of the centre of mass, largest stretch of a spring, height of the gripper.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-    "simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167.",
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167.",
     params,
     extensions,
 };

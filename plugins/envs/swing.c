@@ -566,22 +566,19 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "A cloth is swung by two corners, let go, and is to lie on the floor like a target.",
-    "Variables: the stiffness of the patches of the cloth, or its initial velocity; if wanted, its width and "
-    "length. The "
-    "cloth is a lattice of masses with structural, shear and bending springs; a vertex that meets the floor "
-    "loses its "
-    "velocity towards it. The target is an episode of the same cloth, so the least loss is 0.\n"
+    "Variables: the stiffness of the patches of the cloth, or its initial velocity; if wanted, its width "
+    "and length. The cloth is a lattice of masses with structural, shear and bending springs; a vertex "
+    "that meets the floor loses its velocity towards it. The target is an episode of the same cloth, so "
+    "the least loss is 0.\n"
     "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring "
-    "vertices land in "
-    "another order, the landscape is rugged, and exact gradients are large and often point away from "
-    "the trend.\n"
+    "vertices land in another order, the landscape is rugged, and exact gradients are large and often "
+    "point away from the trend.\n"
     "No stepwise control: the variables are constants of an episode, not actions in it.\n"
     "Metrics: x, y, z of the centre of mass, lowest point, largest stretch of a spring, loss if the "
     "episode ended there.",
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-    "simulation from a "
-    "global perspective. CoRL 2022, arXiv:2207.00167. Springs and time of impact: Y. Hu et al., "
-    "DiffTaichi, ICLR 2020.",
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167. Springs and time of impact: Y. Hu "
+    "et al., DiffTaichi, ICLR 2020.",
     params,
     extensions,
 };

@@ -243,8 +243,8 @@ static void improve(ppo *p)
     }
 }
 
-/* The observations of a rollout enter the moments when the update is over: within a rollout the policy is
- * constant. */
+/* The observations of a rollout enter the moments when the update is over: within a rollout the
+ * policy is constant. */
 static void normalise_rollout(ppo *p)
 {
     size_t n = p->train.obs;
@@ -465,16 +465,13 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "Proximal policy optimization (stepwise control)",
     .description = "Learns a control law from observations and rewards of every step, without gradients of "
-                   "the simulation: a "
-                   "baseline of model-free reinforcement learning. Needs an environment with ds.env.rl/1. "
-                   "Each episode costs "
-                   "one evaluation; what is reported as best is the best episode, noise included.\n"
+                   "the simulation: a baseline of model-free reinforcement learning. Needs an environment "
+                   "with ds.env.rl/1. Each episode costs one evaluation; what is reported as best is the "
+                   "best episode, noise included.\n"
                    "Defaults suit budgets of a thousand episodes; docs/optimizers.md has the settings of "
-                   "Stable-Baselines3 and "
-                   "CleanRL.",
+                   "Stable-Baselines3 and CleanRL.",
     .citation = "J. Schulman, F. Wolski, P. Dhariwal, A. Radford, O. Klimov: Proximal policy optimization "
-                "algorithms. "
-                "arXiv:1707.06347",
+                "algorithms. arXiv:1707.06347",
     .params = params,
 };
 

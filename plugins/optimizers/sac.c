@@ -315,10 +315,9 @@ static const ds_desc desc = {
     .summary = "Soft actor-critic (stepwise control)",
     .description =
         "Learns a control law from observations and rewards of every step, without gradients of the "
-        "simulation, and "
-        "reuses old steps: fewer episodes than ppo, more computation per step. Needs an environment with "
-        "ds.env.rl/1. Each episode costs one evaluation; episodes are made one after the other (a single "
-        "job).\n"
+        "simulation, and reuses old steps: fewer episodes than ppo, more computation per step. Needs an "
+        "environment with ds.env.rl/1. Each episode costs one evaluation; episodes are made one after the "
+        "other (a single job).\n"
         "docs/optimizers.md has the settings of Stable-Baselines3 and CleanRL.",
     .citation = "T. Haarnoja, A. Zhou, K. Hartikainen, G. Tucker et al.: Soft actor-critic algorithms and "
                 "applications. arXiv:1812.05905",

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # landscape_kill.sh - kill -9 at random moments, resume, kill again: the record and the files of the
-# landscape equal
-# those of an undisturbed one.
+# landscape equal those of an undisturbed one.
 . "$(dirname "$0")/lib.sh"
 : "${KILLS:=12}"
 cd "$tmp" || exit 99

@@ -1,10 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every optimizer that `dshost list` finds: budget N is N evaluations, the box is kept, failing episodes do
-# no harm, the
-# record is the same for 1, 2 and 4 jobs, and a run that was killed is resumed exactly. A new optimizer is
-# tested
-# without a change here, as long as it works on the environments chosen by scene().
+# no harm, the record is the same for 1, 2 and 4 jobs, and a run that was killed is resumed exactly. A new
+# optimizer is tested without a change here, as long as it works on the environments chosen by scene().
 . "$(dirname "$0")/lib.sh"
 : "${BUDGET:=60}" "${KILLS:=1}" "${OPTIMIZERS:=$("$dshost" list --json | tr '}' '\n' |
     sed -n 's/.*"id": "\([^"]*\)", "kind": "optimizer".*/\1/p')}"

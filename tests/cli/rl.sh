@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Stepwise control through the host: the same record for every number of jobs and isolation, also when steps
-# crash;
-# kill -9 and resume; extension; what cannot be combined.
+# crash; kill -9 and resume; extension; what cannot be combined.
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 faulty_rl=$DS_TOP_BUILD/tests/plugins/.libs/faulty_rl.so

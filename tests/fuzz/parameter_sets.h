@@ -12,8 +12,8 @@
 
 enum { HINTS = 6, SCENE_FILES = 32 };
 
-/* A parameter that decides how long an episode is, and the values it gets instead of those of its whole
- * range. */
+/* A parameter that decides how long an episode is, and the values it gets instead of those of
+ * its whole range. */
 typedef struct hint {
     const char *name;  /* NULL = the end */
     double low, high;  /* an INT is uniform, a REAL uniform in its logarithm */

@@ -315,8 +315,7 @@ static void print_tally(const scene *s, const tally *t, double unit)
            s->id, t->sets, t->refused, t->stopped, t->outcome[DS_EVAL_OK], t->outcome[DS_EVAL_BAD_GRAD],
            t->outcome[DS_EVAL_DIVERGED], t->outcome[DS_EVAL_INFEASIBLE]);
     printf("# %.0f sets in a second of processor time; the slowest, %ld, took %.1f times the longest "
-           "ordinary one "
-           "(%.3g s)\n",
+           "ordinary one (%.3g s)\n",
            (double)t->sets / t->seconds, t->slowest_set, t->slowest, unit);
     fflush(stdout);
 }

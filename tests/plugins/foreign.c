@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* foreign.c - a library of functions for tests of the environment ffi: each way to be called, and each way to
- * fail. */
+/* foreign.c - a library of functions for tests of the environment ffi: each way to be called, and each
+ * way to fail. */
 #include <fenv.h>
 #include <math.h>
 #include <stdint.h>

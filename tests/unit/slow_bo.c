@@ -70,8 +70,8 @@ static void silent(const ds_host *host, uint32_t level, const char *line)
     (void)host, (void)level, (void)line;
 }
 
-/* The loop of bo with j = 1 from a recorded design of `start` points; regret after 10, 20, ... evaluations.
- */
+/* The loop of bo with j = 1 from a recorded design of `start` points; regret after 10,
+ * 20, ... evaluations. */
 static void run_loop(const test_case *c, const surrogate_options *options, const json_t *design,
                      uint64_t budget, uint64_t seed, double *regret)
 {
@@ -169,8 +169,8 @@ static void test_against_botorch(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* Branin below 0.02 after 30 and Hartmann-6 below 0.25 after 60 evaluations, in at least 7 of 10 runs of the
- * plugin. */
+/* Branin below 0.02 after 30 and Hartmann-6 below 0.25 after 60 evaluations, in at least 7 of 10 runs
+ * of the plugin. */
 static void test_success_rates(void **state)
 {
     (void)state;

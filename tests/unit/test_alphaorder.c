@@ -45,8 +45,8 @@ static estimate make(fake_function f, size_t n, const double *x, size_t count, c
     return e;
 }
 
-/* On a quadratic both orders have the exact gradient as their mean: each component within 5 standard
- * errors. */
+/* On a quadratic both orders have the exact gradient as their mean: each component
+ * within 5 standard errors. */
 static void test_unbiased(void **state)
 {
     (void)state;
@@ -58,8 +58,8 @@ static void test_unbiased(void **state)
         assert_true(zeroth.alpha == 0.0);
         assert_true(mixed.alpha > 0.5);
         for (int k = 0; k < 3; k++) {
-            /* variance of (g . w) w_k / s^2 is |g|^2 + g_k^2, of 2 w_k it is 4 s^2; quadratic terms add
-             * less */
+            /* variance of (g . w) w_k / s^2 is |g|^2 + g_k^2, of 2 w_k it is 4 s^2; quadratic
+             * terms add less */
             double error = sqrt((4 * 1.29 + 4 * x[k] * x[k] + 1.0) / (double)N);
             assert_true(fabs(zeroth.g[k] - 2 * x[k]) < 5 * error);
             assert_true(fabs(mixed.g[k] - 2 * x[k]) < 5 * error);

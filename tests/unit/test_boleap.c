@@ -32,8 +32,8 @@ static void assert_sound(const fake_result *r, uint64_t budget)
     assert_int_equal(r->evaluations, budget);
 }
 
-/* Walks through the record of a run of boleap with K samples and J descent steps at most and leaps of
- * `steps`. */
+/* Walks through the record of a run of boleap with K samples and J descent steps at most and
+ * leaps of `steps`. */
 static void check_leaps(const fake_result *r, uint64_t K, uint64_t J, uint64_t steps)
 {
     uint64_t i = 0;

@@ -119,8 +119,8 @@ static void swing_mirror(void **state)
     fake_env_close(&e);
 }
 
-/* Before contact all derivatives agree; with contact the loss is sensitive and the share that agrees is
- * told. */
+/* Before contact all derivatives agree; with contact the loss is sensitive and the share that
+ * agrees is told. */
 static void swing_gradient(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the cases of every
- * optimizer, the structure of their searches, several arms in step, and what they reach on analytic
- * functions. */
+/* tests/unit/test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the
+ * cases of every optimizer, the structure of their searches, several arms in step, and what
+ * they reach on analytic functions. */
 #include "fake_run.h"
 #include "functions.h"
 #include "optimizer_cases.h"
@@ -51,8 +51,8 @@ static void test_no_gradient(void **state)
     }
 }
 
-/* Budget 1000 with descents of at most 50 evaluations: at least 20 starts; each is a group that begins with
- * "init". */
+/* Budget 1000 with descents of at most 50 evaluations: at least 20 starts; each is a group that
+ * begins with "init". */
 static void test_descents(void **state)
 {
     (void)state;
@@ -72,8 +72,8 @@ static void test_descents(void **state)
     fake_free(&r);
 }
 
-/* 5, 4, 4, 4, ...: the search ends after the fourth evaluation without progress; a zero gradient ends it at
- * once. */
+/* 5, 4, 4, 4, ...: the search ends after the fourth evaluation without progress; a zero gradient ends
+ * it at once. */
 static double told(void *ctx, size_t n, const double *x, double *g)
 {
     int *count = ctx;
@@ -101,8 +101,8 @@ static void test_end_of_a_descent(void **state)
     fake_free(&r);
 }
 
-/* The searches of several arms are the searches of one arm, interleaved: start i is the same, and so is its
- * end. */
+/* The searches of several arms are the searches of one arm, interleaved: start i is the same, and
+ * so is its end. */
 static void test_arms(void **state)
 {
     (void)state;

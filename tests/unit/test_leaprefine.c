@@ -27,8 +27,8 @@ static void test_every_case(void **state)
     optimizer_stands("leaprefine", "raw=32 starts=2 refine=0 leap_steps=25", 203, 1, 0);
 }
 
-/* Leaps in step: a call holds the samples of all of them, or one descent step each; every leap keeps to its
- * length. */
+/* Leaps in step: a call holds the samples of all of them, or one descent step each; every leap
+ * keeps to its length. */
 static void test_parallel_leaps(void **state)
 {
     (void)state;

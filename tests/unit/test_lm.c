@@ -109,8 +109,8 @@ static int solve(lm *s, const double *start, size_t n, size_t m, fake_residuals 
     return jacobians;
 }
 
-/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the minimum within
- * 40. */
+/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the
+ * minimum within 40. */
 static void test_rosenbrock(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slow check of the plasticine engine: the gradient of torus episodes of 2, 10 and 50 steps against
- * differences. */
+/* Slow check of the plasticine engine: the gradient of torus episodes of 2, 10 and 50
+ * steps against differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,8 +44,8 @@ static void open_torus(mpm_episode *e, const mpm_scene *scene, uint32_t steps)
     free(stored);
 }
 
-/* The loss of the episode, from output step `from` on (earlier actions unchanged since the last gradient
- * run). */
+/* The loss of the episode, from output step `from` on (earlier actions unchanged since the
+ * last gradient run). */
 static double loss_from(mpm_episode *e, const double *x, uint32_t from)
 {
     mpm_outcome out;
@@ -169,10 +169,10 @@ static void test_gradient_50(void **state)
     protocol(50, points_wanted(1), 15);
 }
 
-/* Derivatives along random directions over all 50 steps, with the episode's 15 default variables. Jumps (a
- * node enters the reach of the ring) spoil the quotients at larger h, rounding those at smaller ones, about
- * 1e-13 / h of the norm: where jumps lie closer than 1e-8 no two quotients agree, and the direction says
- * nothing. */
+/* Derivatives along random directions over all 50 steps, with the episode's 15 default variables. Jumps
+ * (a node enters the reach of the ring) spoil the quotients at larger h, rounding those at smaller
+ * ones, about 1e-13 / h of the norm: where jumps lie closer than 1e-8 no two quotients agree, and the
+ * direction says nothing. */
 static void test_direction(void **state)
 {
     (void)state;

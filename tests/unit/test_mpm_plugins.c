@@ -140,8 +140,8 @@ static void test_pure_and_repeatable(void **state)
     f->plugin->env->destroy(twin);
 }
 
-/* Directional derivative against differences whose step is halved until two of them agree: the loss has
- * jumps. */
+/* Directional derivative against differences whose step is halved until two of them agree: the
+ * loss has jumps. */
 static void check_direction(fake_host *f, const char *what, uint64_t n, double tolerance)
 {
     void *env = create(f);
@@ -200,8 +200,8 @@ static void test_gradient(void **state)
     check_direction(f, "final, softness 0, 700 particles", 9, 1e-5);
 }
 
-/* At rest all singular values coincide; the reference's clamped derivative is only slightly off over so few
- * steps. */
+/* At rest all singular values coincide; the reference's clamped derivative is only slightly off
+ * over so few steps. */
 static void test_reference_gradients(void **state)
 {
     fake_host *f = *state;
@@ -513,8 +513,8 @@ static void test_tasks(void **state)
     }
 }
 
-/* Where the target is the start's own particles elsewhere, all mass is in the wrong place (assembly: the
- * lump's). */
+/* Where the target is the start's own particles elsewhere, all mass is in the wrong place
+ * (assembly: the lump's). */
 static void test_own_particles_as_target(void **state)
 {
     (void)state;

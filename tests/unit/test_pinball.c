@@ -328,8 +328,8 @@ static layout grid(int columns, int rows, double half_length, double start)
     return l;
 }
 
-/* Extrapolated central difference against derivative g; *same is cleared where an impact changes over the
- * difference. */
+/* Extrapolated central difference against derivative g; *same is cleared where an impact changes
+ * over the difference. */
 static double mismatch(ball *sim, const layout *l, double *x, uint64_t i, double eps, const ball *at,
                        double g, int *same)
 {
@@ -639,8 +639,8 @@ static void pure(void **state)
     fake_env_close(&other);
 }
 
-/* The order of contacts does not matter for the recorded kind of episode (one contact at a time); options
- * run. */
+/* The order of contacts does not matter for the recorded kind of episode (one contact at a
+ * time); options run. */
 static void options(void **state)
 {
     (void)state;

@@ -308,8 +308,8 @@ static void check_ppo_gradient(int sde, double clip_value, int half_max, ds_rand
     ppo_minibatch b = minibatch(&p);
     ppo_terms t = ppo_loss(&p.ac, &p.c, &b);
     assert_true(t.clipped > 0 && t.clipped < 1);
-    /* With sde the hidden layers count as a constant in the deviation: their gradient is not that of the
-     * loss. */
+    /* With sde the hidden layers count as a constant in the deviation: their gradient is not that
+     * of the loss. */
     size_t first = sde ? mlp_matrix(&p.ac.policy, p.ac.policy.layers - 1) : 0, n = p.ac.count - first;
     float *g = malloc(n * sizeof *g);
     memcpy(g, p.ac.g + first, n * sizeof *g);

@@ -128,8 +128,8 @@ static void test_growth(void **state)
     surrogate_destroy(s);
 }
 
-/* The losses enter through their standardisation: an affine change of them changes no proposal but by
- * rounding. */
+/* The losses enter through their standardisation: an affine change of them changes no proposal
+ * but by rounding. */
 static void test_affine_losses(void **state)
 {
     (void)state;

@@ -17,9 +17,9 @@ extern "C" {
 
 #define DS_EXT_SCENE "ds.env.scene/1"
 
-/* Shape of a body. The numbers of one element in one frame are given in brackets; `size` holds the constants.
- * A rigid element is a pose: position x y z, then the unit quaternion w x y z that turns body axes into world
- * axes. */
+/* Shape of a body. The numbers of one element in one frame are given in brackets; `size` holds the
+ * constants. A rigid element is a pose: position x y z, then the unit quaternion w x y z that turns
+ * body axes into world axes. */
 enum {
     DS_BODY_POINTS =
         1, /* [3] particles; size = radius of a particle, clearness (0 opaque, towards 1 like glass) */
@@ -71,8 +71,8 @@ typedef struct ds_scene {
     ds_status (*info)(void *self, ds_scene_info *out);
     /* Body b = 0..bodies-1. */
     ds_status (*body)(void *self, uint64_t b, ds_scene_body *out);
-    /* Frame k of body b: count x (3 or 7) doubles into `out` of `capacity` doubles; DS_E_ARG where it is too
-     * small. */
+    /* Frame k of body b: count x (3 or 7) doubles into `out` of `capacity` doubles; DS_E_ARG where it
+     * is too small. */
     ds_status (*frame)(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out);
     /* Metric m: its name, unit and `frames` values. Values may be NaN where a metric is undefined. */
     ds_status (*metric)(void *self, uint64_t m, const char **name, const char **unit, const double **values);

@@ -48,8 +48,8 @@ typedef struct chain chain;
 chain *chain_create(const chain_params *p, uint64_t steps);
 void chain_destroy(chain *c);
 
-/* Simulates `steps` steps from `start`. u holds links + 1 controls (cart, tau_1..tau_n) for every `hold`
- * steps. */
+/* Simulates `steps` steps from `start`. u holds links + 1 controls (cart, tau_1..tau_n) for
+ * every `hold` steps. */
 void chain_simulate(chain *c, const chain_state *start, uint64_t steps, const double *u, uint64_t hold);
 
 /* Reverse sweep over the last simulation. In: `bar`, the derivatives of a loss by the final state. Out: the

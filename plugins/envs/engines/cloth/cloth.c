@@ -138,8 +138,8 @@ static void step_adjoint(cloth *c, uint64_t step, const double *x, const double 
     double *restrict f_bar = c->f, *restrict v_bar = c->v_bar, *restrict mass_bar = c->vertex_bar;
     contact_adjoint(c, step, x, u);
     anchor_adjoint(c, step);
-    /* h f / mass = u - exp(-drag h) v - h g for every vertex that is not anchored; anchored ones have v_bar =
-     * 0. */
+    /* h f / mass = u - exp(-drag h) v - h g for every vertex that is not anchored; anchored ones have
+     * v_bar = 0. */
     for (size_t i = 0; i < n; i++) {
         mass_bar[i] -= v_bar[i] * (u[i] - keep * v[i]) + v_bar[n + i] * (u[n + i] - keep * v[n + i] + fall) +
                        v_bar[2 * n + i] * (u[2 * n + i] - keep * v[2 * n + i]);

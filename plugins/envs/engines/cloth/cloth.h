@@ -22,8 +22,8 @@ enum { CLOTH_FLOOR = 0, CLOTH_PAN = 1 };
 typedef struct cloth_driver {
     /* Velocity of the anchored vertices in this step; 0 = they are free. */
     int (*anchor)(void *self, uint64_t step, double velocity[3]);
-    /* Reverse of it: derivatives of the loss, summed over the anchored vertices. Not called for free
-     * steps. */
+    /* Reverse of it: derivatives of the loss, summed over the anchored vertices. Not called
+     * for free steps. */
     void (*anchor_bar)(void *self, uint64_t step, const double velocity_bar[3]);
     /* The pan in this step, and reverse of it. Required with CLOTH_PAN. */
     void (*pose)(void *self, uint64_t step, touch_pose *out);
@@ -74,8 +74,8 @@ int cloth_open(cloth *c, const cloth_mesh *mesh, uint64_t steps, uint64_t segmen
                const cloth_driver *driver, void *self);
 void cloth_close(cloth *c);
 
-/* Room for a state at the start: positions; velocities are stride * 3 doubles further. Fill before
- * cloth_simulate(). */
+/* Room for a state at the start: positions; velocities are stride * 3 doubles further.
+ * Fill before cloth_simulate(). */
 double *cloth_start(cloth *c);
 
 /* Runs an episode. *bad gets the first step with a non-finite state, to the length of a segment, or -1; the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* floor.c - vertices against a horizontal floor, with the time of impact and Coulomb friction (see touch.h).
- */
+/* floor.c - vertices against a horizontal floor, with the time of impact and Coulomb
+ * friction (see touch.h). */
 #include <math.h>
 
 #include "sets.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lift.h - a cloth that lies on a table is lifted by a gripper along a recorded path; its corners are
- * compared with those recorded. 68 variables in [-1, 1]: width, length, mass, friction, stiffness of 8 x 8
- * patches. */
+ * compared with those recorded. 68 variables in [-1, 1]: width, length, mass, friction, stiffness of 8
+ * x 8 patches. */
 #ifndef DS_ENGINES_CLOTH_LIFT_H
 #define DS_ENGINES_CLOTH_LIFT_H
 

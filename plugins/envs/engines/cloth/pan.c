@@ -93,8 +93,8 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
     }
 }
 
-/* Derivatives by the geometry of a push: the offset (q_bar) and the pose, from those by normal, profile and
- * depth. */
+/* Derivatives by the geometry of a push: the offset (q_bar) and the pose, from those by normal,
+ * profile and depth. */
 static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, double sn, const double n_bar[3],
                              double rise_bar, double ly_bar, double norm_bar, double q_bar[3],
                              touch_pose *pose_bar)

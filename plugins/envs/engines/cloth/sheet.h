@@ -31,8 +31,8 @@ void sheet_stiffness_bar(const sheet *s, const cloth *c, double *patch_bar);
 /* Largest length of a spring as a multiple of its rest length; x in structure-of-arrays form. */
 double sheet_stretch(const sheet *s, const cloth_mesh *m, const double *x);
 
-/* Mean of |x_v - goal_v| over the vertices of a list (NULL = the first `count`), goal in the same form as
- * x. */
+/* Mean of |x_v - goal_v| over the vertices of a list (NULL = the first `count`), goal in the same
+ * form as x. */
 double sheet_distance(const cloth_mesh *m, const uint32_t *list, size_t count, const double *x,
                       const double *goal);
 /* Adds `weight` times its derivatives to x_bar; |e| is smoothed to sqrt(e.e + 1e-12), which keeps them finite

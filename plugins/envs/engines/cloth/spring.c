@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spring.c - forces of damped springs and their adjoint, as loops over bands that the compiler vectorizes
- * (see spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with damping along the
- * spring. */
+/* spring.c - forces of damped springs and their adjoint, as loops over bands that the compiler
+ * vectorizes (see spring.h). Mass-spring systems as in Y. Hu et al., DiffTaichi, ICLR 2020, with
+ * damping along the spring. */
 #include "spring.h"
 
 #include "sets.h"
 
 #include <math.h>
 
-/* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last digit of any
- * length. */
+/* Keeps |d| differentiable where both ends are at one place; added to d.d it is below the last
+ * digit of any length. */
 static const double tiny = 1e-300;
 static const double epsilon = 1e-9; /* m, added to every length */
 
@@ -62,8 +62,8 @@ INLINE void force(const cloth_mesh *m, const double *x, const double *v, double 
     }
 }
 
-/* With F = a d, a = k (1 - rest q) + c p q^2, q = 1/l, p = w.d: t gets the derivatives by d (3) and by w
- * (3). */
+/* With F = a d, a = k (1 - rest q) + c p q^2, q = 1/l, p = w.d: t gets the derivatives by d (3) and
+ * by w (3). */
 INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const double *v, const double *f_bar,
                          const double *restrict k, const double *restrict c, double *restrict k_bar,
                          double *restrict rest_bar, double *restrict t)

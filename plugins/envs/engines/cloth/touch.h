@@ -7,8 +7,8 @@
 
 #include "mesh.h"
 
-/* A floor at a height. A vertex touches it within a step if it approaches and its predicted position is
- * below. */
+/* A floor at a height. A vertex touches it within a step if it approaches and its predicted
+ * position is below. */
 typedef struct touch_floor {
     double height; /* m */
     double mu;     /* Coulomb friction */

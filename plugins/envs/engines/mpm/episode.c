@@ -230,8 +230,8 @@ static mpm_result start(mpm_episode *e, bool keep, mpm_outcome *out)
     return result;
 }
 
-/* Simulates from the state after output step `from` to that after `to`; sums the losses after output step
- * `sum_from`. */
+/* Simulates from the state after output step `from` to that after `to`; sums the losses after
+ * output step `sum_from`. */
 static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t sum_from, bool keep,
                           mpm_step_hook *hook, void *context, mpm_outcome *out)
 {

@@ -106,9 +106,9 @@ mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss);
 /* The tools after output step `step`. */
 const mpm_pose *mpm_episode_poses(const mpm_episode *e, uint32_t step);
 
-/* Runs the steps after output step `from` again, from the state that the last run with gradient had there,
- * and sums their losses. For differences of single actions: the x of the two runs must agree in all actions
- * before. */
+/* Runs the steps after output step `from` again, from the state that the last run with gradient had
+ * there, and sums their losses. For differences of single actions: the x of the two runs must agree in
+ * all actions before. */
 mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out);
 
 #endif

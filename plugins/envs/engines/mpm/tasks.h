@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of PlasticineLab's tasks, for programs that go through them: tests, and the one that makes target
- * files. */
+/* All of PlasticineLab's tasks, for programs that go through them: tests, and the one that
+ * makes target files. */
 #ifndef MPM_TASKS_H
 #define MPM_TASKS_H
 

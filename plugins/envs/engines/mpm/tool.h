@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rigid tools: how they move (kinematics), where their surface is (signed distance and normal) and how they
- * push grid nodes (contact), each with its adjoint. Adjoint functions add to the *_bar arguments of their
- * inputs. */
+/* Rigid tools: how they move (kinematics), where their surface is (signed distance and normal) and how
+ * they push grid nodes (contact), each with its adjoint. Adjoint functions add to the *_bar arguments
+ * of their inputs. */
 #ifndef MPM_TOOL_H
 #define MPM_TOOL_H
 
@@ -52,8 +52,8 @@ typedef struct mpm_contact {
 /* Changes the velocity u of the grid node at x. Returns whether the tool acted. */
 bool mpm_contact_apply(const mpm_contact *contact, const double x[3], double u[3]);
 
-/* u: the velocity before the contact. u_bar: adjoint of the velocity after it on entry, before it on return.
- */
+/* u: the velocity before the contact. u_bar: adjoint of the velocity after it on entry, before
+ * it on return. */
 void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const double u[3], double u_bar[3],
                          mpm_pose *now_bar, mpm_pose *next_bar);
 

@@ -168,8 +168,8 @@ void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const do
     vec3_add_scaled(surface_bar, -1.0, relative_bar);
     memcpy(u_bar, relative_bar, 3 * sizeof(double));
 
-    /* everything depends on the pose through the node's place in the tool's frame: its adjoint is summed
-     * first */
+    /* everything depends on the pose through the node's place in the tool's frame: its adjoint
+     * is summed first */
     double local_bar[3] = {0.0};
     surface_velocity_adjoint(contact, s.local, surface_bar, next_bar, local_bar);
     if (contact->tool->shape == MPM_SPHERE) {

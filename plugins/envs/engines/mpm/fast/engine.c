@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set-up of the fast engine: particles in groups of one matter and blocks, threads, and the memory that
- * stays. */
+/* Set-up of the fast engine: particles in groups of one matter and blocks, threads, and the
+ * memory that stays. */
 #include "engine_parts.h"
 
 #include <stdlib.h>

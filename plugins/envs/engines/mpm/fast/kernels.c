@@ -184,8 +184,8 @@ INLINE void save_field(affine *to, const site *s, int i, const vec field[4])
     store(to->part[3][i], field[3]);
 }
 
-/* Velocity and moments at the particles of a chunk, from the grid; zero for those that only fill the
- * chunk. */
+/* Velocity and moments at the particles of a chunk, from the grid; zero for those that only
+ * fill the chunk. */
 CHUNK_STEP void gather_chunk(const mpm_pass *p, const site *s, int count, affine *out)
 {
     for (int i = 0; i < count;) {
@@ -650,8 +650,8 @@ static void adjoint_first(const mpm_pass *pass, mpm_block *block, void *scratch)
     adjoint_block(pass, block, scratch, true);
 }
 
-/* Adjoint of gather(): from the adjoints of x, v and moments in pass->bar to that of x before and the
- * grid. */
+/* Adjoint of gather(): from the adjoints of x, v and moments in pass->bar to that of x before
+ * and the grid. */
 static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
 {
     work *w = scratch;

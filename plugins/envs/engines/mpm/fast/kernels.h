@@ -53,8 +53,8 @@ typedef struct mpm_fields {
     void *f; /* [padded / lanes][9][lanes]: deformation gradient */
 } mpm_fields;
 
-/* Where the particles of one matter are in the fields: `slots` from `first` on (with those that pad), of
- * `padded`. */
+/* Where the particles of one matter are in the fields: `slots` from `first` on (with those that
+ * pad), of `padded`. */
 typedef struct mpm_room {
     size_t first, slots, padded;
 } mpm_room;
@@ -121,8 +121,8 @@ typedef struct mpm_kernels {
      * per row. */
     size_t (*pack)(const mpm_box *box, const void *field, int plane, void *to);
     size_t (*unpack)(const mpm_box *box, const void *from, int plane, void *field);
-    /* Conversions of the n particles of one matter; order[i] is the index in the source of the i-th
-     * particle. */
+    /* Conversions of the n particles of one matter; order[i] is the index in the source of
+     * the i-th particle. */
     void (*import)(const mpm_fields *to, const mpm_room *room, uint32_t n, const uint32_t *order,
                    double inv_dx, double offset, const mpm_particle *from);
     void (*export)(const mpm_fields *from, const mpm_room *room, uint32_t n, const uint32_t *order,

@@ -147,8 +147,8 @@ INLINE real largest_lane(vec a)
     return r;
 }
 
-/* The same four numbers for every quad. A broadcasting load costs no arithmetic unit, which a shuffle
- * would. */
+/* The same four numbers for every quad. A broadcasting load costs no arithmetic unit, which
+ * a shuffle would. */
 INLINE vec load_quad(const real *from)
 {
 #if MPM_REAL_BITS == 64 && VL == 8 && defined(__AVX512F__)

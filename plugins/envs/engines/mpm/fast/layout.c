@@ -64,8 +64,8 @@ uint32_t *mpm_fast_local_order(const mpm_fast *f)
     return (uint32_t *)(void *)((char *)f->sorting.at + (n * 6 + 63) / 64 * 64) + n + cells + 1;
 }
 
-/* Box, order of the particles (in `order`, by their present index within their group), and slabs for a new
- * segment. */
+/* Box, order of the particles (in `order`, by their present index within their group), and slabs
+ * for a new segment. */
 static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *order)
 {
     uint32_t n = f->sim->n_particles;

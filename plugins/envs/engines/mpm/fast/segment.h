@@ -72,8 +72,8 @@ bool mpm_grid_history_reserve(mpm_grid_history *h, uint32_t substeps);
 void mpm_grid_history_free(mpm_grid_history *h);
 size_t mpm_grid_history_bytes(const mpm_grid_history *h);
 
-/* Room for `bytes` more in substep `local` of `substeps`; foresees as much for those that follow as came
- * before. */
+/* Room for `bytes` more in substep `local` of `substeps`; foresees as much for those that
+ * follow as came before. */
 bool mpm_packed_reserve(mpm_packed *p, size_t bytes, uint32_t local, uint32_t substeps);
 /* At most so many bytes are packed of a plane. */
 size_t mpm_packed_plane(const mpm_kernels *k, const mpm_box *box);

@@ -23,8 +23,8 @@ typedef struct site {
     real z[CHUNK];          /* y[.][2] */
 } site;
 
-/* An affine function of the offset to the particle for each particle: value, and slopes along x, y, z; 4
- * components. */
+/* An affine function of the offset to the particle for each particle: value, and slopes along x, y,
+ * z; 4 components. */
 typedef struct affine {
     real part[4][CHUNK_ROOM][4];
 } affine;

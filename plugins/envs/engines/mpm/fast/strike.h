@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grid nodes that tools, floor or walls act on: found plane by plane, pushed, and remembered for the
- * adjoint. */
+/* Grid nodes that tools, floor or walls act on: found plane by plane, pushed, and remembered
+ * for the adjoint. */
 #ifndef MPM_FAST_STRIKE_H
 #define MPM_FAST_STRIKE_H
 
