@@ -85,8 +85,8 @@ const ds_param mpm_memory_param = {
     .unit = "",
     .doc =
         "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are "
-        "simulated again, and the grid as far as all fits into 235 MB (in long episodes of many particles: "
-        "16 bytes for each in each substep); or all substeps (1.2 GB for 10000 particles).",
+        "simulated again, and the grid as far as all fits into 235 MB; or all substeps (1.2 GB for 10000 "
+        "particles).",
     .choices = memory_choices,
 };
 

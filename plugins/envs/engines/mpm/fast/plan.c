@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes; for long episodes of many particles, bytes per particle and substep. Beyond what it must have,
- * the engine keeps as much of the grid for the adjoint as fits. */
-static const size_t memory_budget = 235000000, budget_per_step = 16;
+/* Bytes. Beyond what it must have, the engine keeps as much of the grid for the adjoint as fits. */
+static const size_t memory_budget = 235000000;
 
 size_t mpm_segment_bytes(const mpm_segment *s)
 {
@@ -63,14 +62,11 @@ bool mpm_fast_affords_grid(const mpm_fast *f, const mpm_segment *s)
     size_t history = f->interval * (f->padded * 13 * f->kernels->real + substep);
     size_t grid = mpm_fast_most_substeps(f, s) * substep;
     size_t used = mpm_fast_memory(f) - mpm_history_bytes(&f->shared) -
-        mpm_grid_history_bytes(&f->shared_grid) -
-                  mpm_grid_history_bytes(&s->grid);
+                  mpm_grid_history_bytes(&f->shared_grid) - mpm_grid_history_bytes(&s->grid);
     for (uint32_t i = f->n_segments; i < f->segment_capacity; i++) {
         used -= mpm_segment_bytes(&f->segments[i]);
     }
-    size_t budget = budget_per_step * f->sim->n_particles * f->substeps;
-    budget = budget > memory_budget ? budget : memory_budget;
-    return used + history + grid + later * (s->state.bytes + s->order.bytes) <= budget;
+    return used + history + grid + later * (s->state.bytes + s->order.bytes) <= memory_budget;
 }
 
 mpm_history *mpm_fast_forward_history(mpm_fast *f, uint32_t index)
