@@ -15,6 +15,7 @@ plugins_envs_engines_mpm_libmpm_la_LIBADD = $(mpm_variants)
 
 mpm_kernel_sources = \
 	plugins/envs/engines/mpm/fast/kernels.c plugins/envs/engines/mpm/fast/kernels.h \
+	plugins/envs/engines/mpm/fast/chunk.h plugins/envs/engines/mpm/fast/chunk_law.h \
 	plugins/envs/engines/mpm/fast/convert.h plugins/envs/engines/mpm/fast/lanes.h \
 	plugins/envs/engines/mpm/fast/law.h plugins/envs/engines/mpm/fast/law_fluid.h \
 	plugins/envs/engines/mpm/fast/nodes.h \

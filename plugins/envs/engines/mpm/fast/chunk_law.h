@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The laws of a chunk of particles: F after the substep and the stress, from F before and the velocity
+ * gradient; each law forward beside its adjoint. */
+#ifndef MPM_FAST_CHUNK_LAW_H
+#define MPM_FAST_CHUNK_LAW_H
+
+#include "chunk.h"
+#include "law_fluid.h"
+
+INLINE void save_stress(work *w, int group, const sym t)
+{
+    const vec full[9] = {t[0], t[1], t[2], t[1], t[3], t[4], t[2], t[4], t[5]};
+    save_columns(w->stress, group, full);
+}
+
+/* Symmetric part of the adjoint of the stress for a group, from the moments of node_bar. */
+INLINE void stress_adjoint(const mpm_pass *p, const work *w, int g, sym t_bar)
+{
+    const real *const bars[3] =
+        {w->other.sums.part[1][0], w->other.sums.part[2][0], w->other.sums.part[3][0]};
+    vec q_bar[9];
+    velocity_step(bars, g, R(p->stress), q_bar);
+    t_bar[0] = q_bar[0];
+    t_bar[3] = q_bar[4];
+    t_bar[5] = q_bar[8];
+    t_bar[1] = R(0.5) * (q_bar[1] + q_bar[3]);
+    t_bar[2] = R(0.5) * (q_bar[2] + q_bar[6]);
+    t_bar[4] = R(0.5) * (q_bar[5] + q_bar[7]);
+}
+
+/* A = (1 + dt C) F backwards for a group. */
+INLINE void trial_adjoint(const mpm_pass *p, const real *const columns[3], const real *f_records, int g,
+                          const vec a_bar[9], real *bar_records, real (*turned)[CHUNK][4])
+{
+    vec f[9], step[9], out[9];
+    load_gradient(f_records, g, f);
+    velocity_step(columns, g, R(p->stretch), step);
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+#pragma GCC unroll 3
+        for (int j = 0; j < 3; j++) {
+            out[3 * i + j] = a_bar[3 * i + j] + step[i] * a_bar[j] + step[3 + i] * a_bar[3 + j] +
+                             step[6 + i] * a_bar[6 + j];
+        }
+    }
+    save_gradient(bar_records, g, out);
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++) {
+#pragma GCC unroll 3
+        for (int j = 0; j < 3; j++) {
+            out[3 * i + j] = a_bar[3 * i] * f[3 * j] + a_bar[3 * i + 1] * f[3 * j + 1] +
+                             a_bar[3 * i + 2] * f[3 * j + 2];
+        }
+    }
+    save_columns(turned, g, out);
+}
+
+/* ---- plasticine; where the polynomials do not reach: singular values in double precision, one particle at a
+ * time ---- */
+
+static void lane_law(const mpm_material *law, const vec a[9], int lane, real factor, vec f_new[9],
+                     vec stress[6])
+{
+    static const int where[6] = {0, 1, 2, 4, 5, 8};
+    double trial_f[9], f[9], t[9];
+    mpm_svd svd;
+    for (int k = 0; k < 9; k++) {
+        trial_f[k] = (double)a[k][lane];
+    }
+    mpm_svd3(trial_f, &svd);
+    mpm_material_update(law, trial_f, &svd, f, t);
+    for (int k = 0; k < 9; k++) {
+        f_new[k][lane] = R(f[k]);
+    }
+    for (int k = 0; k < 6; k++) {
+        stress[k][lane] = R(t[where[k]]) * factor;
+    }
+}
+
+static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, const vec f_bar[9],
+                             const sym t_bar, vec a_bar[9])
+{
+    static const int where[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    double trial_f[9], f[9], t[9], fb[9], tb[9], ab[9];
+    mpm_svd svd;
+    for (int k = 0; k < 9; k++) {
+        trial_f[k] = (double)a[k][lane];
+        fb[k] = (double)f_bar[k][lane];
+        tb[k] = (double)t_bar[where[k]][lane];
+    }
+    mpm_svd3(trial_f, &svd);
+    mpm_material_update(law, trial_f, &svd, f, t);
+    mpm_material_adjoint(law, &svd, f, fb, tb, ab);
+    for (int k = 0; k < 9; k++) {
+        a_bar[k][lane] = R(ab[k]);
+    }
+}
+
+/* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those
+ * of the rest; *beyond: whether any lane needs singular values. */
+CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                        int *terms, bool *beyond)
+{
+    vec shear = all(R(0)), outside = shear, flow = shear;
+    for (int g = 0; g < GROUPS; g++) {
+        vec f[9], step[9];
+        load_gradient(f_records, g, f);
+        velocity_step(columns, g, R(p->stretch), step);
+        trial(step, f, w->strains[g].a);
+        shear = most(shear, strain_deviator(&w->strains[g]));
+        outside += w->strains[g].beyond;
+    }
+    *terms = terms_needed(log_terms, largest_lane(shear));
+    *beyond = largest_lane(outside) > R(0);
+    for (int g = 0; g < GROUPS; g++) {
+        flow = most(flow, strain_flow(&w->strains[g], p->law, *terms, w->log_series[g], w->log_slope[g],
+                                      w->squares[g]));
+    }
+    return terms_needed(exp_terms, largest_lane(flow));
+}
+
+/* Terms of e^Y: Y = (1 + k) H is at most about half of D. */
+INLINE int stress_terms(const work *w)
+{
+    vec top = all(R(0));
+    for (int g = 0; g < GROUPS; g++) {
+        vec r = R(1) + w->strains[g].flow;
+        top = most(top, r * r * w->strains[g].h2);
+    }
+    return terms_needed(exp_terms, largest_lane(top));
+}
+
+/* F_new of a chunk, from what chunk_strain() left. */
+CHUNK_STEP void deform_chunk(const mpm_pass *p, work *w, int flow_terms, bool beyond, real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        flow_function flow;
+        vec f_new[9];
+        flow_function_of(s, flow_terms, &flow);
+        new_gradient(s, &flow, f_new);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                sym stress;
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_gradient(f_records, g, f_new);
+    }
+}
+
+/* The scaled stress of a chunk. */
+CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
+{
+    int terms = stress_terms(w);
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        stress_function phi;
+        sym stress;
+        stress_function_of(s, terms, &phi);
+        stress_of(s, &phi, p->law, R(p->stress), stress);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                vec f_new[9];
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_stress(w, g, stress);
+    }
+}
+
+/* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that
+ * of F); leaves the scaled stress in `stress` and the adjoint of dt C in `turned`, column by column. */
+CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                         const real *f_records,
+                              real *bar_records, real (*turned)[CHUNK][4])
+{
+    int terms;
+    bool beyond;
+    int flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
+    terms = stress_terms(w);
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        flow_function flow;
+        stress_function phi;
+        vec f_bar[9], a_bar[9], out[9];
+        sym stress, t_bar;
+        flow_function_of(s, flow_terms, &flow);
+        stress_function_of(s, terms, &phi);
+        stress_of(s, &phi, p->law, R(p->stress), stress);
+        stress_adjoint(p, w, g, t_bar);
+        load_gradient(bar_records, g, f_bar);
+        law_adjoint(s, &flow, &phi, w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar, t_bar,
+                    a_bar);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                lane_law(p->law, s->a, l, R(p->stress), out, stress);
+                lane_law_adjoint(p->law, s->a, l, f_bar, t_bar, a_bar);
+            }
+        }
+        save_stress(w, g, stress);
+        trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
+    }
+}
+
+/* ---- syrup ---- */
+
+CHUNK_STEP void syrup_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], *j = (vec *)(f_records + 9 * g * VL);
+        sym stress;
+        velocity_step(columns, g, R(p->stretch), step);
+        *j = syrup_volume(*j, syrup_growth(step));
+        syrup_stress(p, step, *j, stress);
+        save_stress(w, g, stress);
+    }
+}
+
+CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], out[9], j = *(const vec *)(f_records + 9 * g * VL),
+            *j_bar = (vec *)(bar_records + 9 * g * VL);
+        sym stress, t_bar;
+        velocity_step(columns, g, R(p->stretch), step);
+        vec growth = syrup_growth(step);
+        syrup_stress(p, step, syrup_volume(j, growth), stress);
+        stress_adjoint(p, w, g, t_bar);
+        syrup_adjoint(p, j, growth, t_bar, j_bar, out);
+        save_stress(w, g, stress);
+        save_columns(turned, g, out);
+    }
+}
+
+/* ---- elastic solid ---- */
+
+CHUNK_STEP void elastic_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], f[9], a[9];
+        sym stress;
+        load_gradient(f_records, g, f);
+        velocity_step(columns, g, R(p->stretch), step);
+        trial(step, f, a);
+        elastic_stress(p, a, stress);
+        save_gradient(f_records, g, a);
+        save_stress(w, g, stress);
+    }
+}
+
+CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                  const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
+{
+    for (int g = 0; g < GROUPS; g++) {
+        vec step[9], f[9], a[9], a_bar[9];
+        sym stress, t_bar;
+        load_gradient(f_records, g, f);
+        velocity_step(columns, g, R(p->stretch), step);
+        trial(step, f, a);
+        elastic_stress(p, a, stress);
+        stress_adjoint(p, w, g, t_bar);
+        load_gradient(bar_records, g, a_bar);
+        elastic_adjoint(p, a, t_bar, a_bar);
+        save_stress(w, g, stress);
+        trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
+    }
+}
+
+/* ---- whichever it is ---- */
+
+/* F_new, in place, and the stress of a chunk; where `stress` is false that may be left out. */
+static void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], real *f_records, bool stress)
+{
+    uint32_t law = p->law->law;
+    if (law == MPM_SYRUP) {
+        syrup_chunk(p, w, columns, f_records);
+    } else if (law == MPM_ELASTIC) {
+        elastic_chunk(p, w, columns, f_records);
+    } else {
+        bool beyond;
+        int terms, flow_terms = chunk_strain(p, w, columns, f_records, &terms, &beyond);
+        deform_chunk(p, w, flow_terms, beyond, f_records);
+        if (stress) {
+            stress_chunk(p, w, beyond);
+        }
+    }
+}
+
+static void law_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                              real *bar_records, real (*turned)[CHUNK][4])
+{
+    uint32_t law = p->law->law;
+    if (law == MPM_SYRUP) {
+        syrup_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+    } else if (law == MPM_ELASTIC) {
+        elastic_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+    } else {
+        plasticine_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+    }
+}
+
+#endif
