@@ -8,6 +8,11 @@ tests_unit_test_rl_SOURCES = tests/unit/test_rl.c $(fake_rl_sources)
 tests_unit_test_rl_CPPFLAGS = $(rl_test_cppflags)
 tests_unit_test_rl_LDADD = plugins/optimizers/methods/librl.la libdiffsim.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_mlp_loops
+tests_unit_test_mlp_loops_SOURCES = tests/unit/test_mlp_loops.c
+tests_unit_test_mlp_loops_CPPFLAGS = $(rl_test_cppflags)
+tests_unit_test_mlp_loops_LDADD = plugins/optimizers/methods/librl.la libdiffsim.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_stepwise
 tests_unit_test_stepwise_SOURCES = tests/unit/test_stepwise.c $(fake_cma)
 tests_unit_test_stepwise_CPPFLAGS = $(TEST_CPPFLAGS)

@@ -173,13 +173,24 @@ INLINE void average(size_t count, float share, const float *restrict w, float *r
 #define AVX512 "avx512f,avx512dq,avx512vl,prefer-vector-width=512"
 #endif
 
-/* The widest instruction set of this processor. */
+static int most_wide = 2;
+
+/* The widest instruction set of this processor: 0 portable, 1 AVX2, 2 AVX-512. */
 static int widest(void)
 {
+    int has = 0;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        return 2;
+        has = 2;
+    } else if (__builtin_cpu_supports("avx2")) {
+        has = 1;
     }
-    return __builtin_cpu_supports("avx2") != 0;
+    return has < most_wide ? has : most_wide;
+}
+
+int loop_limit(int most)
+{
+    most_wide = most;
+    return widest();
 }
 
 #define VARIANTS(name, parameters, arguments)                                                                \
@@ -201,6 +212,12 @@ static int widest(void)
         table[widest()] arguments;                                                                           \
     }
 #else
+int loop_limit(int most)
+{
+    (void)most;
+    return 0;
+}
+
 #define VARIANTS(name, parameters, arguments)                                                                \
     void loop_##name parameters                                                                              \
     {                                                                                                        \

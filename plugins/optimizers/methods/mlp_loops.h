@@ -19,6 +19,10 @@ float *loop_memory(size_t count);
 /* Layers with at most so many inputs (outputs) go through the loops here instead of a matrix product. */
 enum { LOOP_NARROW = 8 };
 
+/* For tests: at most instruction set 0 portable, 1 AVX2, 2 AVX-512 (the default) from now on. Returns which of them it
+ * is on this processor. */
+int loop_limit(int most);
+
 /* y = max(0, y + b) for each row, or y + b where relu = 0. */
 void loop_bias(size_t rows, size_t width, const float *b, int relu, float *y);
 
