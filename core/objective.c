@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "batch_contract.h"
 #include "episode_store.h"
 #include "log.h"
 #include "run_internal.h"
@@ -40,44 +41,10 @@ ds_status ds_objective_refuse(ds_run *run, const char *text)
     return DS_E_ARG;
 }
 
-static ds_status check_rows(ds_run *run, const ds_batch *b)
-{
-    uint64_t n = run->problem.n;
-    const double *lower = run->problem.lower;
-    const double *upper = run->problem.upper;
-    for (uint64_t row = 0; row < b->count; row++) {
-        const double *x = b->x + row * n;
-        for (uint64_t i = 0; i < n; i++) {
-            if (!(x[i] >= lower[i] && x[i] <= upper[i])) { /* also catches NaN */
-                char text[300];
-                snprintf(text, sizeof(text),
-                         "row %llu of %llu, variable %llu is %.17g, outside of its bounds %.17g..%.17g",
-                         (unsigned long long)row, (unsigned long long)b->count, (unsigned long long)i, x[i],
-                         lower[i], upper[i]);
-                return ds_objective_refuse(run, text);
-            }
-        }
-    }
-    return DS_OK;
-}
-
 static ds_status check_batch(ds_run *run, const ds_batch *b)
 {
-    if (b == NULL || !DS_HAS(ds_batch, b, done)) {
-        return ds_objective_refuse(run, "the batch is missing or its struct_size is too small");
-    }
-    if (b->count == 0 || b->x == NULL || b->loss == NULL) {
-        return ds_objective_refuse(run, "count is 0, or x or loss is NULL");
-    }
-    if ((b->want & ~(uint32_t)DS_WANT_GRAD) != 0) {
-        return ds_objective_refuse(run, "want holds more than DS_WANT_GRAD");
-    }
-    if ((b->want & DS_WANT_GRAD) != 0 && (!run->problem.has_gradient || b->grad == NULL)) {
-        return ds_objective_refuse(run, run->problem.has_gradient
-                                            ? "a gradient is wanted but grad is NULL"
-                                            : "a gradient is wanted, which the environment does not have");
-    }
-    return check_rows(run, b);
+    char text[DS_BATCH_TEXT];
+    return ds_batch_allowed(b, &run->problem, text) ? DS_OK : ds_objective_refuse(run, text);
 }
 
 /* ---- one row ---- */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 EXTRA_DIST += docs/README.md docs/architecture.md docs/layers.svg tests/README.md bench/README.md
-EXTRA_DIST += docs/experiments.md docs/plugin-authors.md docs/optimizers.md
+EXTRA_DIST += docs/experiments.md docs/plugin-authors.md docs/optimizers.md docs/embedding.md
 dist_man_MANS = docs/dshost.1
 bashcompdir = $(datadir)/bash-completion/completions
 dist_bashcomp_DATA = docs/completion/dshost

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plugins as somebody outside of this tree would write them: not built here, but by tests/cli/examples.sh.
-EXTRA_DIST += examples/README.md examples/hill.c examples/hill_full.c examples/walk.c examples/walk_full.c
+EXTRA_DIST += examples/README.md examples/hill.c examples/hill_full.c examples/walk.c examples/walk_full.c \
+	examples/embed.c
 EXTRA_DIST += examples/first.ini examples/quick.ini examples/rigid_methods.ini examples/cloth_methods.ini \
 	examples/particle_methods.ini
 EXTRA_DIST += examples/optimizers.ini examples/optimizers_torus.ini

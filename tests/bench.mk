@@ -18,14 +18,14 @@ EXTRA_DIST += tests/fuzz/corpus/bench/usual.ini tests/fuzz/corpus/bench/odd.ini 
 check_PROGRAMS += tests/fuzz/replay_bench
 tests_fuzz_replay_bench_SOURCES = tests/fuzz/fuzz_bench.c $(fuzz_replay_sources)
 tests_fuzz_replay_bench_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"bench"'
-tests_fuzz_replay_bench_LDADD = libdiffsim.la
+tests_fuzz_replay_bench_LDADD = core/libcore.la
 if FUZZERS
 bench_fuzz_sources = core/bench_file.c core/error.c core/file.c core/inifile.c core/npy_read.c \
 	core/params.c core/run_options.c core/settings.c core/text.c
 noinst_PROGRAMS += tests/fuzz/fuzz_bench
 tests_fuzz_fuzz_bench_SOURCES = tests/fuzz/fuzz_bench.c $(bench_fuzz_sources)
-tests_fuzz_fuzz_bench_CPPFLAGS = $(libdiffsim_la_CPPFLAGS)
+tests_fuzz_fuzz_bench_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
 tests_fuzz_fuzz_bench_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_bench_LDFLAGS = $(fuzz_flags)
-tests_fuzz_fuzz_bench_LDADD = libdiffsim.la # ds_processors()
+tests_fuzz_fuzz_bench_LDADD = core/libcore.la # ds_processors()
 endif

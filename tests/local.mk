@@ -38,6 +38,7 @@ include tests/cma.mk
 include tests/back.mk
 include tests/plugins.mk
 include tests/rigid.mk
+include tests/embed.mk
 include tests/front.mk
 include tests/bayes.mk
 include tests/mpm.mk

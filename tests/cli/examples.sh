@@ -99,6 +99,20 @@ else
     skip "walk optimizes hill" "this dshost has no run command"
     skip "the run left its result folder" "this dshost has no run command"
 fi
+# Both sides in another program: the same search as dshost's.
+run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror -O2 \$(pkg-config --cflags libdiffsim) -o embed embed.c \
+    \$(pkg-config --libs libdiffsim)"
+ok $? "embed.c compiles with one line"
+DS_PLUGIN_PATH=$top/plugins run ./embed cartpole boleap 120
+"$dshost" run --env cartpole --opt boleap --budget 120 --seed 0 --pictures false --out "$tmp/embedded" > /dev/null 2>&1
+sed -n 's/.*"best_loss": *\([^,]*\),*$/\1/p' "$tmp/embedded/summary.json" > of_run
+sed 's/ after .*//' out > of_embed
+awk 'NR == FNR { a = $1; next } { exit !(a != "" && a + 0 == $1 + 0) }' of_run of_embed && test -s of_embed
+ok $? "embed finds the best loss of dshost's run"
+DS_PLUGIN_PATH=$top/plugins run ./embed cartpole no_such 5
+test $? -ne 0 && grep -q "no_such" err
+ok $? "embed says what it does not find"
+
 run "$dshost" run --config "$DS_TOP_SRC/examples/quick.ini" --pictures false --out "$tmp/quick"
 ok $? "examples/quick.ini reaches its target"
 echo "1..$n"

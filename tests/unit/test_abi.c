@@ -3,10 +3,12 @@
  * machines). A line that has to change here means that plugins have to be compiled again: raise DS_ABI_MINOR
  * with it. */
 #include <diffsim/diffsim.h>
+#include <diffsim/environment.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/residuals.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
+#include <diffsim/search.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +46,7 @@ static const row sizes[] = {
     SIZE(ds_residuals, 24),      SIZE(ds_residual_eval, 88),
     SIZE(ds_residual_batch, 80), SIZE(ds_residual_objective, 24),
     SIZE(ds_rl_info, 40), SIZE(ds_rl_step, 56), SIZE(ds_rl, 32), SIZE(ds_episode_rows, 96),
-    SIZE(ds_episodes, 40),
+    SIZE(ds_episodes, 40), SIZE(ds_search_options, 64), SIZE(ds_environment_box, 48),
 };
 
 static const row offsets[] = {
@@ -63,6 +65,20 @@ static const row offsets[] = {
     AT(ds_host, get_array, 88),
     AT(ds_host, resource, 96),
     AT(ds_host, get_extension, 104),
+    AT(ds_search_options, has_gradient, 4),
+    AT(ds_search_options, n, 8),
+    AT(ds_search_options, lower, 16),
+    AT(ds_search_options, upper, 24),
+    AT(ds_search_options, x0, 32),
+    AT(ds_search_options, budget, 40),
+    AT(ds_search_options, seed, 48),
+    AT(ds_search_options, settings, 56),
+    AT(ds_environment_box, has_gradient, 4),
+    AT(ds_environment_box, n, 8),
+    AT(ds_environment_box, lower, 16),
+    AT(ds_environment_box, upper, 24),
+    AT(ds_environment_box, x0, 32),
+    AT(ds_environment_box, loss_floor, 40),
     AT(ds_env_info, flags, 4),
     AT(ds_env_info, n, 8),
     AT(ds_env_info, steps, 16),

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* search.c - see diffsim/search.h. An optimizer is a plain loop that calls evaluate(); here it runs in a thread of its
+ * own that computes only while the program waits in ask() or close(). */
+#include "config.h"
+
+#include <diffsim/search.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch_contract.h"
+#include "embed.h"
+#include "instance.h"
+
+/* Whose turn it is. */
+enum { PROGRAM, OPTIMIZER };
+
+struct ds_search {
+    ds_services services;
+    const ds_module *module;
+    void *self;
+    ds_problem problem;
+    ds_objective objective;
+    double *lower, *upper, *x0; /* n values each */
+    atomic_int stop;
+
+    pthread_t thread;
+    int started;           /* the thread exists */
+    pthread_mutex_t lock;  /* guards turn */
+    pthread_cond_t handed; /* turn has changed */
+    int turn;
+
+    /* Written by the side whose turn it is. */
+    ds_batch *open;        /* the batch of the optimizer that waits for answers, or NULL */
+    uint64_t rows;         /* of it that the budget allows */
+    int told;              /* and they have been answered */
+    int ended;             /* run() has returned `result` */
+    ds_status result;
+    int refused;           /* a batch broke the contract: `message` says how */
+
+    uint64_t used;
+    double best;           /* INFINITY: none */
+    double *best_x;        /* n */
+    ds_error error;
+};
+
+/* ---- turns ---- */
+
+/* One optimizer computes at a time in a process, as they were promised. */
+static pthread_mutex_t computing = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_for(ds_search *s, int turn)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->turn != turn) {
+        pthread_cond_wait(&s->handed, &s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void hand_to(ds_search *s, int turn)
+{
+    pthread_mutex_lock(&s->lock);
+    s->turn = turn;
+    pthread_cond_broadcast(&s->handed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Lets the optimizer compute until it asks or ends. */
+static void compute(ds_search *s)
+{
+    pthread_mutex_lock(&computing);
+    hand_to(s, OPTIMIZER);
+    wait_for(s, PROGRAM);
+    pthread_mutex_unlock(&computing);
+}
+
+/* ---- the side of the optimizer ---- */
+
+static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+{
+    ds_search *s = objective->ctx;
+    char text[DS_BATCH_TEXT];
+    uint64_t budget = s->problem.budget;
+    if (s->refused) {
+        return DS_E_ARG;
+    }
+    if (!ds_batch_allowed(b, &s->problem, text)) {
+        ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", s->module->id, text);
+        s->refused = 1;
+        return DS_E_ARG;
+    }
+    b->done = 0;
+    s->rows = budget > 0 && budget - s->used < b->count ? budget - s->used : b->count;
+    if (s->rows == 0 || atomic_load(&s->stop)) {
+        atomic_store(&s->stop, 1);
+        return DS_STOPPED;
+    }
+    s->open = b;
+    s->told = 0;
+    hand_to(s, PROGRAM);
+    wait_for(s, OPTIMIZER);
+    s->open = NULL;
+    if (!s->told) { /* close() */
+        return DS_STOPPED;
+    }
+    b->done = s->rows;
+    return b->done < b->count ? DS_STOPPED : DS_OK;
+}
+
+static const void *no_extension(const ds_objective *objective, const char *id)
+{
+    (void)objective;
+    (void)id;
+    return NULL;
+}
+
+static void *run(void *self)
+{
+    ds_search *s = self;
+    wait_for(s, OPTIMIZER);
+    if (!atomic_load(&s->stop)) {
+        s->result = s->module->opt.run(s->self, &s->objective);
+    }
+    s->ended = 1;
+    hand_to(s, PROGRAM);
+    return NULL;
+}
+
+/* ---- the side of the program ---- */
+
+static int check_options(const ds_search_options *o, ds_error *e)
+{
+    if (o == NULL || !DS_HAS(ds_search_options, o, settings)) {
+        return ds_fail(e, DS_EXIT_USAGE, "the options are missing or their struct_size is not sizeof(ds_search_options)");
+    }
+    if (o->n == 0 || o->n > SIZE_MAX / sizeof(double) / 8 || o->lower == NULL || o->upper == NULL) {
+        return ds_fail(e, DS_EXIT_USAGE, "a search needs n >= 1 variables with lower and upper bounds");
+    }
+    for (uint64_t i = 0; i < o->n; i++) {
+        double lower = o->lower[i], upper = o->upper[i], x0 = o->x0 != NULL ? o->x0[i] : lower;
+        if (!(isfinite(lower) && isfinite(upper) && lower < upper)) {
+            return ds_fail(e, DS_EXIT_USAGE, "bounds of variable %llu are %g..%g: they must be finite and lower < upper",
+                           (unsigned long long)i, lower, upper);
+        }
+        if (!(x0 >= lower && x0 <= upper)) {
+            return ds_fail(e, DS_EXIT_USAGE, "start point: variable %llu is %g, outside of its bounds %g..%g",
+                           (unsigned long long)i, x0, lower, upper);
+        }
+    }
+    return 0;
+}
+
+static int copy_problem(ds_search *s, const ds_search_options *o, ds_error *e)
+{
+    uint64_t n = o->n;
+    s->lower = calloc(4 * n, sizeof *s->lower);
+    if (s->lower == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    s->upper = s->lower + n;
+    s->x0 = s->upper + n;
+    s->best_x = s->x0 + n;
+    for (uint64_t i = 0; i < n; i++) {
+        s->lower[i] = o->lower[i];
+        s->upper[i] = o->upper[i];
+        s->x0[i] = o->x0 != NULL ? o->x0[i] : 0.5 * o->lower[i] + 0.5 * o->upper[i];
+    }
+    s->best = INFINITY;
+    s->problem = (ds_problem){.struct_size = sizeof(ds_problem),
+                              .has_gradient = o->has_gradient != 0,
+                              .n = n,
+                              .lower = s->lower,
+                              .upper = s->upper,
+                              .x0 = s->x0,
+                              .budget = o->budget,
+                              .target = -INFINITY,
+                              .loss_floor = -INFINITY};
+    s->objective = (ds_objective){sizeof(ds_objective), 0, s, evaluate, no_extension};
+    return 0;
+}
+
+static int create_optimizer(ds_search *s, const ds_settings *settings, uint64_t seed, ds_error *e)
+{
+    const ds_desc *desc = s->module->plugin->desc;
+    ds_params *params = NULL;
+    if ((desc->flags & DS_OPT_NEEDS_RL) != 0) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s steps through episodes, which ask and tell do not offer; take another optimizer",
+                       s->module->id);
+    }
+    if ((desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 && !s->problem.has_gradient) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s needs gradients: set has_gradient, or take another optimizer", s->module->id);
+    }
+    int status = ds_params_make(desc->params, s->module->id, settings, DS_SECTION_OPT, &params, e);
+    if (status != 0) {
+        return status;
+    }
+    ds_services_init(&s->services, s->module, params, seed, 1, &s->stop);
+    ds_status st = s->module->opt.create(&s->services.host, &s->problem, &s->self);
+    if (st != DS_OK || s->self == NULL) {
+        s->self = NULL;
+        return ds_services_fail(&s->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
+    }
+    return 0;
+}
+
+/* The thread takes no signals: they belong to the program. */
+static int start_thread(ds_search *s, ds_error *e)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&s->thread, NULL, run, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        return ds_fail(e, DS_EXIT_MEMORY, "the thread of the optimizer does not start: %s", strerror(failed));
+    }
+    s->started = 1;
+    return 0;
+}
+
+static int open_search(ds_search *s, const char *optimizer, const ds_search_options *o, ds_error *e)
+{
+    ds_settings settings = {0};
+    int status = check_options(o, e);
+    if (status == 0) {
+        status = ds_embed_open(optimizer, DS_KIND_OPTIMIZER, o->settings, &s->module, &settings, e);
+    }
+    if (status == 0) {
+        status = copy_problem(s, o, e);
+    }
+    if (status == 0) {
+        status = create_optimizer(s, &settings, o->seed, e);
+    }
+    ds_settings_clear(&settings);
+    return status != 0 ? status : start_thread(s, e);
+}
+
+DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_options *options, char *why, uint64_t size)
+{
+    ds_error error = {0, "out of memory"};
+    ds_search *s = calloc(1, sizeof *s);
+    if (s != NULL) {
+        pthread_mutex_init(&s->lock, NULL);
+        pthread_cond_init(&s->handed, NULL);
+        if (open_search(s, optimizer, options, &error) == 0) {
+            return s;
+        }
+    }
+    ds_embed_say(&error, why, size);
+    ds_search_close(s);
+    return NULL;
+}
+
+/* What the end of run() means to the program. */
+static ds_status end_status(ds_search *s)
+{
+    if (s->refused) {
+        return DS_E_ARG;
+    }
+    if (s->result < 0) {
+        if (s->error.text[0] == '\0') {
+            ds_services_fail(&s->services, &s->error, "run()", s->result);
+        }
+        return s->result;
+    }
+    return DS_STOPPED;
+}
+
+DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **x, uint32_t *want)
+{
+    if (!s->ended && (s->open == NULL || s->told)) {
+        compute(s);
+    }
+    if (s->ended) {
+        *count = 0;
+        *x = NULL;
+        *want = 0;
+        return end_status(s);
+    }
+    *count = s->rows;
+    *x = s->open->x;
+    *want = s->open->want;
+    return DS_OK;
+}
+
+/* A row of derivatives; zero where they are not all finite. 1 = they are. */
+static int copy_gradient(uint64_t n, const double *from, double *to)
+{
+    int good = 1;
+    for (uint64_t i = 0; i < n; i++) {
+        good = good && isfinite(from[i]);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        to[i] = good ? from[i] : 0.0;
+    }
+    return good;
+}
+
+static void answer_row(ds_search *s, uint64_t row, double loss, const double *grad)
+{
+    uint64_t n = s->problem.n;
+    ds_batch *b = s->open;
+    int wanted = (b->want & DS_WANT_GRAD) != 0, good = 1;
+    uint32_t outcome = isfinite(loss) ? DS_EVAL_OK : DS_EVAL_INVALID;
+    if (wanted && outcome == DS_EVAL_OK) {
+        good = copy_gradient(n, grad + row * n, b->grad + row * n);
+    } else if (wanted) {
+        memset(b->grad + row * n, 0, n * sizeof *b->grad);
+    }
+    b->loss[row] = outcome == DS_EVAL_OK ? loss : (double)INFINITY;
+    if (b->outcome != NULL) {
+        b->outcome[row] = good ? outcome : DS_EVAL_BAD_GRAD;
+    }
+    if (b->loss[row] < s->best) {
+        s->best = b->loss[row];
+        memcpy(s->best_x, b->x + row * n, n * sizeof *s->best_x);
+    }
+}
+
+DS_EXPORT ds_status ds_search_tell(ds_search *s, const double *loss, const double *grad)
+{
+    if (s->ended || s->open == NULL || s->told || loss == NULL ||
+        ((s->open->want & DS_WANT_GRAD) != 0 && grad == NULL)) {
+        return DS_E_ARG;
+    }
+    for (uint64_t row = 0; row < s->rows; row++) {
+        answer_row(s, row, loss[row], grad);
+    }
+    s->used += s->rows;
+    s->told = 1;
+    return DS_OK;
+}
+
+DS_EXPORT uint64_t ds_search_used(const ds_search *s)
+{
+    return s->used;
+}
+
+DS_EXPORT ds_status ds_search_best(const ds_search *s, double *loss, const double **x)
+{
+    if (loss != NULL) {
+        *loss = s->best;
+    }
+    if (x != NULL) {
+        *x = isfinite(s->best) ? s->best_x : NULL;
+    }
+    return isfinite(s->best) ? DS_OK : DS_STOPPED;
+}
+
+DS_EXPORT const char *ds_search_message(const ds_search *s)
+{
+    return s->error.text;
+}
+
+DS_EXPORT void ds_search_close(ds_search *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    if (s->started) {
+        atomic_store(&s->stop, 1);
+        while (!s->ended) {
+            s->told = 0;
+            compute(s);
+        }
+        pthread_join(s->thread, NULL);
+    }
+    if (s->self != NULL) {
+        s->module->opt.destroy(s->self);
+    }
+    ds_services_clear(&s->services);
+    pthread_cond_destroy(&s->handed);
+    pthread_mutex_destroy(&s->lock);
+    free(s->lower);
+    free(s);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* embed.c - an optimizer and an environment of diffsim in a program of one's own, by ask and tell:
+ *     embed ENVIRONMENT OPTIMIZER BUDGET
+ * Compile: see README.md beside it. Replace either side by your own code. */
+#include <diffsim/environment.h>
+#include <diffsim/search.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    char why[600];
+    if (argc != 4) {
+        fprintf(stderr, "usage: embed ENVIRONMENT OPTIMIZER BUDGET\n");
+        return 2;
+    }
+    ds_environment *e = ds_environment_open(argv[1], NULL, 0, 1, why, sizeof why);
+    if (e == NULL) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    ds_environment_box box = {.struct_size = sizeof box};
+    ds_environment_describe(e, &box);
+    ds_search_options o = {.struct_size = sizeof o, .has_gradient = box.has_gradient, .n = box.n,
+                           .lower = box.lower, .upper = box.upper, .x0 = box.x0,
+                           .budget = strtoull(argv[3], NULL, 10)};
+    ds_search *s = ds_search_open(argv[2], &o, why, sizeof why);
+    if (s == NULL) {
+        fprintf(stderr, "%s\n", why);
+        ds_environment_close(e);
+        return 1;
+    }
+
+    uint64_t count;
+    const double *x;
+    uint32_t want;
+    double best, *loss = NULL, *grad = NULL;
+    while (ds_search_ask(s, &count, &x, &want) == DS_OK) {
+        loss = realloc(loss, count * sizeof *loss);
+        grad = realloc(grad, count * box.n * sizeof *grad);
+        for (uint64_t k = 0; k < count; k++) {
+            double *row = want & DS_WANT_GRAD ? grad + k * box.n : NULL;
+            ds_environment_evaluate(e, x + k * box.n, 0, &loss[k], row, NULL);
+        }
+        ds_search_tell(s, loss, grad);
+    }
+    if (ds_search_best(s, &best, NULL) == DS_OK) {
+        printf("%.17g after %llu evaluations\n", best, (unsigned long long)ds_search_used(s));
+    }
+    ds_search_close(s);
+    ds_environment_close(e);
+    free(loss);
+    free(grad);
+    return 0;
+}
