@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "best_picture.h"
 #include "commands.h"
 #include "difference.h"
 #include "json_text.h"
@@ -22,7 +23,7 @@
 #include "share.h"
 
 typedef struct request {
-    const char *x_spec, *trajectory;
+    const char *x_spec, *trajectory, *picture;
     int gradient, fd, metrics, json;
 } request;
 
@@ -50,6 +51,7 @@ static const char usage[] =
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
     "  --trajectory F.npz   write the frames as NumPy arrays\n"
+    "  --picture F.png      draw the episode: start, middle, end, target\n"
     "  --seed N             seed of the environment\n"
     "  --threads N          threads inside one evaluation\n"
     "  --isolation I        process (default) or none: evaluate in a worker process or in this one\n"
@@ -121,7 +123,7 @@ static int differences(evaluation *v, ds_error *e)
     return v->status;
 }
 
-static int evaluate(evaluation *v, const request *q, ds_error *e)
+static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
 {
     int want_scene = q->metrics || q->trajectory != NULL;
     int want_grad = q->gradient && v->env->has_gradient;
@@ -149,6 +151,10 @@ static int evaluate(evaluation *v, const request *q, ds_error *e)
     }
     if (status == 0 && q->trajectory != NULL && v->scene != NULL) {
         status = ds_trajectory_write(q->trajectory, v->scene, e);
+    }
+    if (status == 0 && q->picture != NULL) {
+        const ds_caption caption = {v->id, NULL, seed, v->answer.loss, 0, NULL};
+        status = ds_best_picture(v->pool, v->x, ds_pool_noise_key(v->pool, 1), 1, &caption, q->picture, e);
     }
     return status;
 }
@@ -264,6 +270,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
         {"config", required_argument, NULL, 'c'},    {"x", required_argument, NULL, 'x'},
         {"gradient", no_argument, NULL, 'g'},        {"fd", no_argument, NULL, 'f'},
         {"metrics", no_argument, NULL, 'm'},         {"trajectory", required_argument, NULL, 't'},
+        {"picture", required_argument, NULL, 'p'},
         {"seed", required_argument, NULL, 'S'},      {"threads", required_argument, NULL, 'T'},
         {"isolation", required_argument, NULL, 'i'}, {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},            {0}};
@@ -272,6 +279,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
     for (int c; status == 0 && (c = ds_arguments_next(argc, argv, "eval", options, e)) != -1;) {
         q->x_spec = c == 'x' ? optarg : q->x_spec;
         q->trajectory = c == 't' ? optarg : q->trajectory;
+        q->picture = c == 'p' ? optarg : q->picture;
         q->gradient |= c == 'g';
         q->fd |= c == 'f';
         q->metrics |= c == 'm';
@@ -326,7 +334,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
         status = make_point(&v, q->x_spec, options, e);
     }
     if (status == 0) {
-        status = evaluate(&v, q, e);
+        status = evaluate(&v, q, options->seed, e);
     }
     if (status == 0 && q->json) {
         status = print_json(&v, q, e);

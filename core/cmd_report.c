@@ -11,10 +11,11 @@
 #include "folder.h"
 #include "json_text.h"
 #include "report_page.h"
+#include "report_pictures.h"
 
 typedef struct request {
     const char *out, *reference;
-    int help;
+    int no_pictures, help;
 } request;
 
 static const char usage[] =
@@ -24,12 +25,15 @@ static const char usage[] =
     "figures, and the figures and numbers as SVG and CSV beside it. Prints its path.\n\n"
     "  --out FOLDER       where to; DIR/report by default (of the first DIR)\n"
     "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
-    "score\n";
+    "score\n"
+    "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left no "
+    "picture\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const struct option options[] = {{"out", required_argument, NULL, 'o'},
                                             {"reference", required_argument, NULL, 'r'},
+                                            {"no-pictures", no_argument, NULL, 'p'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int c;
@@ -40,6 +44,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
             break;
         case 'r':
             q->reference = optarg;
+            break;
+        case 'p':
+            q->no_pictures = 1;
             break;
         case 'h':
             q->help = 1;
@@ -84,7 +91,8 @@ int ds_cmd_report(int argc, char **argv)
                             : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind),
                                              q.reference, &r, &e);
         if (rc == 0) {
-            rc = ds_report_page(&r, folder, command, &e);
+            rc = q.no_pictures ? 0 : ds_report_pictures(&r, folder, &e);
+            rc = rc != 0 ? rc : ds_report_page(&r, folder, command, &e);
             ds_report_clear(&r);
         }
         if (rc == 0) {

@@ -14,6 +14,7 @@
 #include "file.h"
 #include "folder.h"
 #include "report_figures.h"
+#include "report_pictures.h"
 
 enum { PICTURE_LIMIT = 2 << 20, TEXT_LIMIT = 1 << 18 };
 
@@ -152,7 +153,7 @@ static int write_targets(const ds_report *r, size_t env, int along, const ds_fig
     return ds_figure_targets(r, f, e);
 }
 
-/* Writes figures/NAME.svg and .csv and shows it; NAME: letters of other kinds become '_'. */
+/* Writes figures/NAME.svg and .csv and shows it. */
 static void put_figure(page *p, figure_writer *write, size_t env, int along, const char *kind,
                        const char *about)
 {
@@ -160,11 +161,7 @@ static void put_figure(page *p, figure_writer *write, size_t env, int along, con
     if (p->rc != 0) {
         return;
     }
-    snprintf(name, sizeof name, "%s%s%.100s", kind, env < p->r->envs ? "-" : "",
-             env < p->r->envs ? p->r->env[env].name : "");
-    for (char *c = name; *c != '\0'; c++) {
-        *c = strchr("/\\ \t", *c) != NULL ? '_' : *c;
-    }
+    ds_report_file_name(name, sizeof name, kind, env < p->r->envs ? p->r->env[env].name : "");
     if (asprintf(&svg, "%s/figures/%s.svg", p->folder, name) < 0 ||
         asprintf(&csv, "%s/figures/%s.csv", p->folder, name) < 0) {
         p->rc = ds_fail(p->e, DS_EXIT_MEMORY, "out of memory");
@@ -379,13 +376,16 @@ static void put_env(page *p, size_t i)
                "Best loss so far against simulation steps, forward and backward");
     if (env->best_run != NULL) {
         char *path = ds_folder_path(env->best_run->folder, "best.png");
+        char *made = ds_report_picture_path(p->r, i, p->folder);
         fputs("<figure>", p->f);
-        int shown = path != NULL && put_image(p->f, path, "image/png", "the best episode");
+        int shown = (path != NULL && put_image(p->f, path, "image/png", "the best episode")) ||
+                    (made != NULL && put_image(p->f, made, "image/png", "the best episode"));
         fputs("<figcaption>", p->f);
         fprintf(p->f, "%sest run: ", shown ? "The best episode. B" : "B");
         put_text(p->f, env->best_run->folder);
         fputs("</figcaption></figure>\n", p->f);
         free(path);
+        free(made);
     }
     for (size_t k = 0; k < p->r->opts; k++) {
         const ds_report_cell *c = ds_report_at(p->r, i, k);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "best_picture.h"
 #include "log.h"
-#include "picture.h"
 #include "plot.h"
 #include "run_internal.h"
 #include "share.h"
@@ -31,31 +31,17 @@ static void complain(const ds_error *e, const char *what)
 static void draw_best(ds_run *run)
 {
     const ds_ledger *l = &run->ledger;
-    ds_scenedata *scene = NULL;
-    ds_answer a;
     ds_error e = {0, ""};
-    char metrics[200] = "";
     ds_caption caption = {run->env_module->id, run->opt_module->id, run->options.seed,
                           l->best_loss,        l->best_id,          NULL};
     char *path = ds_folder_path(run->folder, "best.png");
     uint64_t start = ds_clock_ns();
-    int rc = path == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory") : 0;
-    if (rc == 0 && ds_pool_scene(run->pool, l->best_x, ds_pool_noise_key(run->pool, l->best_id), DS_KEEP_FEW,
-                                 &a, &scene, &e) != 0) {
-        complain(&e, "of the episode");
-    }
-    if (rc == 0 && scene != NULL) {
-        ds_picture_metrics(metrics, sizeof(metrics), scene, 3);
-        caption.text = metrics;
-        rc = ds_picture_best(path, scene, 0, &caption, &e);
-    } else if (rc == 0) {
-        rc = ds_picture_best_x(path, run->problem.n, l->best_x, run->problem.lower, run->problem.upper,
-                               &caption, &e);
-    }
+    int rc = path == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
+                          : ds_best_picture(run->pool, l->best_x, ds_pool_noise_key(run->pool, l->best_id), 0,
+                                            &caption, path, &e);
     if (rc != 0) {
         complain(&e, "best.png");
     }
-    ds_scenedata_free(scene);
     free(path);
     run->pictures.shown_id = l->best_id;
     run->pictures.last_ns = ds_clock_ns();

@@ -123,6 +123,18 @@ bad 6 "missing/t.npz: cannot write" eval $torus --trajectory missing/t.npz
 # shellcheck disable=SC2086
 bad 6 "/dev/full: cannot write: No space left on device" eval $torus --trajectory /dev/full
 
+# shellcheck disable=SC2086
+good "a picture" eval $torus --picture p.png --json
+[ "$(field loss)" = "$loss" ] && [ "$(head -c 4 p.png | tail -c 3)" = PNG ]
+result $? "the same loss, and a PNG"
+good "a picture where there is no scene" eval --env analytic --picture x.png
+[ "$(head -c 4 x.png | tail -c 3)" = PNG ]
+result $? "shows the point as a PNG"
+# shellcheck disable=SC2086
+bad 6 "missing/p.png: cannot write" eval $torus --picture missing/p.png
+# shellcheck disable=SC2086
+bad 6 "/dev/full: cannot write: No space left on device" eval $torus --picture /dev/full
+
 # ---- plugins that fail ----
 fails() { # fails FAULT OUTCOME TEXT: status 5, the outcome in the JSON, one line
     run "$dshost" eval --env "$faulty" --set env.fault="$1" --gradient --json --set run.timeout_s=1 --set run.memory_mb=256

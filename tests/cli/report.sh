@@ -42,6 +42,12 @@ for f in bars-sphere evaluations-rastrigin steps-sphere scores targets profile; 
     grep -q '</svg>' all/report/figures/$f.svg && [ "$(wc -l <all/report/figures/$f.csv)" -gt 3 ]
     result $? "figure $f with its numbers"
 done
+# No run left a picture: the report draws the best episodes.
+[ "$(head -c 4 all/report/figures/best-sphere.png | tail -c 3)" = PNG ] && [ "$(grep -c 'src="data:image/png' $page)" -eq 2 ] &&
+    grep -q 'The best episode. Best run: all/sphere' $page
+result $? "shows the best episode of each environment"
+[ -z "$(find all -name best.png)" ]
+result $? "and leaves the folders of the runs alone"
 cp $page first.html
 "$dshost" report all >/dev/null 2>&1
 cmp -s first.html $page
@@ -49,6 +55,17 @@ result $? "the same again is the same page"
 status 0 "another reference and place" "$dshost" report all/sphere --reference rand --out here
 grep -q 'compared with <b>rand</b>' here/index.html
 result $? "is on the page"
+
+status 0 "a report without pictures" "$dshost" report all --no-pictures --out plain
+! grep -q 'image/png' plain/index.html && [ ! -e plain/figures/best-sphere.png ]
+result $? "has none"
+cp -r all/sphere/rand moved
+for d in moved/*/; do
+    sed -i 's/^env = .*/env = gone/' "$d/run.ini"
+done
+status 0 "a report where the plugin is gone" "$dshost" report moved
+grep -q "no picture of the best episode: .*gone" "$tmp/err" && grep -q 'Best run: moved' moved/report/index.html
+result $? "says so and has the rest"
 
 # A run that did not finish is named, not counted.
 mkdir -p part/a part/b

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* best_picture.c - see best_picture.h. */
+#include "config.h"
+
+#include "best_picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "folder.h"
+#include "log.h"
+#include "picture.h"
+#include "point.h"
+#include "share.h"
+
+enum { METRICS = 3 }; /* in a caption */
+
+int ds_best_picture(ds_pool *pool, const double *x, uint64_t noise_key, int middle, const ds_caption *caption,
+                    const char *path, ds_error *e)
+{
+    const ds_pool_env *env = ds_pool_env_of(pool);
+    ds_scenedata *scene = NULL;
+    ds_caption shown = *caption;
+    ds_answer a;
+    ds_error why = {0, ""};
+    char metrics[200] = "";
+    int rc;
+    if (ds_pool_scene(pool, x, noise_key, middle ? DS_KEEP_ALL : DS_KEEP_FEW, &a, &scene, &why) != 0) {
+        ds_log(DS_LOG_WARNING, NULL, "no picture of the episode: %s", why.text);
+    }
+    if (scene != NULL) {
+        ds_picture_metrics(metrics, sizeof metrics, scene, METRICS);
+        shown.text = metrics;
+        rc = ds_picture_best(path, scene, middle, &shown, e);
+    } else {
+        rc = ds_picture_best_x(path, env->info.n, x, env->lower, env->upper, &shown, e);
+    }
+    ds_scenedata_free(scene);
+    return rc;
+}
+
+/* The pool of a run's environment, and its best point in *x (to be freed). */
+static int open_run(const ds_result *run, const ds_settings *settings, const ds_run_options *options, ds_pool **pool,
+                    double **x, ds_error *e)
+{
+    ds_pool_config config = ds_pool_config_of(NULL, settings, options);
+    config.jobs = 1;
+    config.isolation = DS_ISOLATION_PROCESS;
+    int rc = ds_loader_open(options->env, DS_KIND_ENV, &config.module, e);
+    if (rc == 0) {
+        rc = ds_pool_open(&config, pool, e);
+    }
+    if (rc == 0) {
+        const ds_pool_env *env = ds_pool_env_of(*pool);
+        const ds_point_request q = {"best point", config.module->id, env};
+        *x = calloc(env->info.n, sizeof **x);
+        rc = *x != NULL ? ds_point_read(&q, run->folder, *x, e) : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    return rc;
+}
+
+int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e)
+{
+    ds_settings settings = {0};
+    ds_run_options options = {0};
+    ds_pool *pool = NULL;
+    double *x = NULL;
+    char *ini = ds_folder_path(run->folder, "run.ini");
+    int rc = ini == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, ini, e);
+    if (rc == 0) {
+        rc = ds_run_options_make(&settings, &options, e);
+    }
+    if (rc == 0) {
+        rc = open_run(run, &settings, &options, &pool, &x, e);
+    }
+    if (rc == 0) {
+        const ds_caption caption = {run->env, run->opt, run->seed, run->best_loss, run->best_id, NULL};
+        rc = ds_best_picture(pool, x, ds_pool_noise_key(pool, run->best_id), 0, &caption, path, e);
+    }
+    free(x);
+    ds_pool_close(pool);
+    ds_run_options_clear(&options);
+    ds_settings_clear(&settings);
+    free(ini);
+    return rc;
+}
