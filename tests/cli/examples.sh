@@ -100,7 +100,7 @@ else
     skip "the run left its result folder" "this dshost has no run command"
 fi
 # Both sides in another program: the same search as dshost's.
-run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror -O2 \$(pkg-config --cflags libdiffsim) -o embed embed.c \
+run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror -O2 $DS_SANITIZE \$(pkg-config --cflags libdiffsim) -o embed embed.c \
     \$(pkg-config --libs libdiffsim)"
 ok $? "embed.c compiles with one line"
 DS_PLUGIN_PATH=$top/plugins run ./embed cartpole boleap 120
