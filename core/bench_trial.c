@@ -11,6 +11,7 @@
 
 #include <diffsim/random.h>
 
+#include "bench_own.h"
 #include "json_text.h"
 #include "pool.h"
 #include "progress.h"
@@ -19,6 +20,7 @@
 
 enum { POINTS = 4 /* the first one warms up */ };
 static const double ENOUGH_S = 2.0; /* no further point of an environment when this time is spent */
+static const double OWN_S = 0.3;    /* of one search that shows what an optimizer itself takes */
 
 typedef struct timing {
     double wall;
@@ -109,14 +111,52 @@ typedef struct row {
     size_t runs, done, failed;
     double evaluations; /* left */
     double each;        /* seconds of one evaluation, INFINITY = not known */
+    double own;         /* seconds of the optimizer itself in one run; INFINITY = not known; 0 = part of `each` */
     int measured;       /* by runs that are there, not by a trial */
 } row;
 
-static row make_row(const ds_bench_state *s, size_t cell, const ds_bench_cost *cost)
+/* Times of optimizers that have been measured; they depend on the problem's size alone. */
+typedef struct own_time {
+    size_t opt;
+    uint64_t n;
+    int gradient;
+    double s;
+} own_time;
+
+typedef struct estimate {
+    const ds_bench_state *state;
+    ds_bench_cost *cost; /* per variant of the environment */
+    own_time *own;       /* at most one per cell */
+    size_t owns;
+} estimate;
+
+static double own_of(estimate *q, size_t cell)
 {
+    const ds_bench_plan *p = q->state->plan;
+    const ds_bench_cost *cost = &q->cost[p->cell[cell].env];
+    const ds_bench_variant *opt = &p->variant[DS_BENCH_OPT][p->cell[cell].opt];
+    own_time t = {p->cell[cell].opt, cost->n, isfinite(cost->gradient), 0.0};
+    if (cost->n == 0) {
+        return (double)INFINITY;
+    }
+    for (size_t i = 0; i < q->owns; i++) {
+        if (q->own[i].opt == t.opt && q->own[i].n == t.n && q->own[i].gradient == t.gradient) {
+            return q->own[i].s;
+        }
+    }
+    fflush(stdout); /* nothing that waits there is written twice by the process that searches */
+    t.s = ds_bench_own(opt->module, &opt->part->settings, t.n, p->budget, t.gradient, OWN_S);
+    q->own[q->owns++] = t;
+    return t.s;
+}
+
+static row make_row(estimate *q, size_t cell)
+{
+    const ds_bench_state *s = q->state;
+    const ds_bench_cost *cost = &q->cost[s->plan->cell[cell].env];
     const ds_bench_plan *p = s->plan;
     const ds_desc *opt = p->variant[DS_BENCH_OPT][p->cell[cell].opt].module->plugin->desc;
-    row r = {0, 0, 0, 0.0, 0.0, 0};
+    row r = {0, 0, 0, 0.0, 0.0, 0.0, 0};
     double seconds = 0.0, evaluations = 0.0;
     for (size_t k = cell; k < p->runs; k += p->cells) {
         const ds_bench_run *run = &s->run[k];
@@ -139,15 +179,30 @@ static row make_row(const ds_bench_state *s, size_t cell, const ds_bench_cost *c
     r.each = r.measured                             ? seconds / evaluations
              : gradient && isfinite(cost->gradient) ? cost->gradient
                                                     : cost->loss;
+    r.own = r.measured || r.evaluations <= 0 ? 0.0 : own_of(q, cell);
     return r;
+}
+
+/* Seconds of one run, and of those that are left; what is not known is left out. */
+static double run_seconds(const ds_bench_plan *p, const row *r)
+{
+    return r->each * (double)p->budget + (isfinite(r->own) ? r->own : 0.0);
+}
+
+static double left_seconds(const ds_bench_plan *p, const row *r)
+{
+    return r->evaluations > 0 ? run_seconds(p, r) * r->evaluations / (double)p->budget : 0.0;
 }
 
 static void print_row(const ds_bench_state *s, size_t cell, const row *r, const ds_bench_cost *cost)
 {
     char run[32], all[32], each[32];
-    ds_duration_text(r->each * (double)s->plan->budget, run, sizeof(run));
-    ds_duration_text(r->evaluations > 0 ? r->each * r->evaluations : 0.0, all, sizeof(all));
-    snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?", r->each, r->measured ? "" : "*");
+    ds_duration_text(run_seconds(s->plan, r), run, sizeof(run));
+    ds_duration_text(left_seconds(s->plan, r), all, sizeof(all));
+    snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?", run_seconds(s->plan, r) / (double)s->plan->budget,
+             r->measured         ? ""
+             : isfinite(r->own) ? "*"
+                                 : "+");
     printf("%-32s %6llu %5zu %5zu %5zu %10s %11s %11s%s%.120s\n", s->plan->cell[cell].name,
            (unsigned long long)cost->n, r->runs, r->done, r->failed, each, run, all,
            cost->error[0] != '\0' ? "  " : "", cost->error);
@@ -163,8 +218,9 @@ static json_t *row_json(const ds_bench_state *s, size_t cell, const row *r, cons
     json_object_set_new(o, "failed", json_integer((json_int_t)r->failed));
     json_object_set_new(o, "evaluations_left", ds_json_real(r->evaluations));
     json_object_set_new(o, "evaluation_s", ds_json_real(r->each));
+    json_object_set_new(o, "optimizer_s", ds_json_real(r->own));
     json_object_set_new(o, "measured", json_string(r->measured ? "runs" : "trial"));
-    json_object_set_new(o, "left_s", ds_json_real(r->evaluations > 0 ? r->evaluations * r->each : 0.0));
+    json_object_set_new(o, "left_s", ds_json_real(left_seconds(s->plan, r)));
     json_object_set_new(o, "error", cost->error[0] != '\0' ? ds_json_text(cost->error) : json_null());
     return o;
 }
@@ -178,20 +234,24 @@ static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, in
            "%s%s with %lld at a time\n",
            sum->runs, p->cells, sum->done, sum->failed, sum->evaluations, unknown ? "at least " : "", one,
            unknown ? "at least " : "", many, (long long)p->jobs);
-    printf(
-        "* from trial evaluations: simulation only, without the time of the optimizer itself\nresults: %s\n",
-        p->out);
+    printf("* from trial evaluations, and a trial search on a function that costs nothing\n"
+           "+ from trial evaluations: simulation only, without the time of the optimizer itself\n"
+           "results: %s\n",
+           p->out);
 }
 
 int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
 {
     const ds_bench_plan *p = s->plan;
-    ds_bench_cost *cost = calloc(p->variants[DS_BENCH_ENV], sizeof(*cost));
+    estimate q = {s, calloc(p->variants[DS_BENCH_ENV], sizeof(*q.cost)), calloc(p->cells, sizeof(*q.own)), 0};
     json_t *list = json_array();
-    row sum = {0, 0, 0, 0.0, 0.0, 0};
+    row sum = {0, 0, 0, 0.0, 0.0, 0.0, 0};
     double seconds = 0.0;
     int unknown = 0;
-    if (cost == NULL) {
+    if (q.cost == NULL || q.own == NULL) {
+        free(q.cost);
+        free(q.own);
+        json_decref(list);
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     if (!json) {
@@ -199,17 +259,17 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
                "one run", "left");
     }
     for (size_t c = 0; c < p->cells; c++) {
-        ds_bench_cost *mine = &cost[p->cell[c].env];
+        ds_bench_cost *mine = &q.cost[p->cell[c].env];
         if (mine->loss == 0.0 && mine->n == 0) {
             ds_bench_trial(p, p->cell[c].env, mine);
         }
-        row r = make_row(s, c, mine);
+        row r = make_row(&q, c);
         sum.runs += r.runs;
         sum.done += r.done;
         sum.failed += r.failed;
         sum.evaluations += r.evaluations;
-        unknown |= r.evaluations > 0 && !isfinite(r.each);
-        seconds += r.evaluations > 0 && isfinite(r.each) ? r.evaluations * r.each : 0.0;
+        unknown |= r.evaluations > 0 && (!isfinite(r.each) || !isfinite(r.own));
+        seconds += isfinite(r.each) ? left_seconds(p, &r) : 0.0;
         if (json) {
             json_array_append_new(list, row_json(s, c, &r, mine));
         } else {
@@ -217,7 +277,8 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
             fflush(stdout);
         }
     }
-    free(cost);
+    free(q.cost);
+    free(q.own);
     if (!json) {
         json_decref(list);
         print_sum(p, &sum, seconds, unknown);

@@ -29,6 +29,10 @@ core_libcore_la_SOURCES += core/bench_trial.c core/bench_trial.h
 core_libcore_la_SOURCES += core/bench_work.c core/bench_work.h
 core_libcore_la_SOURCES += core/bench_write.c
 core_libcore_la_SOURCES += core/best_picture.c core/best_picture.h
+core_libcore_la_SOURCES += core/embed.c core/embed.h
+core_libcore_la_SOURCES += core/environment.c
+core_libcore_la_SOURCES += core/search.c core/search_internal.h
+core_libcore_la_SOURCES += core/bench_own.c core/bench_own.h
 core_libcore_la_SOURCES += core/canvas.c core/canvas.h
 core_libcore_la_SOURCES += core/check_env.c
 core_libcore_la_SOURCES += core/check_episodes.c core/check_watch.h
@@ -146,8 +150,7 @@ core_libcore_la_SOURCES += core/scenedata_check.h
 
 # Other programs see the functions of diffsim/search.h and diffsim/environment.h alone.
 lib_LTLIBRARIES += libdiffsim.la
-libdiffsim_la_SOURCES = core/embed.c core/embed.h core/environment.c core/search.c
-libdiffsim_la_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
+libdiffsim_la_SOURCES =
 libdiffsim_la_LIBADD = core/libcore.la
 libdiffsim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
 	-export-symbols-regex '^ds_(search|environment)_'

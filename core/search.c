@@ -3,7 +3,7 @@
  * own that computes only while the program waits in ask() or close(). */
 #include "config.h"
 
-#include <diffsim/search.h>
+#include "search_internal.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -223,37 +223,52 @@ static int start_thread(ds_search *s, ds_error *e)
     return 0;
 }
 
-static int open_search(ds_search *s, const char *optimizer, const ds_search_options *o, ds_error *e)
+static int start_search(ds_search *s, const ds_module *optimizer, const ds_settings *settings,
+                        const ds_search_options *o, ds_error *e)
 {
-    ds_settings settings = {0};
+    s->module = optimizer;
     int status = check_options(o, e);
-    if (status == 0) {
-        status = ds_embed_open(optimizer, DS_KIND_OPTIMIZER, o->settings, &s->module, &settings, e);
-    }
     if (status == 0) {
         status = copy_problem(s, o, e);
     }
     if (status == 0) {
-        status = create_optimizer(s, &settings, o->seed, e);
+        status = create_optimizer(s, settings, o->seed, e);
     }
-    ds_settings_clear(&settings);
     return status != 0 ? status : start_thread(s, e);
+}
+
+ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings, const ds_search_options *options,
+                           ds_error *e)
+{
+    ds_search *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->handed, NULL);
+    if (start_search(s, optimizer, settings, options, e) != 0) {
+        ds_search_close(s);
+        return NULL;
+    }
+    return s;
 }
 
 DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_options *options, char *why, uint64_t size)
 {
-    ds_error error = {0, "out of memory"};
-    ds_search *s = calloc(1, sizeof *s);
-    if (s != NULL) {
-        pthread_mutex_init(&s->lock, NULL);
-        pthread_cond_init(&s->handed, NULL);
-        if (open_search(s, optimizer, options, &error) == 0) {
-            return s;
-        }
+    const ds_module *module = NULL;
+    ds_settings settings = {0};
+    ds_error error = {0, ""};
+    ds_search *s = NULL;
+    const char *lines = options != NULL && DS_HAS(ds_search_options, options, settings) ? options->settings : NULL;
+    if (ds_embed_open(optimizer, DS_KIND_OPTIMIZER, lines, &module, &settings, &error) == 0) {
+        s = ds_search_start(module, &settings, options, &error);
     }
-    ds_embed_say(&error, why, size);
-    ds_search_close(s);
-    return NULL;
+    if (s == NULL) {
+        ds_embed_say(&error, why, size);
+    }
+    ds_settings_clear(&settings);
+    return s;
 }
 
 /* What the end of run() means to the program. */

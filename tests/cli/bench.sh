@@ -125,6 +125,14 @@ status 0 "--dry-run --json" "$dshost" bench cheap.ini --dry-run --json
 grep -q '"measured": *"runs"' "$tmp/out"
 result $? "takes the time of finished runs"
 
+ini '[bench]|envs=analytic pendulum|opts=rand bo ppo|skip=analytic/ppo|[run]|budget=1000|[env analytic]|dim=10'
+"$dshost" bench f.ini --dry-run --json --out new >all.json 2>"$tmp/err"
+own() { # own CELL: seconds of the optimizer itself, null = not known
+    tr '{' '\n' <all.json | sed -n "s|.*\"$1\".*\"optimizer_s\": *\([^,]*\),.*|\1|p"
+}
+awk -v bo="$(own analytic/bo)" -v least="$(own analytic/rand)" 'BEGIN { exit !(bo > 0.1 && bo > 20 * least) }' && [ "$(own pendulum/ppo)" = null ]
+result $? "--dry-run knows that bo takes time of its own, and that it does not know what ppo takes"
+
 # ---- shards ----
 for i in 1 2 3; do
     "$dshost" bench cheap.ini --shard $i/3 --only 'bounce/* cartpole/rand' >>"$tmp/shards" 2>"$tmp/err" || echo failed
