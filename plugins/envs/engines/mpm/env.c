@@ -106,7 +106,7 @@ ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_
         return DS_STOPPED;
     }
     if (result == MPM_NO_MEMORY) {
-        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles over %u steps%s",
+        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles over %u steps%s: lower one of them",
                             e->sim.n_particles, e->steps, grad ? " with gradient" : "");
     }
     io->loss = outcome.loss;
