@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engines/cloth/disc.h"
+#include "engines/cloth/pan_shape.h"
 #include "engines/cloth/sheet.h"
 #include "engines/scene/scene_kit.h"
 #include "engines/scene/settings.h"
@@ -15,7 +17,6 @@ enum { PANCAKE, PAN, MARKS, TARGET };
 enum { M_X, M_Y, M_Z, M_ANGLE, M_PAN_X, M_PAN_Y, M_PAN_TILT, M_DISTANCE };
 enum { SEGMENT = 40, MAX_SEGMENTS = 100 };         /* steps between checkpoints; of the pan's motion */
 enum { RADIUS = 8, SIDE = 2 * RADIUS + 1, LAYERS = 2 }; /* of the pancake, in lattice steps */
-enum { RINGS = 9, SECTORS = 40 };                  /* of the pan, as it is drawn */
 enum { N_ACT = 3, N_OBS = 3 + 6 * 5 };             /* observed: the pan; place and velocity of the centre and the marks */
 #define NO_EPISODE UINT64_MAX
 
@@ -49,7 +50,7 @@ typedef struct flip {
     double *frame;                     /* positions at every output step */
     uint32_t *vertex, *triangle,
         *pan; /* vertices of the pancake; triangles of pancake and pan as they are drawn */
-    uint64_t vertices, corners, pan_corners; /* lengths of these lists */
+    uint64_t vertices, corners; /* lengths of the first two lists */
     double view[6];
     uint64_t next; /* stepwise control: segment that comes next in the open episode, NO_EPISODE */
     double now;    /* loss of its state */
@@ -188,30 +189,6 @@ static ds_status read_params(flip *e, const ds_host *host, double *stiffness, do
     return DS_OK;
 }
 
-/* Lattice points within the radius, both layers; springs to all neighbours closer than 1.75 steps, and half
- * as stiff over two steps of a layer. */
-static int make_pancake(cloth_mesh *m, double k, double c)
-{
-    static const int layer_step[6][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}, {0, 2}, {2, 0}};
-    int made = cloth_mesh_open(m, LAYERS, SIDE, SIDE);
-    for (size_t v = 0; made && v < m->vertices; v++) {
-        size_t at[3];
-        cloth_mesh_at(m, v, at);
-        int i = (int)at[1] - RADIUS, j = (int)at[2] - RADIUS;
-        m->present[v] = i * i + j * j <= RADIUS * RADIUS;
-    }
-    for (int s = 0; made && s < 6; s++) {
-        double length = spacing * hypot(layer_step[s][0], layer_step[s][1]);
-        made = cloth_mesh_band(m, 0, layer_step[s][0], layer_step[s][1], s < 4 ? k : 0.5 * k, c, length);
-    }
-    for (int i = -1; i <= 1; i++) {
-        for (int j = -1; made && j <= 1; j++) {
-            made = cloth_mesh_band(m, 1, i, j, k, c, spacing * sqrt(1 + i * i + j * j));
-        }
-    }
-    return made;
-}
-
 static void set_corners(flip *e)
 {
     static const int at[4][2] = {{RADIUS, 0}, {-RADIUS, 0}, {0, RADIUS}, {0, -RADIUS}};
@@ -227,70 +204,6 @@ static void set_corners(flip *e)
 
 /* ---- what is drawn ---- */
 
-static void add_triangle(uint32_t *list, uint64_t *count, uint32_t a, uint32_t b, uint32_t c)
-{
-    const uint32_t t[3] = {a, b, c};
-    memcpy(list + *count, t, sizeof t);
-    *count += 3;
-}
-
-/* A rim quad where edge a-b of the lower face belongs to one triangle only. */
-static void add_rim(flip *e, uint64_t face, uint32_t layer)
-{
-    uint8_t edge[SIDE * SIDE][SIDE * SIDE] = {{0}};
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint64_t t = 0; t < face; t++) {
-            uint32_t a = e->triangle[t], b = e->triangle[t % 3 == 2 ? t - 2 : t + 1];
-            if (pass == 0) {
-                edge[a][b] = 1;
-            } else if (!edge[b][a]) {
-                add_triangle(e->triangle, &e->corners, a, b, b + layer);
-                add_triangle(e->triangle, &e->corners, a, b + layer, a + layer);
-            }
-        }
-    }
-}
-
-static void set_triangles(flip *e)
-{
-    const cloth_mesh *m = &e->c.mesh;
-    uint32_t number[LAYERS * SIDE * SIDE], layer = 0;
-    for (uint32_t v = 0; v < m->vertices; v++) {
-        number[v] = (uint32_t)e->vertices;
-        if (m->present[v]) {
-            e->vertex[e->vertices++] = v;
-        }
-    }
-    layer = (uint32_t)e->vertices / LAYERS;
-    for (uint32_t i = 0; i + 1 < SIDE; i++) {
-        for (uint32_t j = 0; j + 1 < SIDE; j++) {
-            const uint32_t cell[4] = {i * SIDE + j, i * SIDE + j + 1, (i + 1) * SIDE + j + 1,
-                                      (i + 1) * SIDE + j};
-            uint32_t have[4], count = 0;
-            for (int q = 0; q < 4; q++) {
-                have[count] = number[cell[q]];
-                count += m->present[cell[q]];
-            }
-            for (uint32_t q = 2; q < count; q++) {
-                add_triangle(e->triangle, &e->corners, have[0], have[q - 1], have[q]);
-            }
-        }
-    }
-    uint64_t face = e->corners;
-    for (uint64_t t = 0; t < face; t += 3) {
-        add_triangle(e->triangle, &e->corners, e->triangle[t] + layer, e->triangle[t + 2] + layer,
-                     e->triangle[t + 1] + layer);
-    }
-    add_rim(e, face, layer);
-    for (uint32_t r = 0; r + 1 < RINGS; r++) {
-        for (uint32_t s = 0; s < SECTORS; s++) {
-            uint32_t a = r * SECTORS + s, b = r * SECTORS + (s + 1) % SECTORS;
-            add_triangle(e->pan, &e->pan_corners, a, b, b + SECTORS);
-            add_triangle(e->pan, &e->pan_corners, a, b + SECTORS, a + SECTORS);
-        }
-    }
-}
-
 static void pose_of_frame(const flip *e, uint64_t k, touch_pose *out)
 {
     uint64_t at = k * e->every < e->steps ? k * e->every : e->steps;
@@ -301,31 +214,15 @@ static void pose_of_frame(const flip *e, uint64_t k, touch_pose *out)
     }
 }
 
-/* Rings of the pan: a thin flat part, then the profile. */
-static void place_pan(const flip *e, uint64_t k, double *out)
-{
-    touch_pose p;
-    pose_of_frame(e, k, &p);
-    for (int r = 0; r < RINGS; r++) {
-        double flat = e->c.pan.flat, rim = e->c.pan.radius - flat;
-        double radius = r < 3 ? 0.001 + 0.5 * r * (flat - 0.001) : flat + rim * (r - 2) / (RINGS - 3);
-        double over = fmax(0, radius - flat), y = e->c.pan.curve * over * over;
-        for (int s = 0; s < SECTORS; s++) {
-            double turn = 6.283185307179586 * s / SECTORS, x = radius * cos(turn);
-            *out++ = p.x + cos(p.tilt) * x - sin(p.tilt) * y;
-            *out++ = p.y + sin(p.tilt) * x + cos(p.tilt) * y;
-            *out++ = radius * sin(turn);
-        }
-    }
-}
-
 static void place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const flip *e = self;
     const size_t n = e->c.mesh.stride;
     const double *x = b == TARGET ? e->goal : frame_of(e, k);
     if (b == PAN) {
-        place_pan(e, k, out);
+        touch_pose at;
+        pose_of_frame(e, k, &at);
+        pan_shape_points(&e->c.pan, &at, out);
         return;
     }
     for (uint64_t q = 0; q < (b == PANCAKE ? e->vertices : 4); q++) {
@@ -350,9 +247,9 @@ static int set_scene(flip *e)
     scene_kit_body(s, "pancake", DS_BODY_MESH, DS_ROLE_MATERIAL, e->vertices, (double[4]){0, 0, 0, 0});
     s->body[PANCAKE].index = e->triangle;
     s->body[PANCAKE].index_count = e->corners;
-    scene_kit_body(s, "pan", DS_BODY_MESH, DS_ROLE_TOOL, RINGS * SECTORS, (double[4]){0, 0, 0, 0});
+    scene_kit_body(s, "pan", DS_BODY_MESH, DS_ROLE_TOOL, PAN_POINTS, (double[4]){0, 0, 0, 0});
     s->body[PAN].index = e->pan;
-    s->body[PAN].index_count = e->pan_corners;
+    s->body[PAN].index_count = PAN_CORNERS;
     scene_kit_body(s, "marks", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 4, (double[4]){0.006, 0, 0, 0});
     s->body[MARKS].variety = 1;
     scene_kit_body(s, "target", DS_BODY_SPHERE, DS_ROLE_TARGET, 4, (double[4]){0.008, 0, 0, 0});
@@ -383,9 +280,10 @@ static int allocate(flip *e, const ds_host *host, double stiffness, double dampi
 {
     cloth_mesh mesh;
     cloth kept = e->c;
-    int made = make_pancake(&mesh, stiffness, damping);
+    const cloth_disc pancake = {LAYERS, RADIUS, spacing, stiffness, damping};
+    int made = cloth_disc_mesh(&mesh, &pancake);
     made = cloth_open(&e->c, &mesh, e->steps, SEGMENT, host, &driver, e) && made;
-    const uint64_t faces = 12 * SIDE * SIDE + 24 * SIDE * SIDE;
+    const uint64_t faces = cloth_disc_room(&mesh);
     e->c.h = kept.h;
     e->c.drag = kept.drag;
     e->c.gravity = kept.gravity;
@@ -393,14 +291,19 @@ static int allocate(flip *e, const ds_host *host, double stiffness, double dampi
     e->c.pan = (touch_pan){.flat = 0.15, .radius = 0.2, .curve = 16, .thickness = 0.03, .mu = kept.pan.mu};
     e->goal = calloc(3 * mesh.stride, sizeof *e->goal);
     e->frame = calloc((e->frames + 1) * 3 * mesh.stride, sizeof *e->frame);
-    e->vertex = calloc(mesh.vertices + faces + 6 * RINGS * SECTORS, sizeof *e->vertex);
+    e->vertex = calloc(mesh.vertices + faces + PAN_CORNERS, sizeof *e->vertex);
     if (!made || !e->goal || !e->frame || !e->vertex) {
         return 0;
     }
     e->triangle = e->vertex + mesh.vertices;
     e->pan = e->triangle + faces;
     set_corners(e);
-    set_triangles(e);
+    e->vertices = cloth_disc_vertices(&e->c.mesh, e->vertex);
+    e->corners = cloth_disc_triangles(&e->c.mesh, e->triangle);
+    pan_shape_triangles(e->pan);
+    if (e->corners == 0) {
+        return 0;
+    }
     e->c.mass = kept.mass / (double)e->vertices;
     return set_scene(e);
 }

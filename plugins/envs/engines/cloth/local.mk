@@ -5,6 +5,8 @@ noinst_LTLIBRARIES += plugins/envs/engines/cloth/libcloth.la
 plugins_envs_engines_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
 plugins_envs_engines_cloth_libcloth_la_SOURCES = \
 	plugins/envs/engines/cloth/cloth.h plugins/envs/engines/cloth/cloth.c \
+	plugins/envs/engines/cloth/disc.h plugins/envs/engines/cloth/disc.c \
+	plugins/envs/engines/cloth/pan_shape.h plugins/envs/engines/cloth/pan_shape.c \
 	plugins/envs/engines/cloth/lift.h plugins/envs/engines/cloth/lift.c \
 	plugins/envs/engines/cloth/mesh.h plugins/envs/engines/cloth/mesh.c \
 	plugins/envs/engines/cloth/sheet.h plugins/envs/engines/cloth/sheet.c \
