@@ -4,6 +4,7 @@
 
 #include "bench_plan.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,35 @@ static int compare(const char *out, const char *what, const ds_settings *then, c
     return 0;
 }
 
+/* Is there a run in OUT/ENV/OPT? */
+static int has_runs(const char *out, const char *env, const char *opt)
+{
+    char *path = NULL;
+    int has = 0;
+    DIR *d = asprintf(&path, "%s/%s/%s", out, env, opt) < 0 ? NULL : opendir(path);
+    for (struct dirent *entry; d != NULL && !has && (entry = readdir(d)) != NULL;) {
+        has = strncmp(entry->d_name, "seed-", 5) == 0;
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    free(path);
+    return has;
+}
+
+/* Has a variant that stood in the file then any run? */
+static int was_run(const char *out, const ds_bench_file *then, int which, const char *name)
+{
+    const ds_bench_parts *others = &then->part[which == DS_BENCH_ENV ? DS_BENCH_OPT : DS_BENCH_ENV];
+    for (size_t i = 0; i < others->count; i++) {
+        const char *other = others->item[i].name;
+        if (which == DS_BENCH_ENV ? has_runs(out, name, other) : has_runs(out, other, name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int compare_parts(const ds_bench_plan *p, const ds_bench_file *then, const ds_bench_file *now,
                          int which, ds_error *e)
 {
@@ -140,7 +170,7 @@ static int compare_parts(const ds_bench_plan *p, const ds_bench_file *then, cons
         const ds_bench_part *mine = &now->part[which].item[i];
         for (size_t k = 0; k < then->part[which].count && rc == 0; k++) {
             const ds_bench_part *old = &then->part[which].item[k];
-            if (strcmp(old->name, mine->name) != 0) {
+            if (strcmp(old->name, mine->name) != 0 || !was_run(p->out, then, which, mine->name)) {
                 continue;
             }
             rc = strcmp(old->plugin, mine->plugin) != 0

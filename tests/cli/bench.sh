@@ -118,6 +118,9 @@ status 0 "a larger budget extends the runs" "$dshost" bench cheap.ini --budget 3
 same "as resume does" results/cheap/bounce/rand/seed-1000 direct
 sed 's/^dim = 5/dim = 6/' cheap.ini >other.ini
 bad 3 "results/cheap holds runs of analytic with dim = 5, the file now says 6" bench other.ini --out results/cheap
+"$dshost" bench cheap.ini --only 'bounce/rand' --out begun1 >/dev/null 2>&1
+status 0 "what has no run yet may change" "$dshost" bench other.ini --only 'analytic/rand' --out begun1
+bad 3 "begun1 holds runs of analytic with dim = 6, the file now says 5" bench cheap.ini --out begun1
 status 0 "--dry-run" "$dshost" bench cheap.ini --dry-run --out new
 [ ! -e new ] && grep -q '^72 runs in 36 cells, 0 done' "$tmp/out" && [ "$(grep -c '^[a-z0-9]*/' "$tmp/out")" = 36 ]
 result $? "estimates and writes nothing"
