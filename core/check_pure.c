@@ -30,12 +30,16 @@ typedef struct points {
     double *x; /* POINTS x n; the first one is the start point */
 } points;
 
+static double seconds(const ds_check *c, const ds_check_env *env)
+{
+    return env->has_gradient ? c->options->cost_gradient : c->options->cost;
+}
+
 static int make_points(ds_check *c, const ds_check_env *env, uint64_t least, points *p)
 {
     p->n = env->n;
     p->want = env->has_gradient ? DS_WANT_GRAD : 0;
-    p->count = ds_check_plan(c, "points", POINTS, least,
-                             env->has_gradient ? c->options->cost_gradient : c->options->cost);
+    p->count = ds_check_plan(c, "points", POINTS, least, seconds(c, env));
     p->x = calloc(POINTS * env->n, sizeof *p->x);
     if (p->x == NULL) {
         ds_check_seen(c, "out of memory");
@@ -243,70 +247,105 @@ void ds_check_pure_threads(ds_check *c)
 typedef struct parallel {
     ds_check_env env;
     const points *p;
+    const answers *alone; /* NULL: only the first point is asked, once */
     answers r;
-    uint64_t count;
+    uint64_t rounds;
+    pthread_barrier_t *start;
 } parallel;
 
+static int disturbed(const ds_check_answer *alone, const ds_check_answer *beside, uint64_t n)
+{
+    ds_check_bits a = ds_check_answer_bits(alone, n), b = ds_check_answer_bits(beside, n);
+    if (alone->status != beside->status || alone->io.outcome != beside->io.outcome || a.loss != b.loss) {
+        return 1;
+    }
+    return alone->io.outcome == DS_EVAL_OK && a.grad != b.grad;
+}
+
+/* Each point some times; an answer that the other instance disturbed is kept, whatever came after it. */
 static void *run_parallel(void *arg)
 {
     parallel *t = arg;
-    for (int round = 0; round < (t->count == POINTS ? 5 : 1); round++) {
-        for (uint64_t k = 0; k < t->count; k++) {
-            answer(&t->env, t->p, k, &t->r);
+    int kept[POINTS] = {0};
+    pthread_barrier_wait(t->start);
+    if (t->alone == NULL) {
+        answer(&t->env, t->p, 0, &t->r);
+        return NULL;
+    }
+    for (uint64_t round = 0; round < t->rounds; round++) {
+        for (uint64_t k = 0; k < t->p->count; k++) {
+            if (!kept[k]) {
+                answer(&t->env, t->p, k, &t->r);
+                kept[k] = disturbed(&t->alone->a[k], &t->r.a[k], t->p->n);
+            }
         }
     }
     return NULL;
 }
 
-static void compare_parallel(ds_check *c, parallel *t, const points *p)
+static void compare_parallel(ds_check *c, const parallel *t)
 {
-    answers serial = {0};
-    for (int i = 0; i < 2 && t[0].count < POINTS; i++) {
-        compare_reference(c, &t[i].env, &t[i].r.a[0], "beside another instance in another thread");
-    }
-    if (t[0].count == POINTS && make_answers(c, p, &serial)) {
-        for (uint64_t k = 0; k < p->count; k++) {
-            answer(&t[0].env, p, k, &serial);
-            ds_check_same(c, &serial.a[k], &t[0].r.a[k], p->n, 1,
-                          "beside another instance in another thread");
-            ds_check_same(c, &serial.a[k], &t[1].r.a[k], p->n, 1,
-                          "beside another instance in another thread");
+    static const char what[] = "beside another instance in another thread";
+    for (int i = 0; i < 2; i++) {
+        if (t[i].alone == NULL) {
+            compare_reference(c, &t[i].env, &t[i].r.a[0], what);
         }
-        free(serial.grad);
+        for (uint64_t k = 0; t[i].alone != NULL && k < t[i].p->count; k++) {
+            ds_check_same(c, &t[i].alone->a[k], &t[i].r.a[k], t[i].p->n, 1, what);
+        }
     }
     if (c->failed > 0) {
         ds_check_hint(c, "no static or global variable that is written; -fsanitize=thread names the place");
     }
 }
 
+/* Runs both at once, from the same moment. */
+static void two_at_once(ds_check *c, parallel *t)
+{
+    pthread_barrier_t start;
+    pthread_t thread;
+    if (pthread_barrier_init(&start, NULL, 2) != 0) {
+        ds_check_seen(c, "no barrier for two threads");
+        return;
+    }
+    t[0].start = t[1].start = &start;
+    if (pthread_create(&thread, NULL, run_parallel, &t[1]) == 0) {
+        run_parallel(&t[0]);
+        pthread_join(thread, NULL);
+        compare_parallel(c, t);
+    } else {
+        ds_check_seen(c, "no second thread");
+    }
+    pthread_barrier_destroy(&start);
+}
+
 void ds_check_pure_parallel(ds_check *c)
 {
     parallel t[2];
     points p = {0};
-    pthread_t thread[2];
-    int made = 0, started = 0;
+    answers alone = {0};
+    int made = 0;
 
     memset(t, 0, sizeof t);
     for (; made < 2 && ds_check_env_open(c, 1, &t[made].env); made++) {
+        t[made].p = &p;
     }
-    if (made == 2 && make_points(c, &t[0].env, 1, &p) && make_answers(c, &p, &t[0].r) &&
-        make_answers(c, &p, &t[1].r)) {
-        for (int i = 0; i < 2; i++) {
-            t[i].p = &p;
-            t[i].count = p.count;
-            started += pthread_create(&thread[i], NULL, run_parallel, &t[i]) == 0;
+    if (made == 2 && make_points(c, &t[0].env, 1, &p) && make_answers(c, &p, &alone) &&
+        make_answers(c, &p, &t[0].r) && make_answers(c, &p, &t[1].r)) {
+        for (uint64_t k = 0; p.count == POINTS && k < POINTS; k++) {
+            answer(&t[0].env, &p, k, &alone);
+            t[0].alone = t[1].alone = &alone;
         }
-        for (int i = 0; i < started; i++) {
-            pthread_join(thread[i], NULL);
-        }
-        if (started == 2) {
-            compare_parallel(c, t, &p);
-        }
+        t[0].rounds = t[1].rounds = p.count == POINTS
+                                        ? ds_check_plan(c, "rounds", 5, 1, POINTS * seconds(c, &t[0].env))
+                                        : 1;
+        two_at_once(c, t);
     }
     for (int i = 0; i < made; i++) {
         free(t[i].r.grad);
         ds_check_env_close(&t[i].env);
     }
+    free(alone.grad);
     free(p.x);
 }
 
