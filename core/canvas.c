@@ -39,7 +39,6 @@ struct ds_canvas {
     char *svg;
     size_t used;
     size_t room;
-    int clips; /* number of the last clip path in the SVG */
     int failed;
 };
 
@@ -355,15 +354,14 @@ void ds_canvas_dots(ds_canvas *c, const double *xy, size_t n, double r, ds_color
 void ds_canvas_clip(ds_canvas *c, double x, double y, double w, double h)
 {
     if (c->kind == DS_CANVAS_SVG) {
-        char s[80];
-        c->clips++;
-        snprintf(s, sizeof s, "<clipPath id=\"clip%d\"><rect", c->clips);
-        add(c, s);
+        /* An inner svg cuts off what is outside of it, without a name that could be another figure's in a page. */
+        char s[120];
+        snprintf(s, sizeof s, " viewBox=\"%.8g %.8g %.8g %.8g\">\n", x, y, w, h);
+        add(c, "<svg");
         add_attribute(c, "x", x);
         add_attribute(c, "y", y);
         add_attribute(c, "width", w);
         add_attribute(c, "height", h);
-        snprintf(s, sizeof s, "/></clipPath>\n<g clip-path=\"url(#clip%d)\">\n", c->clips);
         add(c, s);
         return;
     }
@@ -375,7 +373,7 @@ void ds_canvas_clip(ds_canvas *c, double x, double y, double w, double h)
 void ds_canvas_unclip(ds_canvas *c)
 {
     if (c->kind == DS_CANVAS_SVG) {
-        add(c, "</g>\n");
+        add(c, "</svg>\n");
         return;
     }
     cairo_restore(c->cr);

@@ -234,16 +234,24 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
     for (size_t k = 0; best != NULL && k < r->opts && last > 0; k++) {
         const ds_report_cell *cell = ds_report_at(r, env, k);
         double *x = cell->runs > 0 ? curves_add(&c, r->opt[k].name, color_of(r, k), 1) : NULL;
+        size_t n = 0; /* whole numbers from 1 on are fewer than POINTS at the beginning */
         for (size_t i = 0; x != NULL && i < POINTS; i++) {
-            x[i] = first * pow(last / first, (double)i / (POINTS - 1));
-            x[i] = along == DS_ALONG_SECONDS ? x[i] : round(x[i]);
+            x[n] = first * pow(last / first, (double)i / (POINTS - 1));
+            x[n] = along == DS_ALONG_SECONDS ? x[n] : round(x[n]);
+            if (n > 0 && x[n] <= x[n - 1]) {
+                continue;
+            }
             for (size_t j = 0; j < cell->runs; j++) {
-                best[j] = best_at(&cell->run[j], x[i], along);
+                best[j] = best_at(&cell->run[j], x[n], along);
             }
             ds_interval t = ds_student_interval(best, cell->runs, 0.9);
-            x[POINTS + i] = ds_sample_mean(best, cell->runs);
-            x[2 * POINTS + i] = t.low;
-            x[3 * POINTS + i] = t.high;
+            x[POINTS + n] = ds_sample_mean(best, cell->runs);
+            x[2 * POINTS + n] = t.low;
+            x[3 * POINTS + n] = t.high;
+            n++;
+        }
+        if (x != NULL) {
+            c.line[c.lines - 1].count = n;
         }
     }
     if (best == NULL) {

@@ -121,6 +121,26 @@ static int put_image(FILE *f, const char *path, const char *type, const char *ab
     return 1;
 }
 
+/* An SVG file as a part of the page; nothing where it cannot be read. */
+static void put_svg(FILE *f, const char *path, const char *about)
+{
+    void *data = NULL;
+    size_t size = 0;
+    ds_error ignored = {0, ""};
+    if (ds_file_read(path, PICTURE_LIMIT, &data, &size, DS_EXIT_IO, &ignored) != 0) {
+        return;
+    }
+    /* In a page there is no declaration and no name space. */
+    const char *size_of_figure = memmem(data, size, " width=", 7);
+    if (size_of_figure != NULL) {
+        fputs("<svg role=\"img\" aria-label=\"", f);
+        put_text(f, about);
+        fputs("\"", f);
+        fwrite(size_of_figure, 1, size - (size_t)(size_of_figure - (const char *)data), f);
+    }
+    free(data);
+}
+
 /* Figures are written by a function of report_figures.h through this. */
 typedef int figure_writer(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e);
 
@@ -171,7 +191,7 @@ static void put_figure(page *p, figure_writer *write, size_t env, int along, con
     }
     if (p->rc == 0) {
         fputs("<figure>", p->f);
-        put_image(p->f, svg, "image/svg+xml", about);
+        put_svg(p->f, svg, about);
         fprintf(p->f, "<figcaption>%s. <span class=s>figures/", about);
         put_text(p->f, name);
         fputs(".svg, .csv</span></figcaption></figure>\n", p->f);
@@ -190,7 +210,7 @@ static const char style[] =
     "text-align:right;white-space:nowrap}th:first-child,td:first-child{text-align:left}th{border-bottom:2px "
     "solid #888}"
     "tr.r td{background:#eef4fb}td.i{color:#555}td.b{font-weight:bold}.s{color:#666;font-size:.86em}"
-    "img{max-width:100%;height:auto}figure{margin:1em 0}figcaption{color:#444;font-size:.9em}"
+    "img,figure>svg{max-width:100%;height:auto}figure{margin:1em 0}figcaption{color:#444;font-size:.9em}"
     "pre{background:#f5f5f5;padding:.7em;overflow-x:auto;font-size:.82em}details{margin:.5em 0}"
     "@media "
     "print{body{max-width:none;margin:0}h2{break-before:page}figure,table{break-inside:avoid}details{display:"

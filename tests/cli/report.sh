@@ -42,6 +42,10 @@ for f in bars-sphere evaluations-rastrigin steps-sphere scores targets profile; 
     grep -q '</svg>' all/report/figures/$f.svg && [ "$(wc -l <all/report/figures/$f.csv)" -gt 3 ]
     result $? "figure $f with its numbers"
 done
+[ "$(grep -c '<svg role="img"' $page)" -eq "$(find all/report/figures -name '*.svg' | wc -l)" ]
+result $? "every figure is in the page"
+[ -z "$(cut -d, -f1,2 all/report/figures/evaluations-sphere.csv | uniq -d)" ]
+result $? "a curve has every number of evaluations once"
 # No run left a picture: the report draws the best episodes.
 [ "$(head -c 4 all/report/figures/best-sphere.png | tail -c 3)" = PNG ] && [ "$(grep -c 'src="data:image/png' $page)" -eq 2 ] &&
     grep -q 'The best episode. Best run: all/sphere' $page
