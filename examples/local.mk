@@ -12,4 +12,5 @@ EXTRA_DIST += \
 	examples/paper/fluid.ini examples/paper/fluid_small.ini \
 	examples/paper/plasticine.ini examples/paper/plasticine_small.ini \
 	examples/paper/cloth.ini examples/paper/cloth_small.ini \
-	examples/paper/realtosim.ini examples/paper/realtosim_small.ini
+	examples/paper/realtosim.ini examples/paper/realtosim_small.ini \
+	examples/paper/slices.sh

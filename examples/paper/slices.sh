@@ -2,44 +2,47 @@
 # SPDX-License-Identifier: Apache-2.0
 # The slices of the paper's landscape figures: draws each and prints least and largest loss beside the published ones.
 #
-#     examples/paper/slices.sh [FOLDER]           half an hour on two cores; goes on where it was interrupted
+#     examples/paper/slices.sh                           results/slices; half an hour on two cores
+#     examples/paper/slices.sh FOLDER --grid 31x31       flags are those of dshost landscape
 #
-# DSHOST   the program                                            (dshost)
-# GRID     points of a slice                                      (15x15)
-# GRADIENT flags: empty measures the gradients, too; three times as long   (--no-gradient)
-# TARGETS  folder with PlasticineLab's target densities, NAME3D-vK.npy     (built-in targets)
-# RUNS     folder with a run in RUNS/TASK, the best point of which is the slice's base point   (all variables 0)
+# The same command again goes on. Variables of the shell change more:
 #
-# Which base points, targets and weight of contact the paper took is not known.
+# DSHOST   the program (dshost)
+# TASKS    which of them (all)
+# TARGETS  folder with PlasticineLab's target densities, NAME3D-vK.npy (built-in targets)
+# RUNS     folder with runs RUNS/TASK, whose best points are the slices' base points (all variables 0)
+#
+# Base points, targets and weight of the contact term are not published.
 set -eu
 out=${1-results/slices}
+[ $# -eq 0 ] || shift
 dshost=${DSHOST-dshost}
 mkdir -p "$out"
-printf '%-12s %-7s %-20s %s\n' task axes here published
-while read -r task axes low high file set; do
-    folder=$out/$task-$axes
+
+# slice FLAGS: the landscape of the line that was read, or the rest of it
+slice() {
     if [ -f "$folder/landscape.ini" ]; then
-        "$dshost" landscape "$folder" > "$folder.txt" 2> "$folder.log"
-    else
-        set --
-        env=$task
-        case $task in
-        flip) set -- ;;
-        pinball*)
-            env=pinball
-            set --
-            ;;
-        *) set -- --set env.precision=f32 ;;
-        esac
-        [ "$set" = - ] || set -- "$@" --set "env.$set"
-        [ -z "${TARGETS-}" ] || [ "$file" = - ] || set -- "$@" --set "env.target=$TARGETS/$file.npy"
-        [ -z "${RUNS-}" ] || [ ! -d "$RUNS/$task" ] || set -- "$@" --center "$RUNS/$task"
-        # shellcheck disable=SC2086
-        "$dshost" landscape --env "$env" --axes "$axes" --grid "${GRID-15x15}" ${GRADIENT---no-gradient} \
-            --samples 20 --jumps 10 --out "$folder" "$@" > "$folder.txt" 2> "$folder.log"
-    fi || { cat "$folder.log" >&2; exit 1; }
+        "$dshost" landscape "$folder"
+        return
+    fi
+    case $task in
+    flip) env=$task ;;
+    pinball*) env=pinball ;;
+    *) env=$task && set -- --set env.precision=f32 "$@" ;;
+    esac
+    [ "$set" = - ] || set -- --set "env.$set" "$@"
+    [ -z "${TARGETS-}" ] || [ "$file" = - ] || set -- --set "env.target=$TARGETS/$file.npy" "$@"
+    [ -z "${RUNS-}" ] || [ ! -d "$RUNS/$task" ] || set -- --center "$RUNS/$task" "$@"
+    "$dshost" landscape --env "$env" --axes "$axes" --grid 15x15 --no-gradient --samples 20 --jumps 10 --out "$folder" "$@"
+}
+
+printf '%-12s %-7s %-22s %s\n' task axes here published
+while read -r task axes low high file set; do
+    case " ${TASKS-$task} " in *" $task "*) ;; *) continue ;; esac
+    folder=$out/$task-$axes
+    slice "$@" > "$folder.txt" 2> "$folder.log" || { cat "$folder.log" >&2 && exit 1; }
     here=$(sed -n 's/^loss  *\([^ ]*\) to \([^,]*\),.*/\1 .. \2/p' "$folder.txt")
-    printf '%-12s %-7s %-20s %s\n' "$task" "$axes" "$here" "$low .. $high"
+    printf '%-12s %-7s %-22s %s\n' "$task" "$axes" "$here" "$low .. $high"
 done << 'END'
 assembly   0,1   23.25 43.50 Assembly3D-v1 -
 assembly   1,2   23.50 43.75 Assembly3D-v1 -

@@ -115,4 +115,15 @@ ok $? "embed says what it does not find"
 
 run "$dshost" run --config "$DS_TOP_SRC/examples/quick.ini" --pictures false --out "$tmp/quick"
 ok $? "examples/quick.ini reaches its target"
+
+# The script of the landscape slices, on the small preset; the second call goes on with what is there.
+for i in 1 2; do
+    DSHOST=$dshost TASKS=writer run sh "$DS_TOP_SRC/examples/paper/slices.sh" "$tmp/slices" --grid 3x3 --samples 2 --jumps 2 \
+        --set env.preset=small --pictures false
+    [ "$(grep -c '^writer .*[0-9] \.\. [0-9].* [0-9.]* \.\. [0-9.]*$' out)" -eq 3 ] && [ "$(wc -l < out)" -eq 4 ]
+    ok $? "slices.sh measures three slices of writer, call $i"
+done
+DSHOST=$dshost TASKS=writer run sh "$DS_TOP_SRC/examples/paper/slices.sh" "$tmp/slices2" --grid none
+[ $? -ne 0 ] && grep -q 'grid' err
+ok $? "slices.sh shows why it ended"
 echo "1..$n"
