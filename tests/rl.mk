@@ -18,6 +18,11 @@ tests_unit_test_stepwise_SOURCES = tests/unit/test_stepwise.c $(fake_cma)
 tests_unit_test_stepwise_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_test_stepwise_LDADD = $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_cartpole_gym
+tests_unit_test_cartpole_gym_SOURCES = tests/unit/test_cartpole_gym.c $(fake_cma)
+tests_unit_test_cartpole_gym_CPPFLAGS = $(TEST_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_test_cartpole_gym_LDADD = $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
 SLOW_TESTS += tests/unit/slow_rl
 tests_unit_slow_rl_SOURCES = tests/unit/slow_rl.c $(fake_rl_sources)
 tests_unit_slow_rl_CPPFLAGS = $(rl_test_cppflags)

@@ -24,6 +24,10 @@ plugins_envs_cartpole_la_SOURCES = plugins/envs/cartpole.c
 plugins_envs_cartpole_la_LDFLAGS = $(plugin_link)
 plugins_envs_cartpole_la_LIBADD = plugins/envs/engines/chain/libchain.la \
 	plugins/envs/engines/scene/libscene.la
+envplugin_LTLIBRARIES += plugins/envs/cartpole_gym.la
+plugins_envs_cartpole_gym_la_SOURCES = plugins/envs/cartpole_gym.c
+plugins_envs_cartpole_gym_la_LDFLAGS = $(plugin_link)
+plugins_envs_cartpole_gym_la_LIBADD = plugins/envs/engines/scene/libscene.la
 envplugin_LTLIBRARIES += plugins/envs/pendulum.la
 plugins_envs_pendulum_la_SOURCES = plugins/envs/pendulum.c
 plugins_envs_pendulum_la_LDFLAGS = $(plugin_link)

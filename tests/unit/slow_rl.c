@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slow_rl - returns of ppo and sac on the pendulum of Gymnasium, with the settings and from the start states
- * of the recorded runs of Stable-Baselines3, three seeds each. Minutes. */
+ * of the recorded runs of Stable-Baselines3, and of ppo on CartPole-v1; three seeds each. Minutes. */
 #include "fake_rl.h"
 #include "golden.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #define GYM "env.variant=gym env.start=random"
 #define AS_GYM "opt.time=false opt.end=truncate opt.reward_scale=1 "
@@ -113,9 +114,46 @@ static void test_ppo_default(void **state)
     assert_true(r < -600);
 }
 
+/* CartPole-v1 with the settings of the RL Zoo (without its schedules): the last trial of 20 episodes that began within
+ * 100000 training steps holds the pole to the end in every one. */
+static void test_ppo_cartpole(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        fake_rl f = {.env = "cartpole_gym",
+                     .env_settings = "env.start=random",
+                     .opt = "ppo",
+                     .opt_settings = AS_GYM "opt.envs=8 opt.n_steps=32 opt.minibatch=256 opt.epochs=20 opt.lambda=0.8 "
+                                            "opt.gamma=0.98 opt.anneal=false opt.log_std=0 opt.normalise_obs=false "
+                                            "opt.target_kl=0 opt.evaluate_every=50",
+                     .budget = 600,
+                     .seed = seed};
+        uint64_t steps = 0, in_trial = 0;
+        double worst = 0, of_last = -1;
+        assert_true(fake_rl_run(&f));
+        assert_int_equal(f.broken, 0);
+        for (uint64_t i = 0; i < f.begun && steps <= 100000; i++) {
+            if (strcmp(f.rows[i].tag, "evaluate") != 0) {
+                steps += f.rows[i].steps;
+                continue;
+            }
+            worst = in_trial == 0 ? f.rows[i].loss : fmax(worst, f.rows[i].loss);
+            if (++in_trial == 20) {
+                of_last = worst;
+                in_trial = 0;
+            }
+        }
+        print_message("# ppo on CartPole-v1, seed %d: shortest of the last 20 episodes %.0f steps (%.1f s)\n", (int)seed,
+                      500 - of_last, f.wall);
+        assert_true(steps > 100000 && of_last == 0);
+        fake_rl_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ppo_cartpole),
         cmocka_unit_test(test_ppo),
         cmocka_unit_test(test_ppo_sde),
         cmocka_unit_test(test_ppo_default),

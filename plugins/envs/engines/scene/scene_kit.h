@@ -14,7 +14,7 @@ typedef struct scene_metric_name {
 
 typedef struct scene_kit {
     int kept;           /* the last evaluate() kept a scene */
-    ds_scene_info info; /* frames is the capacity until scene_kit_keep() */
+    ds_scene_info info; /* frames = capacity */
     ds_scene_body body[SCENE_KIT_BODIES];
     scene_metric_name metric[SCENE_KIT_METRICS];
     double *value; /* info.metrics rows of `capacity` values */
