@@ -136,8 +136,8 @@ static ds_status create(const ds_host *host, void **out)
         b->at = calloc((size_t)b->steps + 1, sizeof *b->at);
         scene_kit_open(&b->scene, (uint64_t)b->steps, dt, place);
         b->scene.info.flat = 1;
-        scene_kit_body(&b->scene, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){2 * track, 0.02, 0.02, 0});
-        scene_kit_body(&b->scene, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){0.3, 0.16, 0.2, 0});
+        scene_kit_body(&b->scene, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){track, 0.02, 0.02, 0});
+        scene_kit_body(&b->scene, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){0.2, 0.1, 0.1, 0});
         scene_kit_body(&b->scene, "pole", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
                        (double[4]){0.03, 2 * half_length, 0, 0});
         scene_kit_metric(&b->scene, "x", "m");

@@ -91,10 +91,10 @@ refuses 4 "sac steps through episodes.*analytic does not offer" "no stepwise con
     "$dshost" --env analytic --opt sac --budget 10 --out none
 refuses 4 "analytic does not offer" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
 "$dshost" list >"$tmp/out" 2>&1
-[ "$(grep -c "\[rl\]$" "$tmp/out")" -eq 14 ] && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
+[ "$(grep -c "\[rl\]$" "$tmp/out")" -eq 15 ] && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
 result $? "dshost list says what offers and needs it"
 "$dshost" doctor >"$tmp/out" 2>&1
-grep -q "^plugins_with_rl  *14$" "$tmp/out"
+grep -q "^plugins_with_rl  *15$" "$tmp/out"
 result $? "dshost doctor counts them"
 for env in swing realtosim pinball bounce; do
     refuses 4 "$env does not offer" "$env has no actions, ppo says so" "$dshost" --env $env --opt ppo --budget 10 --out none
