@@ -26,7 +26,8 @@ enum {
     DS_CHECK_KIND = 'K', /* "KIND FLAGS ID" of the plugin */
     DS_CHECK_COST = 'C', /* "SECONDS SECONDS": one evaluation without and with gradient */
     DS_CHECK_BITS = 'B', /* "HEX HEX": ds_check_bits of the reference evaluation */
-    DS_CHECK_END = 'E'   /* the test function has returned */
+    DS_CHECK_DOING = 'D', /* the call that is made now, where its failure would not explain itself */
+    DS_CHECK_END = 'E'    /* the test function has returned */
 };
 
 typedef struct ds_check_line {
@@ -42,6 +43,7 @@ typedef struct ds_check_lines {
 int ds_check_lines_add(ds_check_lines *l, char kind, const char *text, size_t length);
 void ds_check_lines_clear(ds_check_lines *l);
 /* The first line of a kind, or NULL. */
+/* The last line of a kind; NULL where there is none. */
 const char *ds_check_lines_find(const ds_check_lines *l, char kind);
 
 typedef struct ds_check_options {
@@ -90,6 +92,8 @@ struct ds_check {
 /* Records of the test (of sightings and hints at most 8 are kept). Each is one line. */
 void ds_check_seen(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ds_check_hint(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What is called now; said where the process dies of it. "" = nothing special. */
+void ds_check_doing(ds_check *c, const char *what);
 void ds_check_note(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ds_check_skip(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ds_check_record(ds_check *c, char kind, const char *text);

@@ -295,7 +295,9 @@ void ds_check_instance_leak(ds_check *c)
     double seconds;
     uint64_t heap[3], resident[3];
 
+    ds_check_doing(c, " in destroy(NULL), which must do nothing");
     destroy(c, NULL);
+    ds_check_doing(c, "");
     for (int i = 0; i < 3; i++) { /* caches and thread pools are filled at first use */
         if (!make_once(c, &seconds)) {
             return;

@@ -47,7 +47,7 @@ void ds_check_lines_clear(ds_check_lines *l)
 
 const char *ds_check_lines_find(const ds_check_lines *l, char kind)
 {
-    for (size_t i = 0; i < l->count; i++) {
+    for (size_t i = l->count; i-- > 0;) {
         if (l->item[i].kind == kind) {
             return l->item[i].text;
         }
@@ -123,6 +123,11 @@ void ds_check_skip(ds_check *c, const char *format, ...)
     va_start(args, format);
     record_format(c, DS_CHECK_SKIP, format, args);
     va_end(args);
+}
+
+void ds_check_doing(ds_check *c, const char *what)
+{
+    ds_check_record(c, DS_CHECK_DOING, what);
 }
 
 double ds_check_now(void)

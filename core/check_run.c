@@ -256,28 +256,32 @@ static void error_excerpt(int fd, char *out, size_t size)
 static void judge_end(const ds_check_options *o, ds_check_result *r, int status, double limit,
                       const char *excerpt)
 {
-    char text[1300];
+    char text[1500], again[800];
     int ended = ds_check_lines_find(&r->lines, DS_CHECK_END) != NULL;
+    const char *doing = ds_check_lines_find(&r->lines, DS_CHECK_DOING);
+    const char *before = excerpt[0] != '\0' ? ": " : "";
 
+    doing = doing != NULL ? doing : "";
+    snprintf(again, sizeof again,
+             (r->test->flags & DS_CHECK_ALONE) != 0 ? "dshost check --child %s %.600s 3> /dev/null"
+                                                    : "dshost check --in-process --only %s %.600s",
+             r->test->id, o->path);
     if (status == -1) {
         snprintf(text, sizeof text, "no end after %.0f s", limit);
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
         snprintf(text, sizeof text, "an endless loop, a deadlock, or slow: --timeout-s gives more time");
     } else if (WIFSIGNALED(status)) {
-        snprintf(text, sizeof text, "the process died of signal %d (%s)%s%s", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), excerpt[0] != '\0' ? ": " : "", excerpt);
+        snprintf(text, sizeof text, "the process died of signal %d (%s)%s%s%s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), doing, before, excerpt);
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
-        snprintf(text, sizeof text, "gdb --args dshost check --in-process --only %s %.600s", r->test->id,
-                 o->path);
+        snprintf(text, sizeof text, "gdb --args %s", again);
     } else if (!ended || WEXITSTATUS(status) != 0) {
         const char *leak = strstr(excerpt, "LeakSanitizer") != NULL ? " (memory leaked)" : "";
-        snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s", WEXITSTATUS(status),
-                 leak, excerpt[0] != '\0' ? ": " : "", excerpt);
+        snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s%s", WEXITSTATUS(status), doing,
+                 leak, before, excerpt);
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
         if (strstr(excerpt, "Sanitizer") != NULL || strstr(excerpt, "runtime error: ") != NULL) {
-            snprintf(text, sizeof text,
-                     "the sanitizer's whole report: dshost check --in-process --only %s %.600s", r->test->id,
-                     o->path);
+            snprintf(text, sizeof text, "the sanitizer's whole report: %s", again);
         } else {
             snprintf(text, sizeof text,
                      "a plugin never calls exit(): it returns an error status after host->error()");

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it
- * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_GETTER changes a status,
- * BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR are numbers, BAD_EXTENSIONS is
- * a list of ids, BAD_TABLE(id) the table for an id, and BAD_TABLES the code that they need. */
+ * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a function,
+ * BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR are
+ * numbers, BAD_EXTENSIONS is a list of ids, BAD_TABLE(id) the table for an id, and BAD_TABLES the code that
+ * they need. */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 
 #ifndef BAD_CREATE
 #define BAD_CREATE
+#endif
+#ifndef BAD_DESTROY
+#define BAD_DESTROY free
 #endif
 #ifndef BAD_EVALUATE
 #define BAD_EVALUATE
@@ -107,7 +111,7 @@ static const void *get_extension(void *self, const char *id)
 }
 
 static const char *const extensions[] = {BAD_EXTENSIONS, NULL};
-static const ds_env_vtable vtable = {sizeof vtable, 0, create, free, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof vtable, 0, create, BAD_DESTROY, info, bounds, evaluate, get_extension};
 static const ds_desc desc = {
     sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID,    "1", "Apache-2.0", "A bad environment.",
     "",          "",          params,          extensions};

@@ -41,6 +41,7 @@ two_symbols load.file 8
 silent_error inst.params 8
 swallows_error inst.errors 8
 leaks_file inst.leak 8
+destroys_null inst.leak 8
 leaks_memory inst.leak 8
 nan_loss eval.points 8
 crashes eval.points 8
@@ -67,6 +68,10 @@ half_squares ext.residuals 8
 wrong_product ext.residuals 8
 batch_warm ext.batch 8
 END
+
+"$dshost" check ./destroys_null.so --only inst.leak > out 2> err
+grep -q ' in destroy(NULL), which must do nothing' out && grep -q '^# hint: .* check --child inst.leak .* 3> /dev/null' out
+result $? "a crash in destroy(NULL) says so, and how to look at it"
 
 # A sin fails the tests of its own promise and no others.
 for id in wrong_gradient leaks_file prints maximises half_squares batch_warm; do
