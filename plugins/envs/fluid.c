@@ -262,6 +262,9 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
+static const double seen_height = 0.36; /* of the picture, m; more where the ladle goes higher ... */
+static const double handle_top = 0.13;  /* ... with its handle */
+
 static int set_scene(fluid *e)
 {
     static const char *const metrics[][2] = {{"cube_y", "m"},      {"success", ""},    {"level", "m"},
@@ -286,7 +289,7 @@ static int set_scene(fluid *e)
     s->body[DRAWN_TANK].index_count = sizeof tank_edges / sizeof tank_edges[0];
     for (int d = 0; d < 3; d++) {
         s->info.box[d] = 0.0;
-        s->info.box[3 + d] = d == 1 ? 0.36 : tank[d];
+        s->info.box[3 + d] = d == 1 ? seen_height : tank[d];
     }
     s->info.ground = 0.0;
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
@@ -318,6 +321,7 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
         }
     }
     memcpy(e->ladle[step], poses->position, sizeof e->ladle[step]);
+    s->info.box[4] = fmax(step == 0 ? seen_height : s->info.box[4], poses->position[1] + handle_top);
     scene_kit_values(s, M_CUBE_X)[step] = c[0];
     scene_kit_values(s, M_CUBE_Y)[step] = c[1];
     scene_kit_values(s, M_CUBE_Z)[step] = c[2];
