@@ -127,7 +127,7 @@ static double gradient_scale(const adam *self, arm *a, double norm)
     double typical = known >= 3 ? median(known, a->norm) : norm;
     double length = self->outlier > 0.0 && norm > self->outlier * typical ? typical : norm;
     a->norm[(a->t - 1) % NORMS] = norm;
-    return (self->rule != ADAM ? fmin(length, self->clip) : length) / norm;
+    return (self->rule != ADAM && self->clip > 0.0 ? fmin(length, self->clip) : length) / norm;
 }
 
 /* The change of coordinate k, which is subtracted. */
@@ -276,7 +276,7 @@ static const ds_param *const params[] = {
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
     DS_REAL("eps", "1e-8", 0, 1, "", "Added to the root of the second moment: adam."),
     DS_REAL("clip", "1", 0, INFINITY, "",
-            "Longest gradient; a longer one is scaled down to it: sgd, momentum, nesterov."),
+            "Longest gradient; a longer one is scaled down to it: sgd, momentum, nesterov; 0 = none is."),
     DS_REAL("outlier", "1000", 0, INFINITY, "",
             "A gradient more than so many times longer than the median of the last ones is cut to that; 0 = "
             "none is."),

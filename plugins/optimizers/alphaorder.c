@@ -239,7 +239,8 @@ static const ds_param *const params[] = {
             "Standard deviation of the samples, where the box is [-1, 1]: width of the smoothing."),
     DS_BOOL("antithetic", "true", "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
     DS_ENUM("rule", "ivw", rules,
-            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma (the paper)."),
+            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, which has to be "
+            "given (the paper)."),
     DS_REAL("gamma", "inf", 0, INFINITY, "",
             "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
     DS_REAL("delta", "0.05", 1e-12, 0.999999, "", "rule = bias: chance that the bias is larger."),

@@ -27,7 +27,7 @@ typedef struct boleap {
     const ds_host *host;
     size_t n, leaps;
     int64_t n_init, polish_from; /* evaluations after which the polish begins; negative = never */
-    int resume, has_gradient;
+    int resume, has_gradient, has_budget;
 
     sim sim;
     surrogate *model; /* GP posterior over S, all points simulated so far */
@@ -43,20 +43,21 @@ typedef struct boleap {
     size_t rows;
     double *v, *loss, *gradient, *x_n; /* rows x n, rows, leaps x n, n */
     uint32_t *outcome;
+    unsigned char *start; /* rows: proposed by the GP */
     double *fantasy; /* leaps x n means of the leaps in progress, and their best losses */
 } boleap;
 
-/* Simulates `count` points and adds them to S; at_start marks the first as one that the GP proposed. */
-static ds_status simulate(boleap *self, sim_label label, size_t count, int at_start, const double *v, double *loss,
-                          double *gradient, uint32_t *outcome)
+/* Simulates `count` points and adds them to S; `start` marks those that the GP proposed, NULL = none. */
+static ds_status simulate(boleap *self, sim_label label, size_t count, const unsigned char *start, const double *v,
+                          double *loss, double *gradient, uint32_t *outcome)
 {
     size_t done;
     ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
-    if (!surrogate_add(self->model, done, v, loss, at_start)) {
-        return DS_E_NOMEM;
-    }
     self->told += (int64_t)done;
     for (size_t i = 0; i < done; i++) {
+        if (!surrogate_add(self->model, 1, v + i * self->n, loss + i, start != NULL && start[i])) {
+            return DS_E_NOMEM;
+        }
         if (loss[i] < self->best_loss) {
             self->best_loss = loss[i];
             memcpy(self->best, v + i * self->n, self->n * sizeof(double));
@@ -69,7 +70,7 @@ static ds_status simulate_polish(void *self_, const char *tag, size_t count, con
                                  double *gradient, uint32_t *outcome)
 {
     boleap *self = self_;
-    return simulate(self, (sim_label){tag, self->begun}, count, 0, v, loss, gradient, outcome);
+    return simulate(self, (sim_label){tag, self->begun}, count, NULL, v, loss, gradient, outcome);
 }
 
 /* x_n = argmin LCB(x | GP); other leaps in progress count as if their means had their best losses. */
@@ -101,7 +102,6 @@ static ds_status advance(boleap *self)
         state = self->leap[i].state == LEAP_DESCENT ? LEAP_DESCENT : state;
     }
     size_t count = 0;
-    int at_start = 0;
     uint64_t number = UINT64_MAX;
     for (size_t i = 0; i < self->leaps; i++) {
         leap *l = &self->leap[i];
@@ -109,15 +109,16 @@ static ds_status advance(boleap *self)
             const double *points;
             size_t rows = leap_points(l, &points);
             memcpy(self->v + count * self->n, points, rows * self->n * sizeof(double));
+            memset(self->start + count, 0, rows);
+            self->start[count] = l->at_start != 0;
             count += rows;
-            at_start |= l->at_start;
             number = l->number < number ? l->number : number;
         }
     }
     sim_label label = {state == LEAP_SAMPLES ? "sample" : "descent", number};
     double *gradient = state == LEAP_DESCENT && self->has_gradient ? self->gradient : NULL;
     ds_status status =
-        simulate(self, label, count, at_start, self->v, self->loss, gradient, self->outcome);
+        simulate(self, label, count, self->start, self->v, self->loss, gradient, self->outcome);
     if (status != DS_OK) {
         return status;
     }
@@ -155,7 +156,8 @@ static ds_status boleap_run(void *self_, const ds_objective *objective)
     self->sim.objective = objective;
     if (self->n_init > 1) {
         surrogate_design(self->model, (size_t)self->n_init, self->v);
-        status = simulate(self, (sim_label){"init", 0}, (size_t)self->n_init, 0, self->v, self->loss, NULL, NULL);
+        status = simulate(self, (sim_label){"init", 0}, (size_t)self->n_init, NULL, self->v, self->loss, NULL,
+                          NULL);
     }
     while (status == DS_OK) {
         if (self->polish && self->told >= self->polish_from && self->best_loss < self->polished) {
@@ -187,6 +189,7 @@ static void boleap_destroy(void *self_)
         sim_free(&self->sim);
         free(self->v);
         free(self->outcome);
+    free(self->start);
         free(self);
     }
 }
@@ -205,7 +208,7 @@ static ds_status check_parameters(const boleap *self)
     } else if (o->steps < least) {
         snprintf(line, sizeof(line), "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
                  (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
-    } else if (self->polish_from == 0) {
+    } else if (self->polish_from >= 0 && !self->has_budget) {
         snprintf(line, sizeof(line), "polish is a share of the budget: give the run a budget, or polish = 0");
     } else {
         return DS_OK;
@@ -223,6 +226,7 @@ static void read_parameters(boleap *self, param_reader *in, const ds_problem *pr
     o->K = (size_t)param_int(in, "k");
     o->J = param_int(in, "j");
     self->has_gradient = problem->has_gradient != 0;
+    self->has_budget = problem->budget > 0;
     if (!self->has_gradient && o->K > 0 && o->J > 0) {
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, leaps without descents");
         o->J = 0;
@@ -263,9 +267,10 @@ static int allocate(boleap *self, const ds_problem *problem)
     size_t most = self->rows > refine_rows(n) ? self->rows : refine_rows(n);
     self->v = calloc(self->rows * (n + 1) + (2 * self->leaps + 2) * n + self->leaps, sizeof(double));
     self->outcome = calloc(self->rows, sizeof(*self->outcome));
+    self->start = calloc(self->rows, 1);
     self->leap = calloc(self->leaps, sizeof(*self->leap));
     self->model = surrogate_create(self->host, problem, &self->model_options);
-    if (!self->v || !self->outcome || !self->leap || !self->model || !sim_init(&self->sim, problem, most)) {
+    if (!self->v || !self->outcome || !self->start || !self->leap || !self->model || !sim_init(&self->sim, problem, most)) {
         return 0;
     }
     self->loss = self->v + self->rows * n;

@@ -37,6 +37,7 @@ typedef struct ppo {
     ppo_coefficients loss;
     rl_settings common;
     int64_t envs, episodes, n_steps, minibatch, epochs, sde_every;
+    int updated; /* the policy is another one than in the step before */
     double lr, adam_eps, lambda, grad_norm, target_kl;
     int anneal, normalise_obs, normalise_reward;
     /* state */
@@ -90,7 +91,7 @@ static void draw(ppo *p, size_t lane, const float *mean)
     if (t == 0) {
         p->random[lane] = ds_random_open(p->host->seed, "action", p->train.lane[lane].episode);
     }
-    if (p->shape.sde && (t == 0 || (p->sde_every > 0 && t % (size_t)p->sde_every == 0))) {
+    if (p->shape.sde && (t == 0 || p->updated || (p->sde_every > 0 && t % (size_t)p->sde_every == 0))) {
         actor_critic_draw_map(&p->ac, &p->random[lane], map);
     }
     for (size_t k = 0; k < act; k++) {
@@ -170,6 +171,7 @@ static ds_status collect_steps(ppo *p)
     }
     for (int64_t k = 0; k < p->n_steps; k++) {
         ds_status status = stepwise_begin(s, UINT64_MAX, "rollout", p->update);
+        p->updated = k == 0;
         status = status == DS_OK ? advance(p) : status;
         if (status != DS_OK) {
             return status;

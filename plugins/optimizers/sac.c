@@ -93,9 +93,8 @@ static void learn(sac *s)
     if (s->steps <= (uint64_t)s->learning_starts || s->steps % (uint64_t)s->train_every != 0) {
         return;
     }
-    if (s->scale == 0.0) { /* fixed when learning begins */
-        s->scale = s->common.reward_scale >= 0.0 ? s->common.reward_scale : stepwise_scale(&s->train);
-    }
+    /* It settles when the first ten episodes have ended. */
+    s->scale = s->common.reward_scale >= 0.0 ? s->common.reward_scale : stepwise_scale(&s->train);
     for (int64_t k = 0; k < s->updates && !s->host->should_stop(s->host); k++) {
         gradient_step(s);
     }

@@ -114,6 +114,9 @@ double gaussian_log_density(size_t act, const float *action, const float *mean, 
 static void normalise(size_t count, double *a)
 {
     double mean = 0.0, sum = 0.0;
+    if (count < 2) {
+        return; /* a single one would become 0 */
+    }
     for (size_t i = 0; i < count; i++) {
         mean += a[i] / (double)count;
     }

@@ -12,9 +12,10 @@
 
 static void set_weights(cma2001 *c, int kind)
 {
-    double sum = 0.0, square = 0.0;
+    double sum = 0.0, square = 0.0, top = 0.5 * ((double)c->lambda + 1.0);
+    top = top > (double)c->mu ? top : (double)c->mu + 1.0; /* weights of the mu best are positive */
     for (size_t i = 0; i < c->lambda; i++) {
-        double log_weight = log(0.5 * ((double)c->lambda + 1.0)) - log((double)i + 1.0);
+        double log_weight = log(top) - log((double)i + 1.0);
         c->weights[i] =
             i >= c->mu ? fmin(log_weight, 0.0) : (kind == CMA2001_EQUAL_WEIGHTS ? 1.0 : log_weight);
         sum += i < c->mu ? c->weights[i] : 0.0;

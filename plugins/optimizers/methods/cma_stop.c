@@ -240,7 +240,11 @@ static int finite_state(const cma *c)
 int cma_stop_check(cma_stop *s, const cma *c, const double *f)
 {
     uint64_t lambda = c->k.lambda;
-    double best = f[c->order[0]], worst = f[c->order[lambda - 1]], least = 0, most = 0;
+    uint64_t last = lambda - 1; /* failed evaluations have no loss */
+    while (last > 0 && !isfinite(f[c->order[last]])) {
+        last--;
+    }
+    double best = f[c->order[0]], worst = f[c->order[last]], least = 0, most = 0;
     double median = f[c->order[lambda / 2]], quantile = f[c->order[(uint64_t)(0.75 * (double)(lambda - 1))]];
     int adaptive = s->profile == CMA_TUTORIAL || s->profile == CMA_2001;
     if (!finite_state(c)) {

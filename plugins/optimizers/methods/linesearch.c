@@ -101,8 +101,8 @@ static double interpolate(line_point *x, line_point *y, const line_point *p, int
 int line_search_next(line_search *s, double f, double g, double *step)
 {
     if (!isfinite(f) || !isfinite(g)) {
-        s->step_max = *step;
-        s->trial_max = *step;
+        /* never at the failed step again: an extrapolation would be cut to step_max */
+        s->step_max = s->trial_max = s->best.t + 0.5 * (*step - s->best.t);
         *step = s->best.t + 0.2 * (*step - s->best.t);
         return LINE_EVALUATE;
     }

@@ -82,6 +82,12 @@ local_solver *local_solver_create(const ds_host *host, const ds_problem *problem
     if (s && options->kind == LOCAL_LM) {
         *status = least_squares_open(&s->squares, host, problem, objective, options->residuals, workers);
         m = s->squares.m;
+        if (*status == DS_OK && options->limit > 0 && options->limit < least_squares_cost(&s->squares) + 2) {
+            *status = DS_E_PARAM;
+            host->error(host, *status,
+                        "j leaves a search no evaluation for a step: it needs 2 and the products of a Jacobian, "
+                        "min(variables, residuals) + 2 in all");
+        }
     } else if (s) {
         *status = sim_init(&s->sim, problem, workers) ? DS_OK : DS_E_NOMEM;
         s->sim.objective = objective;
@@ -180,6 +186,10 @@ static ds_status values(local_solver *s, uint64_t group, double *loss, double *b
         w->spent++;
         w->next = squares ? lm_tell_residuals(w->lm, isfinite(s->value[k]) ? answer : NULL)
                           : tell_gradient(s, w, s->value[k], answer, s->outcome[k]);
+        if (w->next == LM_JACOBIAN && s->options.limit > 0 &&
+            w->spent + least_squares_cost(&s->squares) >= s->options.limit) {
+            w->next = LM_DONE; /* no evaluation would be left for a step */
+        }
     }
     return status;
 }

@@ -95,6 +95,11 @@ static inline rl_settings rl_read_settings(param_reader *in)
 static inline ds_status rl_open(rl_settings *s, const ds_host *host, const ds_problem *problem,
                                 const ds_objective *objective, size_t lanes, stepwise *train, stepwise *trial)
 {
+    const ds_episodes *host_lanes =
+        objective->get_extension ? objective->get_extension(objective, DS_EXT_EPISODES) : NULL;
+    if (host_lanes && s->evaluate_every > 0 && host_lanes->lanes > 1 && lanes >= host_lanes->lanes) {
+        lanes = (size_t)host_lanes->lanes - 1; /* one is left for the trials */
+    }
     ds_status status = stepwise_init(train, host, problem, objective, 0, lanes, &s->look);
     if (status == DS_OK && s->evaluate_every > 0) {
         status = stepwise_init(trial, host, problem, objective, train->lanes, (size_t)s->evaluate_episodes, &s->look);

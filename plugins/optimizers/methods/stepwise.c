@@ -51,6 +51,7 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
     s->problem = problem;
     s->objective = objective;
     s->time = options->time;
+    s->worst = INFINITY;
     s->truncate = options->truncate;
     s->range = options->range;
     s->first_lane = first;

@@ -34,7 +34,7 @@ typedef struct stepwise {
     stepwise_lane *lane;
     float *features;
     uint64_t begun, finished; /* episodes */
-    double worst;             /* least sum of rewards of a finished episode, at most 0 */
+    double worst;             /* least sum of rewards of a finished episode; INFINITY before the first */
     /* Losses of the first episodes: see stepwise_scale(). */
     double first_least, first_most;
     uint64_t first;

@@ -416,15 +416,15 @@ static ds_status fit(surrogate *s, uint64_t trial)
     return status;
 }
 
-/* Chooses the points anew, fits, and conditions the process on them. */
-static ds_status refit(surrogate *s, uint64_t trial)
+/* Chooses the points anew and conditions the process on them, with hyperparameters fitted to them or as they are. */
+static ds_status select_anew(surrogate *s, uint64_t trial, int with_fit)
 {
     ds_status status = select_points(s);
     if (status != DS_OK) {
         return status;
     }
     make_targets(s);
-    status = fit(s, trial);
+    status = with_fit ? fit(s, trial) : DS_OK;
     if (status != DS_OK) {
         return status;
     }
@@ -470,11 +470,11 @@ static ds_status update(surrogate *s, uint64_t trial)
     }
     int grown = usable * 10 >= s->usable_at_fit * 11;
     size_t most = s->kept_count + (s->recorded - s->considered);
-    if (usable <= REFIT_ALWAYS || grown || most > (size_t)s->options.n_max || s->process->n == 0) {
+    if (usable <= REFIT_ALWAYS || grown || s->process->n == 0) {
         s->usable_at_fit = usable;
-        return refit(s, trial);
+        return select_anew(s, trial, 1);
     }
-    return extend(s);
+    return most > (size_t)s->options.n_max ? select_anew(s, trial, 0) : extend(s);
 }
 
 /* The best twentieth of the points in the process, to s->inputs. */
