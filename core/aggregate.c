@@ -11,10 +11,13 @@
 
 double ds_score(double loss, double random, double best)
 {
+    if (!isfinite(loss)) {
+        return 0;
+    }
     if (!(random > best)) {
         return loss <= best ? 1 : 0;
     }
-    return isfinite(loss) ? (random - loss) / (random - best) : 0;
+    return (random - loss) / (random - best);
 }
 
 /* ---- stratified bootstrap ---- */
@@ -26,6 +29,21 @@ static size_t count_all(const ds_runs *task, size_t tasks)
         all += task[t].count;
     }
     return all;
+}
+
+/* Where every task has one run, drawing again gives the same again: that is no interval. */
+static ds_interval interval_of(size_t most, double *values, size_t count, double level)
+{
+    return most > 1 ? ds_percentile_interval(values, count, level) : (ds_interval){NAN, NAN};
+}
+
+static size_t most_runs(const ds_runs *task, size_t tasks)
+{
+    size_t most = 0;
+    for (size_t t = 0; t < tasks; t++) {
+        most = task[t].count > most ? task[t].count : most;
+    }
+    return most;
 }
 
 /* All runs of all tasks, drawn again within each task where r is not NULL. */
@@ -59,7 +77,7 @@ int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, u
         draw(task, tasks, &r, value);
         again[k] = interquartile(value, all);
     }
-    *interval = ds_percentile_interval(again, resamples, level);
+    *interval = interval_of(most_runs(task, tasks), again, resamples, level);
     free(value);
     return 0;
 }
@@ -98,11 +116,7 @@ static double improvement(const ds_runs *a, const ds_runs *b, size_t tasks, ds_r
 int ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tasks, size_t resamples,
                                   uint64_t seed, double level, double *probability, ds_interval *interval)
 {
-    size_t most = 0;
-    for (size_t t = 0; t < tasks; t++) {
-        most = a[t].count > most ? a[t].count : most;
-        most = b[t].count > most ? b[t].count : most;
-    }
+    const size_t own = most_runs(a, tasks), other = most_runs(b, tasks), most = own > other ? own : other;
     double *x = malloc((2 * most + resamples + 1) * sizeof *x), *y = x + most, *again = x + 2 * most;
     ds_random r = ds_random_open(seed, "stratified bootstrap", 1);
     if (x == NULL) {
@@ -112,7 +126,7 @@ int ds_probability_of_improvement(const ds_runs *a, const ds_runs *b, size_t tas
     for (size_t k = 0; k < resamples; k++) {
         again[k] = improvement(a, b, tasks, &r, x, y);
     }
-    *interval = ds_percentile_interval(again, resamples, level);
+    *interval = interval_of(most, again, resamples, level);
     free(x);
     return 0;
 }

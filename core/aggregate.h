@@ -18,12 +18,13 @@ typedef struct ds_runs {
 } ds_runs;
 
 /* 0 where the loss is the mean of random search, 1 where it is the best one known, below 0 where it is
- * worse than random search; 0 for a failed run (+INFINITY). `random` > `best`, else 1 for loss <= best
+ * worse than random search; 0 for a failed run (+INFINITY). Where not `random` > `best`: 1 for loss <= best
  * and 0 above. */
 double ds_score(double loss, double random, double best);
 
 /* Interquartile mean over all runs of all tasks, and its interval by the stratified bootstrap: every task's
- * runs are drawn again, `resamples` times. Returns 0, or -1 without memory. */
+ * runs are drawn again, `resamples` times; NaN where no task has two runs. Returns 0, or -1 without memory.
+ */
 int ds_interquartile_mean(const ds_runs *task, size_t tasks, size_t resamples, uint64_t seed, double level,
                           double *mean, ds_interval *interval);
 

@@ -44,7 +44,7 @@ double ds_sample_sd(const double *x, size_t n)
     const double mean = ds_sample_mean(x, n);
     double squares = 0;
     if (n < 2) {
-        return n == 1 ? 0 : (double)NAN;
+        return NAN;
     }
     for (size_t i = 0; i < n; i++) {
         squares += (x[i] - mean) * (x[i] - mean);
@@ -72,10 +72,12 @@ double ds_sorted_trimmed_mean(const double *sorted, size_t n, double cut)
 
 ds_interval ds_student_interval(const double *x, size_t n, double level)
 {
+    if (n < 2) {
+        return (ds_interval){NAN, NAN};
+    }
     const double mean = ds_sample_mean(x, n);
-    const double half = n > 1 ? ds_student_quantile(0.5 + 0.5 * level, (double)(n - 1)) * ds_sample_sd(x, n) /
-                                    sqrt((double)n)
-                              : 0;
+    const double half =
+        ds_student_quantile(0.5 + 0.5 * level, (double)(n - 1)) * ds_sample_sd(x, n) / sqrt((double)n);
     return isfinite(half) ? (ds_interval){mean - half, mean + half} : (ds_interval){mean, mean};
 }
 
@@ -135,6 +137,9 @@ static double acceleration(const double *x, size_t n, ds_statistic *statistic, d
 ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch,
                             double *values, size_t count, double level)
 {
+    if (n < 2) {
+        return (ds_interval){NAN, NAN};
+    }
     const double value = statistic(x, n, scratch);
     size_t below = 0, equal = 0;
     for (size_t k = 0; k < count; k++) {
@@ -142,8 +147,7 @@ ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, 
         equal += values[k] == value;
     }
     const double bias = ds_normal_quantile(((double)below + 0.5 * (double)equal) / (double)count);
-    const double a = n > 1 ? acceleration(x, n, statistic, scratch) : (double)NAN,
-                 z = ds_normal_quantile(0.5 - 0.5 * level);
+    const double a = acceleration(x, n, statistic, scratch), z = ds_normal_quantile(0.5 - 0.5 * level);
     const double low = ds_normal_cdf(bias + (bias + z) / (1 - a * (bias + z)));
     const double high = ds_normal_cdf(bias + (bias - z) / (1 - a * (bias - z)));
     if (!isfinite(low) || !isfinite(high)) {

@@ -15,7 +15,7 @@ typedef struct ds_interval {
 /* Sorts in place, ascending. */
 void ds_sample_sort(double *x, size_t n);
 
-/* Sum over n by pairs, mean, and standard deviation with n - 1 (0 for one value). NaN for none. */
+/* Mean (of a sum by pairs), NaN for none, and standard deviation with n - 1, NaN for fewer than two. */
 double ds_sample_mean(const double *x, size_t n);
 double ds_sample_sd(const double *x, size_t n);
 
@@ -28,7 +28,8 @@ double ds_sorted_quantile(const double *sorted, size_t n, double q);
  * precipice, NeurIPS 2021. */
 double ds_sorted_trimmed_mean(const double *sorted, size_t n, double cut);
 
-/* Interval for the mean at a level such as 0.9 by Student's t. Both ends are the mean for one value. */
+/* Interval for the mean at a level such as 0.9 by Student's t. NaN for fewer than two values: one says
+ * nothing about spread. */
 ds_interval ds_student_interval(const double *x, size_t n, double level);
 
 /* A statistic of a sample; `scratch` has room for n values. */
@@ -42,8 +43,8 @@ void ds_bootstrap(const double *x, size_t n, ds_statistic *statistic, uint64_t s
                   double *out, size_t count);
 
 /* Intervals from bootstrap values, which get sorted: their quantiles (percentile), and the bias-corrected and
- * accelerated ones of Efron 1987 for the statistic of the sample x. `scratch`: 2 n values. Percentile where
- * BCa is not defined (all values equal). */
+ * accelerated ones of Efron 1987 for the statistic of the sample x. `scratch`: 2 n values. BCa is the
+ * percentile one where it is not defined (all values equal), and NaN for fewer than two values. */
 ds_interval ds_percentile_interval(double *values, size_t count, double level);
 ds_interval ds_bca_interval(const double *x, size_t n, ds_statistic *statistic, double *scratch,
                             double *values, size_t count, double level);
