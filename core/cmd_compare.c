@@ -2,6 +2,7 @@
 /* cmd_compare.c - `dshost compare`: which of two sets of runs is better, by how much, how sure. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -51,8 +52,24 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 
 static void say_side(const char *name, const ds_side *s)
 {
-    printf("  %s  %zu run%s, mean %.6g (90 %%: %.6g to %.6g), median %.6g\n", name, s->runs,
-           s->runs == 1 ? "" : "s", s->mean, s->mean90.low, s->mean90.high, s->median);
+    printf("  %s  %zu run%s, mean %.6g", name, s->runs, s->runs == 1 ? "" : "s", s->mean);
+    if (s->runs > 1) {
+        printf(" (90 %%: %.6g to %.6g)", s->mean90.low, s->mean90.high);
+    }
+    printf(", median %.6g; %" PRIu64, s->median, s->least);
+    if (s->most > s->least) {
+        printf(" to %" PRIu64, s->most);
+    }
+    printf(" evaluations, %.6g simulation steps\n", s->cost_steps);
+}
+
+/* One budget, or the range of several. */
+static void say_budget(char set, const ds_side *s)
+{
+    printf(" %c %" PRIu64, set, s->budget);
+    if (s->budget_most > s->budget) {
+        printf(" to %" PRIu64, s->budget_most);
+    }
 }
 
 static void say_env(const ds_versus *v, size_t envs)
@@ -61,8 +78,11 @@ static void say_env(const ds_versus *v, size_t envs)
     say_side("A", &v->a);
     say_side("B", &v->b);
     if (isfinite(v->difference)) {
-        printf("  B - A = %.6g (95 %%: %.6g to %.6g)\n", v->difference, v->difference95.low,
-               v->difference95.high);
+        printf("  B - A = %.6g", v->difference);
+        if (isfinite(v->difference95.low)) {
+            printf(" (95 %%: %.6g to %.6g)", v->difference95.low, v->difference95.high);
+        }
+        printf("\n");
     }
     printf("  a run of A ends below one of B with probability %.3f; Mann-Whitney p = %.3g", v->test.a12,
            v->test.p);
@@ -71,6 +91,13 @@ static void say_env(const ds_versus *v, size_t envs)
     }
     if (v->paired && !isnan(v->pairs.p)) {
         printf("; paired by seed (Wilcoxon) p = %.3g", v->pairs.p);
+    }
+    if (!v->same_budget) {
+        printf("\n  different budgets:");
+        say_budget('A', &v->a);
+        printf(",");
+        say_budget('B', &v->b);
+        printf(" evaluations: more of them alone find lower losses");
     }
     const int sure = v->p_holm < 0.05;
     printf("\n  => %s\n", !sure                  ? "no significant difference"
@@ -91,8 +118,12 @@ static void say_all(const request *q, const ds_comparison *c)
             worse += c->item[i].p_holm < 0.05 && c->item[i].test.a12 < 0.5;
         }
         printf("\nover %zu environments: A is significantly better on %zu, B on %zu; a run of A ends below "
-               "one of B with probability %.3f (95 %%: %.3f to %.3f)\n",
-               c->count, better, worse, c->improvement, c->improvement95.low, c->improvement95.high);
+               "one of B with probability %.3f",
+               c->count, better, worse, c->improvement);
+        if (isfinite(c->improvement95.low)) {
+            printf(" (95 %%: %.3f to %.3f)", c->improvement95.low, c->improvement95.high);
+        }
+        printf("\n");
     }
     for (int k = 0; k < 2; k++) {
         if (c->only[k] > 0 || c->open[k] > 0) {
@@ -110,6 +141,11 @@ static json_t *interval(ds_interval i)
     return ds_json_reals(ends, 2);
 }
 
+static json_t *counts(uint64_t first, uint64_t second)
+{
+    return json_pack("[I, I]", (json_int_t)first, (json_int_t)second);
+}
+
 static json_t *side(const ds_side *s)
 {
     json_t *o = json_object();
@@ -118,6 +154,9 @@ static json_t *side(const ds_side *s)
     json_object_set_new(o, "mean", ds_json_real(s->mean));
     json_object_set_new(o, "mean90", interval(s->mean90));
     json_object_set_new(o, "median", ds_json_real(s->median));
+    json_object_set_new(o, "evaluations", counts(s->least, s->most));
+    json_object_set_new(o, "budget", counts(s->budget, s->budget_most));
+    json_object_set_new(o, "cost_steps", ds_json_real(s->cost_steps));
     return o;
 }
 
@@ -140,11 +179,14 @@ static json_t *object(const request *q, const ds_comparison *c)
         json_object_set_new(env, "exact", json_boolean(v->test.exact));
         json_object_set_new(env, "p_holm", ds_json_real(v->p_holm));
         json_object_set_new(env, "p_paired", v->paired ? ds_json_real(v->pairs.p) : json_null());
+        json_object_set_new(env, "same_budget", json_boolean(v->same_budget));
         json_array_append_new(envs, env);
     }
     json_object_set_new(o, "envs", envs);
     json_object_set_new(o, "improvement", ds_json_real(c->improvement));
     json_object_set_new(o, "improvement95", interval(c->improvement95));
+    json_object_set_new(o, "only", counts(c->only[0], c->only[1]));
+    json_object_set_new(o, "open", counts(c->open[0], c->open[1]));
     return o;
 }
 

@@ -11,6 +11,7 @@
 #include "export.h"
 #include "folder.h"
 #include "json_text.h"
+#include "log.h"
 #include "results.h"
 
 typedef struct request {
@@ -68,8 +69,27 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return ds_arguments_end(argc, argv, "export", e);
 }
 
+/* For a comparison: the finished runs alone. What a run that was killed has found so far would pass for the
+ * optimum, and its end for that of a run. */
+static int keep_finished(ds_results *r, const char *folder, ds_error *e)
+{
+    int rc = ds_results_tell_apart((ds_results *const[]){r}, 1, e);
+    for (size_t i = 0; rc == 0 && i < r->count; i++) {
+        const ds_result *run = &r->item[i];
+        if (!ds_result_is_finished(run) && !run->damaged) { /* of damaged ones it was said before */
+            ds_log(DS_LOG_WARNING, NULL, "left out: %s did not finish: %s, %llu evaluations", run->folder,
+                   ds_result_open_reason(run), (unsigned long long)run->evaluations);
+        }
+    }
+    if (rc == 0) {
+        ds_results_keep_finished(r, NULL);
+        rc = r->count == 0 ? ds_fail(e, DS_EXIT_IO, "%s holds no finished run", folder) : 0;
+    }
+    return rc;
+}
+
 /* All runs in the folder, with the names they have in their experiment. */
-static int open_all(const char *folder, ds_export_run **out, size_t *count, ds_error *e)
+static int open_all(const char *folder, int finished, ds_export_run **out, size_t *count, ds_error *e)
 {
     ds_results found;
     const char *const folders[] = {folder};
@@ -85,8 +105,9 @@ static int open_all(const char *folder, ds_export_run **out, size_t *count, ds_e
     if (rc != 0) {
         return rc;
     }
+    rc = finished ? keep_finished(&found, folder, e) : 0;
     *out = calloc(found.count, sizeof(**out));
-    rc = *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    rc = rc != 0 ? rc : *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
     for (size_t i = 0; i < found.count && rc == 0; i++) {
         ds_export_run *r = &(*out)[i];
         rc = ds_export_open(found.item[i].folder, r, e);
@@ -207,9 +228,9 @@ static int export_runs(const request *q, ds_error *e)
 {
     ds_export_run *runs = NULL;
     size_t opened = 0;
-    int rc = open_all(q->folder, &runs, &opened, e);
+    const int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
+    int rc = open_all(q->folder, folder, &runs, &opened, e);
     if (rc == 0) {
-        int folder = strcmp(q->format, "ioh") == 0 || strcmp(q->format, "coco") == 0;
         if (folder && ds_folder_has_landscape(q->folder)) {
             rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape",
                          q->format, q->folder);
@@ -235,7 +256,7 @@ int ds_cmd_export(int argc, char **argv)
                "folders for comparisons to DIR/export/.\n\n"
                "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, "
                "with a\n"
-               "                folder for each optimizer where there are several\n"
+               "                folder for each optimizer where there are several, of finished runs\n"
                "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
                "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n");
     } else if (rc == 0) {

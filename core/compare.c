@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "text.h"
+
 enum { RESAMPLES = 10000 };
 static const uint64_t SEED = 1;
 
@@ -31,56 +33,82 @@ static char *split(const char *set, const char **opt)
     return folder;
 }
 
-static int known_before(const ds_results *r, size_t i)
+/* The optimizers of finished runs, each once; to be freed. */
+static const char **optimizers_of(const ds_results *r, size_t *count)
 {
-    for (size_t j = 0; j < i; j++) {
-        if (strcmp(r->item[j].opt, r->item[i].opt) == 0) {
-            return 1;
+    const char **opt = calloc(r->count + 1, sizeof *opt);
+    *count = 0;
+    for (size_t i = 0; opt != NULL && i < r->count; i++) {
+        size_t k = 0;
+        while (k < *count && strcmp(opt[k], r->item[i].opt) != 0) {
+            k++;
+        }
+        if (k == *count && ds_result_is_finished(&r->item[i])) {
+            opt[(*count)++] = r->item[i].opt;
         }
     }
-    return 0;
+    return opt;
 }
 
-/* Reads a set, keeps the finished runs of its optimizer. */
-static int read_set(const char *set, ds_results *out, size_t *open, ds_error *e)
+/* Is `opt` one that can be compared, or is there only one? */
+static int check_optimizer(const char *set, const char *folder, const char *opt, const ds_results *r,
+                           ds_error *e)
+{
+    size_t count = 0, at = 0;
+    const char **known = optimizers_of(r, &count);
+    int rc = 0;
+    if (known == NULL) {
+        return no_memory(e);
+    }
+    while (opt != NULL && at < count && strcmp(known[at], opt) != 0) {
+        at++;
+    }
+    if (count == 0) {
+        rc = ds_fail(e, DS_EXIT_IO, "%.200s holds no finished run; the first of %zu, %.200s: %.100s", folder,
+                     r->count, r->item[0].folder, ds_result_open_reason(&r->item[0]));
+    } else if (opt == NULL && count > 1) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "%.200s holds runs of %zu optimizers: choose one, say %.200s:%.90s",
+                     set, count, set, known[0]);
+    } else if (opt != NULL && at == count) {
+        const char *near = ds_nearest(opt, known, count);
+        rc = ds_fail(e, DS_EXIT_IO, "%.200s holds no finished run of %.60s%s%.90s", folder, opt,
+                     near != NULL ? "; nearest is " : "", near != NULL ? near : "");
+    }
+    free(known);
+    return rc;
+}
+
+/* Keeps the finished runs of the optimizer of a set. */
+static int keep_set(const char *set, ds_results *r, size_t *open, ds_error *e)
 {
     const char *opt;
     char *folder = split(set, &opt);
-    if (folder == NULL) {
-        return no_memory(e);
-    }
-    int rc = ds_results_read((const char *const[]){folder}, 1, out, e);
-    size_t kept = 0, optimizers = 0;
-    for (size_t i = 0; rc == 0 && i < out->count; i++) {
-        optimizers += !known_before(out, i);
-    }
-    if (rc == 0 && opt == NULL && optimizers > 1) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "%.200s holds runs of %zu optimizers: choose one, say %.200s:%.60s",
-                     set, optimizers, set, out->item[0].opt);
-        ds_results_clear(out);
-    }
-    for (size_t i = 0; rc == 0 && i < out->count; i++) {
-        ds_result *r = &out->item[i];
-        int wanted = opt == NULL || strcmp(r->opt, opt) == 0, done = r->error == NULL && ds_result_is_done(r);
-        *open += wanted && !done;
-        if (wanted && done) {
-            ds_result swap = out->item[kept];
-            out->item[kept++] = *r;
-            *r = swap; /* freed below */
-        }
+    int rc = folder == NULL ? no_memory(e) : check_optimizer(set, folder, opt, r, e);
+    for (size_t i = 0; rc == 0 && i < r->count; i++) {
+        *open += (opt == NULL || strcmp(r->item[i].opt, opt) == 0) && !ds_result_is_finished(&r->item[i]);
     }
     if (rc == 0) {
-        for (size_t i = kept; i < out->count; i++) {
-            ds_result_clear(&out->item[i]);
-        }
-        out->count = kept;
-        if (kept == 0) {
-            rc = ds_fail(e, DS_EXIT_IO, "%.200s holds no finished run%s%.60s", folder,
-                         opt != NULL ? " of " : "", opt != NULL ? opt : "");
-            ds_results_clear(out);
-        }
+        ds_results_keep_finished(r, opt);
     }
     free(folder);
+    return rc;
+}
+
+/* Both sets, with names that tell apart what is different in them. */
+static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
+{
+    int rc = 0;
+    for (int k = 0; k < 2 && rc == 0; k++) {
+        const char *opt;
+        char *folder = split(set[k], &opt);
+        rc = folder == NULL ? no_memory(e)
+                            : ds_results_read((const char *const[]){folder}, 1, &c->results[k], e);
+        free(folder);
+    }
+    rc = rc != 0 ? rc : ds_results_tell_apart((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
+    for (int k = 0; k < 2 && rc == 0; k++) {
+        rc = keep_set(set[k], &c->results[k], &c->open[k], e);
+    }
     return rc;
 }
 
@@ -97,10 +125,18 @@ static int fill_side(const ds_results *r, const char *env, ds_side *s, ds_error 
     }
     for (size_t i = 0; i < r->count; i++) { /* results are sorted by environment, optimizer, seed */
         if (strcmp(r->item[i].env, env) == 0) {
-            s->value[s->runs] = r->item[i].best_loss;
-            s->seed[s->runs++] = r->item[i].seed;
+            const ds_result *run = &r->item[i];
+            const int first = s->runs == 0;
+            s->least = first || run->evaluations < s->least ? run->evaluations : s->least;
+            s->most = first || run->evaluations > s->most ? run->evaluations : s->most;
+            s->budget = first || run->budget < s->budget ? run->budget : s->budget;
+            s->budget_most = first || run->budget > s->budget_most ? run->budget : s->budget_most;
+            s->cost_steps += (double)run->cost_steps;
+            s->value[s->runs] = run->best_loss;
+            s->seed[s->runs++] = run->seed;
         }
     }
+    s->cost_steps /= (double)s->runs;
     memcpy(sorted, s->value, s->runs * sizeof *sorted);
     ds_sample_sort(sorted, s->runs);
     s->mean = ds_sample_mean(s->value, s->runs);
@@ -131,7 +167,7 @@ static int differ(ds_versus *v, ds_error *e)
     for (size_t k = 0; k < RESAMPLES; k++) {
         drawn[k] = mean_of_resample(&v->b, &r) - mean_of_resample(&v->a, &r);
     }
-    if (isfinite(v->difference)) {
+    if (isfinite(v->difference) && v->a.runs > 1 && v->b.runs > 1) {
         v->difference95 = ds_percentile_interval(drawn, RESAMPLES, 0.95);
     }
     free(drawn);
@@ -146,6 +182,8 @@ static int test_env(const ds_comparison *c, ds_versus *v, ds_error *e)
     if (rc != 0) {
         return rc;
     }
+    v->same_budget =
+        v->a.budget == v->a.budget_most && v->b.budget == v->b.budget_most && v->a.budget == v->b.budget;
     v->test = ds_mann_whitney_test(v->a.value, v->a.runs, v->b.value, v->b.runs);
     v->paired = v->a.runs == v->b.runs && memcmp(v->a.seed, v->b.seed, v->a.runs * sizeof *v->a.seed) == 0;
     for (size_t i = 1; i < v->a.runs; i++) {
@@ -203,10 +241,7 @@ static int compare_all(ds_comparison *c, ds_error *e)
 int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e)
 {
     memset(out, 0, sizeof *out);
-    int rc = 0;
-    for (int k = 0; k < 2 && rc == 0; k++) {
-        rc = read_set(set[k], &out->results[k], &out->open[k], e);
-    }
+    int rc = read_sets(set, out, e);
     const ds_results *a = &out->results[0], *b = &out->results[1];
     out->item = rc == 0 ? calloc(a->count + 1, sizeof *out->item) : NULL;
     if (rc == 0 && out->item == NULL) {
@@ -224,7 +259,7 @@ int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e)
     }
     if (rc == 0 && out->count == 0) {
         rc = ds_fail(e, DS_EXIT_USAGE,
-                     "the sets have no environment in common: the first has %.60s, the second %.60s",
+                     "the sets have no environment in common: the first has %.90s, the second %.90s",
                      a->item[0].env, b->item[0].env);
     }
     rc = rc != 0 ? rc : compare_all(out, e);

@@ -14,7 +14,10 @@ typedef struct ds_side {
     uint64_t *seed;
     size_t runs;
     double mean, median;
-    ds_interval mean90; /* Student's t */
+    ds_interval mean90;           /* Student's t; NaN for one run */
+    uint64_t least, most;         /* evaluations of its runs */
+    uint64_t budget, budget_most; /* least and most evaluations planned */
+    double cost_steps;            /* simulation steps, mean of its runs */
 } ds_side;
 
 typedef struct ds_versus {
@@ -25,7 +28,8 @@ typedef struct ds_versus {
     int paired;           /* both sets have the same seeds, each once */
     ds_wilcoxon pairs;    /* where they have */
     double difference;    /* mean of b - mean of a */
-    ds_interval difference95; /* bootstrap of both sets, percentile */
+    ds_interval difference95; /* bootstrap of both sets, percentile; NaN where one of them has one run */
+    int same_budget;          /* of all runs of both */
 } ds_versus;
 
 typedef struct ds_comparison {
@@ -33,12 +37,13 @@ typedef struct ds_comparison {
     ds_versus *item; /* environments that both sets have, by name */
     size_t count;
     size_t only[2];  /* environments that one of them has alone */
-    size_t open[2];  /* runs that are not finished: left out */
+    size_t open[2];  /* runs that are not finished or cannot be read: left out */
     double improvement; /* probability that a run of a ends below one of b, mean over environments */
     ds_interval improvement95;
 } ds_comparison;
 
-/* A set is a folder, or FOLDER:OPT for one optimizer of it. Exit status and message on failure; then nothing
+/* A set is a folder, or FOLDER:OPT for one optimizer of it. Environments with other settings in one set than
+ * in the other are different ones (ds_results_tell_apart()). Exit status and message on failure; then nothing
  * is to be cleared. */
 int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e);
 void ds_comparison_clear(ds_comparison *c);

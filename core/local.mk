@@ -122,6 +122,7 @@ core_libcore_la_SOURCES += core/render_shapes.c
 core_libcore_la_SOURCES += core/render_smooth.c
 core_libcore_la_SOURCES += core/replay.c core/replay.h
 core_libcore_la_SOURCES += core/results.c core/results.h
+core_libcore_la_SOURCES += core/results_apart.c
 core_libcore_la_SOURCES += core/run.c core/run.h
 core_libcore_la_SOURCES += core/run_flags.c core/run_flags.h
 core_libcore_la_SOURCES += core/run_options.c core/run_options.h

@@ -59,7 +59,7 @@ static uint64_t seed_of(const json_t *o)
 /* The last two folders above seed-K, where an experiment lies above them. */
 static void names_of(ds_result *r)
 {
-    char *path = realpath(r->folder, NULL);
+    char *path = r->place != NULL ? strdup(r->place) : NULL;
     char *cut[3];
     for (int k = 0; path != NULL && k < 3; k++) {
         cut[k] = strrchr(path, '/');
@@ -86,6 +86,7 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
     char *path = ds_folder_path(folder, "summary.json");
     memset(out, 0, sizeof(*out));
     out->folder = strdup(folder);
+    out->place = realpath(folder, NULL);
     out->best_loss = (double)INFINITY;
     if (path == NULL || out->folder == NULL) {
         free(path);
@@ -109,6 +110,10 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
         out->best_loss = real_of(o, "best_loss");
         out->evaluation_s = real_of(o, "evaluation_s");
         out->wall_s = real_of(o, "wall_s");
+        const json_t *versions = json_object_get(o, "versions");
+        out->host_version = text_of(versions, "dshost");
+        out->env_version = text_of(versions, "env");
+        out->opt_version = text_of(versions, "opt");
         out->env = out->env_id != NULL ? strdup(out->env_id) : NULL;
         out->opt = out->opt_id != NULL ? strdup(out->opt_id) : NULL;
         json_decref(o);
@@ -125,13 +130,12 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
 
 void ds_result_clear(ds_result *r)
 {
-    free(r->folder);
-    free(r->env);
-    free(r->opt);
-    free(r->env_id);
-    free(r->opt_id);
-    free(r->ended);
-    free(r->error);
+    char *const text[] = {r->folder, r->place, r->env,          r->opt,         r->env_id,     r->opt_id,
+                          r->ended,  r->error, r->host_version, r->env_version, r->opt_version};
+    for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+        free(text[i]);
+    }
+    ds_settings_clear(&r->settings);
     memset(r, 0, sizeof(*r));
 }
 
@@ -143,6 +147,76 @@ int ds_result_is_done(const ds_result *r)
             return 1;
         }
     }
+    return 0;
+}
+
+int ds_result_is_finished(const ds_result *r)
+{
+    return r->error == NULL && ds_result_is_done(r);
+}
+
+const char *ds_result_open_reason(const ds_result *r)
+{
+    return ds_result_is_finished(r) ? ""
+           : r->error != NULL       ? r->error
+           : r->ended != NULL       ? r->ended
+                                    : "no summary yet";
+}
+
+/* ---- stores ---- */
+
+static void take(char **text, char **found)
+{
+    if (*found != NULL) {
+        free(*text);
+        *text = *found;
+        *found = NULL;
+    }
+}
+
+/* What only the store knows: settings, variables, and how far a run got that did not finish. */
+static int read_store(ds_result *r, ds_store *s, ds_error *e)
+{
+    char *env = NULL, *opt = NULL;
+    int rc = ds_store_get_settings(s, &r->settings, e);
+    r->n = ds_store_n(s);
+    rc = rc != 0 || ds_result_is_finished(r) ? rc : ds_store_count(s, &r->evaluations, e);
+    if (rc == 0 && r->env[0] == '?') { /* interrupted before its first summary */
+        rc = ds_store_get(s, "env", &env, e);
+        rc = rc != 0 ? rc : ds_store_get(s, "opt", &opt, e);
+        take(&r->env, &env);
+        take(&r->opt, &opt);
+    }
+    free(env);
+    free(opt);
+    return rc;
+}
+
+/* A store that cannot be read is no failure: the run then counts as one that failed. */
+static int look_into_store(ds_result *r, ds_error *e)
+{
+    char *path = ds_folder_path(r->folder, "run.sqlite");
+    ds_store *s = NULL;
+    ds_error why = {0, ""};
+    int rc = path == NULL ? no_memory(&why) : ds_store_open(path, DS_STORE_READ, &s, &why);
+    rc = rc != 0 ? rc : read_store(r, s, &why);
+    ds_store_close(s, NULL);
+    free(path);
+    if (rc == DS_EXIT_MEMORY) {
+        return no_memory(e);
+    }
+    return rc != 0 ? ds_result_damaged(r, why.text, e) : 0;
+}
+
+int ds_result_damaged(ds_result *r, const char *why, ds_error *e)
+{
+    char *text = strdup(why);
+    if (text == NULL) {
+        return no_memory(e);
+    }
+    free(r->error);
+    r->error = text;
+    r->damaged = 1;
     return 0;
 }
 
@@ -164,27 +238,7 @@ static int add_run(const char *folder, ds_results *all, ds_error *e)
         return e->status;
     }
     all->count++;
-    if (has == 0 && r->env[0] == '?') { /* interrupted before its first summary: its store knows what it is */
-        char *path = ds_folder_path(folder, "run.sqlite");
-        ds_store *s = NULL;
-        if (path != NULL && ds_store_open(path, DS_STORE_READ, &s, NULL) == 0) {
-            char *env = NULL, *opt = NULL;
-            if (ds_store_get(s, "env", &env, NULL) == 0 && ds_store_get(s, "opt", &opt, NULL) == 0 &&
-                env != NULL && opt != NULL) {
-                free(r->env);
-                free(r->opt);
-                r->env = env;
-                r->opt = opt;
-            } else {
-                free(env);
-                free(opt);
-            }
-            r->n = ds_store_n(s);
-            ds_store_close(s, NULL);
-        }
-        free(path);
-    }
-    return 0;
+    return look_into_store(r, e);
 }
 
 static int walk(const char *folder, int depth, ds_results *all, ds_error *e)
@@ -219,6 +273,49 @@ static int by_names(const void *a, const void *b)
     return c != 0 ? c : strcmp(x->folder, y->folder);
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const ds_result *x = a;
+    const ds_result *y = b;
+    int c = strcmp(x->place != NULL ? x->place : x->folder, y->place != NULL ? y->place : y->folder);
+    return c != 0 ? c : strcmp(x->folder, y->folder);
+}
+
+/* A folder that is named twice, or lies in another one that is named, has its runs once. */
+static void drop_repeated(ds_results *r)
+{
+    size_t kept = 0;
+    qsort(r->item, r->count, sizeof(*r->item), by_place);
+    for (size_t i = 0; i < r->count; i++) {
+        const char *place = r->item[i].place;
+        if (kept > 0 && place != NULL && r->item[kept - 1].place != NULL &&
+            strcmp(r->item[kept - 1].place, place) == 0) {
+            ds_result_clear(&r->item[i]);
+        } else {
+            r->item[kept++] = r->item[i];
+        }
+    }
+    r->count = kept;
+}
+
+void ds_results_keep_finished(ds_results *r, const char *opt)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        if (ds_result_is_finished(&r->item[i]) && (opt == NULL || strcmp(r->item[i].opt, opt) == 0)) {
+            r->item[kept++] = r->item[i];
+        } else {
+            ds_result_clear(&r->item[i]);
+        }
+    }
+    r->count = kept;
+}
+
+void ds_results_sort(ds_results *r)
+{
+    qsort(r->item, r->count, sizeof(*r->item), by_names);
+}
+
 int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e)
 {
     int rc = 0;
@@ -234,7 +331,8 @@ int ds_results_read(const char *const *folders, size_t count, ds_results *out, d
         ds_results_clear(out);
         return rc;
     }
-    qsort(out->item, out->count, sizeof(*out->item), by_names);
+    drop_repeated(out);
+    ds_results_sort(out);
     return 0;
 }
 

@@ -11,17 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "settings.h"
 
 /* One run. Texts are owned by the struct. */
 typedef struct ds_result {
     char *folder;
+    char *place;           /* the same without links and dots; NULL where it is not known */
     char *env, *opt;       /* names, see above */
     char *env_id, *opt_id; /* ids of the plugins; NULL where there is no summary */
     char *ended; /* "budget", "target", ... of summary.json; NULL = not finished: there is none yet */
     char *error; /* NULL = none */
+    int damaged; /* its store cannot be read: `error` says why */
+    char *host_version, *env_version, *opt_version; /* NULL where there is no summary */
+    ds_settings settings; /* as the store has them; not filled by ds_result_read() */
     uint64_t seed, n, budget;
-    uint64_t evaluations, gradients, cost_steps, best_id; /* 0 where there is no summary */
+    uint64_t evaluations;                                 /* of the store where it did not finish */
+    uint64_t gradients, cost_steps, best_id;              /* 0 where there is no summary */
     double best_loss;                                     /* +INFINITY = none */
     double evaluation_s, wall_s;
 } ds_result;
@@ -31,19 +36,36 @@ typedef struct ds_results {
     size_t count;
 } ds_results;
 
-/* All runs in the given folders (and in their subfolders, without following links). DS_EXIT_IO where a folder
- * cannot be read or there is no run in any of them. Runs that another process works on are read as far as
- * they are. */
+/* All runs in the given folders (and in their subfolders, without following links), each once, however many
+ * of the folders it lies in. DS_EXIT_IO where a folder cannot be read or there is no run in any of them; a
+ * run with a damaged store is marked. Runs that another process works on are read as far as they are. */
 int ds_results_read(const char *const *folders, size_t count, ds_results *out, ds_error *e);
 void ds_results_clear(ds_results *r);
+
+/* Drops all but the finished runs, and all but those of one optimizer where `opt` is not NULL. */
+void ds_results_keep_finished(ds_results *r, const char *opt);
+
+/* Back into the order of ds_results, after names have changed. */
+void ds_results_sort(ds_results *r);
+
+/* Makes sets of runs fit for statistics (results_apart.c): environments whose finished runs have different
+ * settings, numbers of variables or plugin versions, in all sets together, get names that tell them apart,
+ * such as analytic@function=sphere; so do optimizers within a set that differ on one environment. Warns on
+ * stderr of that, of runs that are there twice, and of damaged stores. DS_EXIT_MEMORY on failure. */
+int ds_results_tell_apart(ds_results *const *set, size_t sets, ds_error *e);
 
 /* One run folder. Returns 1 where it has a summary, 0 where it has none (names, seed and ended are set as far
  * as they are known), or -1 after filling *e. */
 int ds_result_read(const char *folder, ds_result *out, ds_error *e);
 void ds_result_clear(ds_result *r);
 
-/* Did it end as planned, so that nothing is left to do? */
+/* Did it end as planned, so that nothing is left to do? And without an error, so that it counts? */
 int ds_result_is_done(const ds_result *r);
+int ds_result_is_finished(const ds_result *r);
+/* Why it does not count; "" where it does. */
+const char *ds_result_open_reason(const ds_result *r);
+/* Marks it as damaged. */
+int ds_result_damaged(ds_result *r, const char *why, ds_error *e);
 
 /* The best loss so far, as steps: at evaluation id[k] it fell to loss[k]. */
 typedef struct ds_curve {

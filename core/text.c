@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.c - numbers in text, UTF-8, and the nearest known word. */
+/* text.c - numbers in text, UTF-8, the nearest known word, words of a shell. */
 #include "config.h"
 
 #include "text.h"
@@ -129,6 +129,22 @@ const char *ds_nearest(const char *word, const char *const *known, size_t count)
         }
     }
     return best;
+}
+
+/* ---- shell ---- */
+
+void ds_text_shell_word(FILE *f, const char *text)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+    if (text[0] != '\0' && text[strspn(text, safe)] == '\0') {
+        fputs(text, f);
+        return;
+    }
+    fputc('\'', f);
+    for (; *text != '\0'; text++) {
+        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, f);
+    }
+    fputc('\'', f);
 }
 
 /* ---- UTF-8 ---- */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.h - small questions about text: numbers in it (the same in every locale), UTF-8, the nearest known
- * word. */
+ * word, words of a shell. */
 #ifndef DS_CORE_TEXT_H
 #define DS_CORE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Conversions of a complete text, without white space around it. 1 = ok, 0 = not such a number (*out is left
  * alone). Reals are decimal with '.', with an optional exponent, or inf, +inf, -inf; what overflows is
@@ -17,6 +18,9 @@ int ds_parse_seed(const char *text, uint64_t *out);
 /* The known name nearest to `word` if it is near (edit distance at most 2 and half the
  * length of the word, else the only one that begins with `word`), else NULL. */
 const char *ds_nearest(const char *word, const char *const *known, size_t count);
+
+/* Writes `text` as one word for a POSIX shell, in quotes where it needs them. */
+void ds_text_shell_word(FILE *f, const char *text);
 
 /* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong forms,
  * surrogates). */
