@@ -62,6 +62,11 @@ void ds_plot_title(ds_canvas *c, const char *title, const char *subtitle, double
     ds_canvas_text_fit(c, 40, 80, 17, 0, DS_PLOT_SOFT, width - 80, subtitle);
 }
 
+void ds_plot_nothing(ds_canvas *c, double x, double y)
+{
+    ds_canvas_text(c, x, y, 20, DS_TEXT_CENTER, DS_PLOT_SOFT, 0, "nothing to draw: there is no finite value");
+}
+
 double ds_plot_text(ds_canvas *c, double x, double y, double width, const char *const *line, int lines)
 {
     for (int k = 0; k < lines; k++) {

@@ -26,6 +26,9 @@ void ds_axes_draw(ds_canvas *c, const ds_axes *a);
 /* The two lines above a picture. */
 void ds_plot_title(ds_canvas *c, const char *title, const char *subtitle, double width);
 
+/* Says about a point that there is no data, in place of a frame. */
+void ds_plot_nothing(ds_canvas *c, double x, double y);
+
 /* Lines of text from (x, y) down, at most `width` wide. A line that begins with '*' is bold; one with a tab
  * has its second part at the right edge; an empty one is a gap. Returns the y below them. */
 double ds_plot_text(ds_canvas *c, double x, double y, double width, const char *const *line, int lines);

@@ -24,8 +24,8 @@ typedef struct ds_groups {
     size_t groups;
 } ds_groups;
 
-/* Writes both files; either path may be NULL. 0 or an exit status. The axis is logarithmic where all values
- * are positive and span more than a factor 100. */
+/* Writes both files; either path may be NULL. 0 or an exit status. The axis of bars is logarithmic where no
+ * value is negative and those above 0 span more than a factor 100. */
 int ds_plot_groups(const char *png_path, const char *svg_path, const ds_groups *groups, ds_error *e);
 
 #endif

@@ -13,6 +13,9 @@
 
 enum { LEFT = 120, TOP = 110, RIGHT = 930, BOTTOM = DS_LINES_HEIGHT - 80, LEGEND = 24 };
 
+/* Lengths of dashes, by DS_LINE_*. */
+static const double dash[DS_LINE_STYLES] = {0, 8, 3};
+
 typedef struct range {
     double low, high;
 } range;
@@ -25,7 +28,8 @@ static void widen(range *r, double v)
     }
 }
 
-static range range_of(const ds_lines *p, int vertical)
+/* All values along an axis, with those of the bands. */
+static range all_of(const ds_lines *p, int vertical)
 {
     range r = {INFINITY, -INFINITY};
     for (size_t k = 0; k < p->lines; k++) {
@@ -35,12 +39,33 @@ static range range_of(const ds_lines *p, int vertical)
                 continue;
             }
             widen(&r, vertical ? l->y[i] : l->x[i]);
-            /* A band below 0 does not fit a logarithm: what is left of it is cut at the frame. */
             if (vertical && l->low != NULL) {
-                widen(&r, p->y_kind != DS_SCALE_LOG || l->low[i] > 0 ? l->low[i] : (double)NAN);
+                widen(&r, l->low[i]);
                 widen(&r, l->high[i]);
             }
         }
+    }
+    return r;
+}
+
+static double least_positive(const ds_lines *p, int vertical)
+{
+    double least = INFINITY;
+    for (size_t k = 0; k < p->lines; k++) {
+        const double *value = vertical ? p->line[k].y : p->line[k].x;
+        for (size_t i = 0; i < p->line[k].count; i++) {
+            least = value[i] > 0 ? fmin(least, value[i]) : least;
+        }
+    }
+    return least;
+}
+
+static range range_of(const ds_lines *p, int vertical)
+{
+    range r = all_of(p, vertical);
+    /* On a logarithm there is no place for 0: the rest is shown, and what falls to 0 is cut at the frame. */
+    if ((vertical ? p->y_kind : p->x_kind) == DS_SCALE_LOG && r.low == 0 && r.high > 0) {
+        r.low = fmin(least_positive(p, vertical), r.high);
     }
     if (vertical) {
         r.low = isfinite(p->y_low) ? p->y_low : r.low;
@@ -120,7 +145,7 @@ static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const d
             ds_canvas_polygon(c, xy, n + m, fill, fill, 0);
         } else {
             i = stretch(l, x, y, l->y, i, xy, &n);
-            ds_canvas_polyline(c, xy, n, l->color, 2.4, l->dashed ? 7 : 0);
+            ds_canvas_polyline(c, xy, n, l->color, 2.4, dash[l->dashed]);
             if (n == 1) {
                 ds_canvas_circle(c, xy[0], xy[1], 3, l->color, l->color, 0);
             }
@@ -128,13 +153,15 @@ static void draw_line(ds_canvas *c, const ds_line *l, const ds_scale *x, const d
     }
 }
 
+/* As many lines as there are, closer together and smaller where they are many. */
 static void draw_legend(ds_canvas *c, const ds_lines *p)
 {
-    double y = TOP + 14;
-    for (size_t k = 0; k < p->lines && y < BOTTOM; k++, y += LEGEND) {
-        ds_canvas_line(c, RIGHT + 22, y - 5, RIGHT + 54, y - 5, p->line[k].color, 3,
-                       p->line[k].dashed ? 7 : 0);
-        ds_canvas_text_fit(c, RIGHT + 64, y, 15, 0, DS_PLOT_TEXT, DS_LINES_WIDTH - RIGHT - 74,
+    const double step = fmin(LEGEND, (BOTTOM - TOP) / (double)p->lines), size = fmin(15, 0.8 * step);
+    double y = TOP + 0.6 * step;
+    for (size_t k = 0; k < p->lines; k++, y += step) {
+        ds_canvas_line(c, RIGHT + 22, y - 0.35 * size, RIGHT + 54, y - 0.35 * size, p->line[k].color, 3,
+                       dash[p->line[k].dashed]);
+        ds_canvas_text_fit(c, RIGHT + 64, y, size, 0, DS_PLOT_TEXT, DS_LINES_WIDTH - RIGHT - 74,
                            p->line[k].name);
     }
 }
@@ -152,8 +179,7 @@ static int draw(ds_canvas *c, const ds_lines *p, ds_error *e)
     }
     ds_plot_title(c, p->title, p->subtitle, DS_LINES_WIDTH);
     if (!(xr.low <= xr.high && yr.low <= yr.high)) {
-        ds_canvas_text(c, (LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0, 20, DS_TEXT_CENTER, DS_PLOT_SOFT, 0,
-                       "nothing to draw: there is no finite value");
+        ds_plot_nothing(c, (LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
         free(xy);
         return 0;
     }

@@ -7,18 +7,21 @@
 
 enum { DS_LINES_WIDTH = 1200, DS_LINES_HEIGHT = 720 };
 
+enum { DS_LINE_SOLID = 0, DS_LINE_DASHED = 1, DS_LINE_DOTTED = 2, DS_LINE_STYLES = 3 };
+
 typedef struct ds_line {
     const char *name;
     ds_color color;
     const double *x, *y;      /* `count` points; where y is not finite the line is interrupted */
     const double *low, *high; /* band; NULL = none */
     size_t count;
-    int dashed;
+    int dashed; /* DS_LINE_* */
 } ds_line;
 
 typedef struct ds_lines {
     const char *title, *subtitle, *x_label, *y_label;
-    int x_kind, y_kind;  /* DS_SCALE_* */
+    int x_kind, y_kind; /* DS_SCALE_*; zeros do not keep an axis from being logarithmic: lines leave the frame
+                           there */
     double y_low, y_high; /* NAN = those of the curves */
     const ds_line *line;
     size_t lines;
