@@ -33,7 +33,8 @@ static const char usage[] =
     "                 profile (share of runs above a score), targets (share of targets reached: data "
     "profile)\n"
     "  --env E        the environment of curves and bars; needed where the folders hold several\n"
-    "  --along A      horizontal axis of curves: evaluations (default), steps (of simulation), seconds\n"
+    "  --along A      horizontal axis of curves and targets: evaluations (default), steps (of simulation), "
+    "seconds\n"
     "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default\n";
 
 static int choice(const char *flag, const char *value, const char *const *known, int count, int *out,
@@ -94,15 +95,31 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     if (q->env == NULL && r->envs == 1) {
         return 0;
     }
-    for (size_t i = 0; i < r->envs; i++) {
-        if (q->env != NULL && strcmp(r->env[i].name, q->env) == 0) {
-            *env = i;
-            return 0;
-        }
+    const char **name = calloc(r->envs, sizeof *name);
+    if (name == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    return ds_fail(e, DS_EXIT_USAGE,
-                   "plot --kind %s: name one of %zu environments with --env; the first is %.60s",
-                   kinds[q->kind], r->envs, r->env[0].name);
+    size_t i = 0;
+    for (size_t k = 0; k < r->envs; k++) {
+        name[k] = r->env[k].name;
+    }
+    while (q->env != NULL && i < r->envs && strcmp(name[i], q->env) != 0) {
+        i++;
+    }
+    int rc = 0;
+    if (q->env == NULL) {
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "plot --kind %s: name one of %zu environments with --env; the first is %.90s",
+                     kinds[q->kind], r->envs, name[0]);
+    } else if (i == r->envs) {
+        const char *near = ds_nearest(q->env, name, r->envs);
+        rc = ds_fail(e, DS_EXIT_USAGE, "--env %.60s: there are no finished runs on it; %s %.90s", q->env,
+                     near != NULL ? "nearest is" : "there are some on", near != NULL ? near : name[0]);
+    } else {
+        *env = i;
+    }
+    free(name);
+    return rc;
 }
 
 static int draw(const ds_report *r, const request *q, const char *path, ds_error *e)
@@ -128,7 +145,7 @@ static int draw(const ds_report *r, const request *q, const char *path, ds_error
     case PROFILE:
         return ds_figure_profile(r, &f, e);
     default:
-        return ds_figure_targets(r, &f, e);
+        return ds_figure_targets(r, q->along, &f, e);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "json_text.h"
 #include "report_page.h"
 #include "report_pictures.h"
+#include "text.h"
 
 typedef struct request {
     const char *out, *reference;
@@ -60,8 +61,8 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                : ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
 }
 
-/* The command line, for the page. */
-static char *command_line(int argc, char **argv)
+/* "FIRST WORD WORD ...", as a shell takes it; to be freed, NULL without memory. */
+static char *shell_line(const char *first, int count, char *const *word)
 {
     char *text = NULL;
     size_t size = 0;
@@ -69,36 +70,48 @@ static char *command_line(int argc, char **argv)
     if (f == NULL) {
         return NULL;
     }
-    fputs("dshost", f);
-    for (int i = 0; i < argc; i++) {
-        fprintf(f, strpbrk(argv[i], " '\"$\\*") != NULL ? " '%s'" : " %s", argv[i]);
+    fputs(first, f);
+    for (int i = 0; i < count; i++) {
+        if (i > 0 || first[0] != '\0') {
+            fputc(' ', f);
+        }
+        ds_text_shell_word(f, word[i]);
     }
     return fclose(f) == 0 ? text : NULL;
+}
+
+static int make(const request *q, int folders, char *const *folder, const char *command, ds_error *e)
+{
+    ds_report r;
+    char *out = q->out != NULL ? strdup(q->out) : ds_folder_path(folder[0], "report");
+    char *list = shell_line("", folders, folder);
+    int rc = out == NULL || list == NULL
+                 ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                 : ds_report_make((const char *const *)folder, (size_t)folders, q->reference, &r, e);
+    if (rc == 0) {
+        const ds_report_origin origin = {command, list};
+        rc = ds_report_pictures(&r, out, !q->no_pictures, e);
+        rc = rc != 0 ? rc : ds_report_page(&r, out, &origin, e);
+        ds_report_clear(&r);
+    }
+    if (rc == 0) {
+        printf("%s/index.html\n", out);
+    }
+    free(out);
+    free(list);
+    return rc;
 }
 
 int ds_cmd_report(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0, ""};
-    ds_report r;
-    char *command = command_line(argc, argv);
+    char *command = shell_line("dshost", argc, argv); /* parse() changes the order */
     int rc = command == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory") : parse(argc, argv, &q, &e);
     if (rc == 0 && q.help) {
         fputs(usage, stdout);
     } else if (rc == 0) {
-        char *folder = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], "report");
-        rc = folder == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
-                            : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind),
-                                             q.reference, &r, &e);
-        if (rc == 0) {
-            rc = q.no_pictures ? 0 : ds_report_pictures(&r, folder, &e);
-            rc = rc != 0 ? rc : ds_report_page(&r, folder, command, &e);
-            ds_report_clear(&r);
-        }
-        if (rc == 0) {
-            printf("%s/index.html\n", folder);
-        }
-        free(folder);
+        rc = make(&q, argc - optind, argv + optind, command, &e);
     }
     free(command);
     rc = rc != 0 ? rc : ds_stdout_done(&e);

@@ -9,8 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
+#include "text.h"
+
 enum { SCORE_RESAMPLES = 50000 };
 static const uint64_t SEED = 1; /* of the bootstrap: reports are reproducible */
+
+const double ds_report_score[DS_REPORT_SCORES] = {0.5, 0.9, 0.99};
 
 static int no_memory(ds_error *e)
 {
@@ -19,27 +24,24 @@ static int no_memory(ds_error *e)
 
 /* ---- grouping ---- */
 
-static int finished(const ds_result *r)
-{
-    return r->error == NULL && ds_result_is_done(r);
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Distinct names, sorted; to be freed. NULL without memory. */
+/* Distinct names of finished runs, sorted; to be freed. NULL without memory. */
 static const char **names(const ds_results *all, int of_env, size_t *count)
 {
     const char **name = calloc(all->count + 1, sizeof *name);
-    size_t n = 0;
+    size_t n = 0, runs = 0;
     for (size_t i = 0; name != NULL && i < all->count; i++) {
-        name[i] = of_env ? all->item[i].env : all->item[i].opt;
+        if (ds_result_is_finished(&all->item[i])) {
+            name[runs++] = of_env ? all->item[i].env : all->item[i].opt;
+        }
     }
     if (name != NULL) {
-        qsort(name, all->count, sizeof *name, by_name);
-        for (size_t i = 0; i < all->count; i++) {
+        qsort(name, runs, sizeof *name, by_name);
+        for (size_t i = 0; i < runs; i++) {
             if (n == 0 || strcmp(name[n - 1], name[i]) != 0) {
                 name[n++] = name[i];
             }
@@ -55,22 +57,48 @@ static size_t index_of(const char *const *name, size_t count, const char *wanted
     return at != NULL ? (size_t)(at - name) : count;
 }
 
-static int add_run(ds_report_cell *cell, const ds_result *result, ds_error *e)
+/* The curves of all finished runs. One whose store breaks off counts as failed, and the others go on. */
+static ds_curve *read_curves(ds_results *all, ds_error *e)
+{
+    ds_curve *curve = calloc(all->count + 1, sizeof *curve);
+    int rc = curve == NULL ? no_memory(e) : 0;
+    for (size_t i = 0; rc == 0 && i < all->count; i++) {
+        ds_error why = {0, ""};
+        if (ds_result_is_finished(&all->item[i]) &&
+            ds_curve_read(all->item[i].folder, &curve[i], &why) != 0) {
+            ds_log(DS_LOG_WARNING, NULL, "left out: %s", why.text);
+            rc = why.status == DS_EXIT_MEMORY ? no_memory(e) : ds_result_damaged(&all->item[i], why.text, e);
+        }
+    }
+    if (rc == 0) {
+        return curve;
+    }
+    for (size_t i = 0; curve != NULL && i < all->count; i++) {
+        ds_curve_clear(&curve[i]);
+    }
+    free(curve);
+    return NULL;
+}
+
+/* The cell owns the curve from here on. */
+static int add_run(ds_report_cell *cell, const ds_result *result, ds_curve *curve, ds_error *e)
 {
     ds_report_run *run = realloc(cell->run, (cell->runs + 1) * sizeof *run);
     if (run == NULL) {
         return no_memory(e);
     }
     cell->run = run;
-    memset(&run[cell->runs], 0, sizeof *run);
-    run[cell->runs].result = result;
-    int rc = ds_curve_read(result->folder, &run[cell->runs].curve, e);
-    cell->runs += rc == 0;
-    return rc;
+    run[cell->runs++] = (ds_report_run){result, *curve};
+    memset(curve, 0, sizeof *curve);
+    return 0;
 }
 
 static int group(ds_report *r, ds_error *e)
 {
+    ds_curve *curve = read_curves(&r->results, e);
+    if (curve == NULL) {
+        return e->status;
+    }
     const char **env = names(&r->results, 1, &r->envs), **opt = names(&r->results, 0, &r->opts);
     int rc = 0;
     r->env = calloc(r->envs + 1, sizeof *r->env);
@@ -89,13 +117,21 @@ static int group(ds_report *r, ds_error *e)
     }
     for (size_t i = 0; rc == 0 && i < r->results.count; i++) {
         const ds_result *item = &r->results.item[i];
-        if (finished(item)) {
+        if (ds_result_is_finished(item)) {
             size_t row = index_of(env, r->envs, item->env), column = index_of(opt, r->opts, item->opt);
-            rc = add_run(&r->cell[row * r->opts + column], item, e);
+            rc = add_run(&r->cell[row * r->opts + column], item, &curve[i], e);
         } else {
             r->open[r->open_count++] = item;
         }
     }
+    if (rc == 0 && r->envs == 0) {
+        rc = ds_fail(e, DS_EXIT_IO, "no run has finished; the first of %zu, %.200s: %.100s", r->open_count,
+                     r->open[0]->folder, ds_result_open_reason(r->open[0]));
+    }
+    for (size_t i = 0; i < r->results.count; i++) {
+        ds_curve_clear(&curve[i]);
+    }
+    free(curve);
     free(env);
     free(opt);
     return rc;
@@ -120,10 +156,14 @@ double ds_report_best_after(const ds_report_run *run, double evaluations)
 
 static int describe(ds_report_cell *c, ds_error *e)
 {
-    c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->area = c->rank = c->p_holm = NAN;
+    c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->rank = c->p_holm = NAN;
+    c->area[0] = c->area[1] = NAN;
     c->evaluations = c->cost_steps = c->wall_s = NAN;
     c->student90 = c->student95 = c->bootstrap95 = (ds_interval){NAN, NAN};
     c->test = (ds_mann_whitney){NAN, NAN, NAN, 0};
+    for (int t = 0; t < DS_REPORT_SCORES; t++) {
+        c->expected[0][t] = c->expected[1][t] = NAN;
+    }
     const size_t n = c->runs;
     if (n == 0) {
         return 0;
@@ -156,9 +196,9 @@ static int describe(ds_report_cell *c, ds_error *e)
     c->student95 = ds_student_interval(c->final, n, 0.95);
     double *drawn = sorted + 3 * n;
     ds_bootstrap(c->final, n, ds_statistic_mean, SEED, sorted, drawn, DS_REPORT_RESAMPLES);
-    c->bootstrap95 = isfinite(c->mean) ? ds_bca_interval(c->final, n, ds_statistic_mean, sorted, drawn,
-                                                         DS_REPORT_RESAMPLES, 0.95)
-                                       : (ds_interval){c->mean, c->mean};
+    c->bootstrap95 = n < 2 || isfinite(c->mean) ? ds_bca_interval(c->final, n, ds_statistic_mean, sorted,
+                                                                  drawn, DS_REPORT_RESAMPLES, 0.95)
+                                                : (ds_interval){c->mean, c->mean};
     free(sorted);
     return 0;
 }
@@ -168,9 +208,8 @@ static int describe(ds_report_cell *c, ds_error *e)
 static void set_scale(ds_report *r, size_t i)
 {
     ds_report_env *env = &r->env[i];
-    double worst = -(double)INFINITY;
-    env->random = NAN;
-    env->best = (double)INFINITY;
+    double worst_mean = -(double)INFINITY, worst = -(double)INFINITY, random = NAN;
+    env->best = env->least_mean = (double)INFINITY;
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
         for (size_t j = 0; j < c->runs; j++) {
@@ -179,43 +218,97 @@ static void set_scale(ds_report *r, size_t i)
                 env->best = c->final[j];
                 env->best_run = result;
             }
-            env->n = env->best_run == NULL || env->n == 0 || env->n == result->n ? result->n : 0;
+            worst = isfinite(c->final[j]) ? fmax(worst, c->final[j]) : worst;
+            env->n = result->n; /* the same for all: ds_results_tell_apart() */
             env->budget = j == 0 && env->budget == 0 ? result->budget
                           : env->budget == result->budget ? env->budget
                                                           : UINT64_MAX;
         }
         if (c->runs > 0 && isfinite(c->mean)) {
-            worst = c->mean > worst ? c->mean : worst;
-            if (strcmp(r->opt[k].name, "rand") == 0) {
-                env->random = c->mean;
-                env->has_random = 1;
-            }
+            worst_mean = fmax(worst_mean, c->mean);
+            env->least_mean = fmin(env->least_mean, c->mean);
+            random = strcmp(r->opt[k].name, "rand") == 0 ? c->mean : random;
         }
     }
     env->budget = env->budget == UINT64_MAX ? 0 : env->budget;
-    env->random = env->has_random ? env->random : worst;
+    env->zero = isfinite(random)       ? DS_ZERO_RANDOM
+                : isfinite(worst_mean) ? DS_ZERO_WORST_MEAN
+                                       : DS_ZERO_WORST_RUN;
+    env->random = isfinite(random) ? random : isfinite(worst_mean) ? worst_mean : worst;
 }
 
-static void score_runs(ds_report *r, size_t i)
+/* What a run had spent at each step of its curve, and in all: evaluations, or simulation steps. */
+static const uint64_t *costs_of(const ds_curve *c, int steps, uint64_t *all)
+{
+    *all = steps ? c->all_cost_steps : c->evaluations;
+    return steps ? c->cost_steps : c->id;
+}
+
+/* Running times of a cell to the scores. */
+static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_error *e)
+{
+    double target[DS_REPORT_SCORES];
+    ds_hits *run = calloc(c->runs + 1, sizeof *run);
+    uint64_t(*hit)[DS_REPORT_SCORES] = calloc(c->runs + 1, sizeof *hit);
+    int rc = run == NULL || hit == NULL ? no_memory(e) : 0;
+    for (int t = 0; t < DS_REPORT_SCORES; t++) {
+        target[t] = env->random - ds_report_score[t] * (env->random - env->best);
+    }
+    for (size_t j = 0; rc == 0 && j < c->runs; j++) {
+        const ds_curve *curve = &c->run[j].curve;
+        const uint64_t *cost = costs_of(curve, steps, &run[j].spent);
+        ds_target_hits(cost, curve->loss, curve->count, target, DS_REPORT_SCORES, hit[j]);
+        run[j].hit = hit[j];
+    }
+    for (size_t t = 0; rc == 0 && c->runs > 0 && t < DS_REPORT_SCORES; t++) {
+        c->expected[steps][t] = ds_expected_running_time(run, c->runs, t);
+    }
+    free(run);
+    free(hit);
+    return rc;
+}
+
+/* Areas under the scores: up to the budget, or where budgets differ, and in simulation steps, up to the
+ * longest run. */
+static void measure_areas(ds_report *r, size_t i, int steps)
 {
     const ds_report_env *env = &r->env[i];
-    double budget = (double)env->budget;
-    for (size_t k = 0; k < r->opts && env->budget == 0; k++) { /* budgets differ: up to the longest run */
+    uint64_t all;
+    double end = steps ? 0 : (double)env->budget;
+    for (size_t k = 0; k < r->opts && (steps || env->budget == 0); k++) {
         const ds_report_cell *c = ds_report_at(r, i, k);
         for (size_t j = 0; j < c->runs; j++) {
-            budget = fmax(budget, (double)c->run[j].curve.evaluations);
+            costs_of(&c->run[j].curve, steps, &all);
+            end = fmax(end, (double)all);
         }
     }
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
         for (size_t j = 0; j < c->runs; j++) {
-            c->score[j] = ds_score(c->final[j], env->random, env->best);
             const ds_curve *curve = &c->run[j].curve;
-            double area = ds_anytime_area(curve->id, curve->loss, curve->count, fmax(1, budget), env->random,
-                                          env->best);
-            c->area = (j == 0 ? 0 : c->area) + area / (double)c->runs;
+            double area = ds_anytime_area(costs_of(curve, steps, &all), curve->loss, curve->count,
+                                          fmax(1, end), env->random, env->best);
+            c->area[steps] = (j == 0 ? 0 : c->area[steps]) + area / (double)c->runs;
         }
     }
+}
+
+static int score_runs(ds_report *r, size_t i, ds_error *e)
+{
+    const ds_report_env *env = &r->env[i];
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < r->opts; k++) {
+        ds_report_cell *c = &r->cell[i * r->opts + k];
+        for (size_t j = 0; j < c->runs; j++) {
+            c->score[j] = ds_score(c->final[j], env->random, env->best);
+        }
+        for (int steps = 0; rc == 0 && steps < 2; steps++) {
+            rc = expect(c, env, steps, e);
+        }
+    }
+    measure_areas(r, i, 0);
+    measure_areas(r, i, 1);
+    return rc;
 }
 
 static int rank_means(ds_report *r, size_t i, ds_error *e)
@@ -241,6 +334,11 @@ static int rank_means(ds_report *r, size_t i, ds_error *e)
     return 0;
 }
 
+int ds_report_verdict(const ds_report_cell *c)
+{
+    return !(c->p_holm < 0.05) ? 0 : (c->test.a12 > 0.5) - (c->test.a12 < 0.5);
+}
+
 static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
 {
     double *p = calloc(r->opts + 1, sizeof *p);
@@ -262,8 +360,8 @@ static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
         ds_report_cell *c = &r->cell[i * r->opts + k];
         if (k != r->reference && c->runs > 0 && reference->runs > 0) {
             c->p_holm = p[n++];
-            r->opt[k].better += c->p_holm < 0.05 && c->test.a12 > 0.5;
-            r->opt[k].worse += c->p_holm < 0.05 && c->test.a12 < 0.5;
+            r->opt[k].better += ds_report_verdict(c) > 0;
+            r->opt[k].worse += ds_report_verdict(c) < 0;
         }
     }
     free(p);
@@ -326,21 +424,29 @@ static int improve_on_reference(ds_report *r, ds_error *e)
 
 static int choose_reference(ds_report *r, const char *reference, ds_error *e)
 {
+    const char **name = calloc(r->opts, sizeof *name);
+    if (name == NULL) {
+        return no_memory(e);
+    }
+    int rc = 0, found = 0;
     for (size_t k = 0; k < r->opts; k++) {
-        if (strcmp(r->opt[k].name, reference != NULL ? reference : "boleap") == 0) {
+        name[k] = r->opt[k].name;
+        if (strcmp(name[k], reference != NULL ? reference : "boleap") == 0) {
             r->reference = k;
-            return 0;
+            found = 1;
         }
     }
-    if (reference != NULL) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "--reference %.60s: there are no runs of it; the first of %zu optimizers is %.60s",
-                       reference, r->opts, r->opt[0].name);
+    if (reference != NULL && !found) {
+        const char *near = ds_nearest(reference, name, r->opts);
+        rc = ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no finished runs of it; %s %.60s",
+                     reference, near != NULL ? "nearest is" : "there are some of",
+                     near != NULL ? near : name[0]);
     }
-    for (size_t k = 1; k < r->opts; k++) {
+    for (size_t k = 1; !found && k < r->opts; k++) {
         r->reference = r->opt[k].score > r->opt[r->reference].score ? k : r->reference;
     }
-    return 0;
+    free(name);
+    return rc;
 }
 
 int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
@@ -351,14 +457,15 @@ int ds_report_make(const char *const *folders, size_t count, const char *referen
     if (rc != 0) {
         return rc;
     }
-    rc = group(out, e);
+    rc = ds_results_tell_apart((ds_results *const[]){&out->results}, 1, e);
+    rc = rc != 0 ? rc : group(out, e);
     for (size_t i = 0; rc == 0 && i < out->envs * out->opts; i++) {
         rc = describe(&out->cell[i], e);
     }
     for (size_t i = 0; rc == 0 && i < out->envs; i++) {
         set_scale(out, i);
-        score_runs(out, i);
-        rc = rank_means(out, i, e);
+        rc = score_runs(out, i, e);
+        rc = rc != 0 ? rc : rank_means(out, i, e);
     }
     rc = rc != 0 ? rc : score_optimizers(out, e);
     rc = rc != 0 ? rc : choose_reference(out, reference, e);

@@ -8,7 +8,14 @@
 #include "hypothesis.h"
 #include "results.h"
 
-enum { DS_REPORT_RESAMPLES = 10000 };
+enum { DS_REPORT_RESAMPLES = 10000, DS_REPORT_SCORES = 3 };
+
+/* Scores to which running times are reported. */
+extern const double ds_report_score[DS_REPORT_SCORES];
+
+/* What scores 0: the mean of optimizer rand; without it, or where runs of it failed, the worst finite mean of
+ * an optimizer; where there is none either, the worst loss of a run. */
+enum { DS_ZERO_RANDOM, DS_ZERO_WORST_MEAN, DS_ZERO_WORST_RUN };
 
 /* A finished run. */
 typedef struct ds_report_run {
@@ -23,10 +30,12 @@ typedef struct ds_report_cell {
     ds_report_run *run;
     double *final; /* best loss of each run; +INFINITY = no valid one */
     double *score; /* ds_score() of each */
+    double expected[2][DS_REPORT_SCORES]; /* evaluations, and simulation steps, until each of
+                                           * ds_report_score[]; +INFINITY = never */
     double mean, sd, median, q1, q3, least, most;
     ds_interval student90, student95, bootstrap95; /* of the mean; the bootstrap's by BCa */
     double evaluations, cost_steps, wall_s;        /* mean of each */
-    double area;                                   /* mean of ds_anytime_area() */
+    double area[2];        /* mean of ds_anytime_area(), along evaluations and along simulation steps */
     double rank;           /* of its mean among the optimizers on this environment, 1 = best */
     ds_mann_whitney test;  /* this optimizer (x) against the reference (y) */
     double p_holm;         /* test.p, adjusted over the optimizers compared on this environment */
@@ -34,10 +43,11 @@ typedef struct ds_report_cell {
 
 typedef struct ds_report_env {
     const char *name;
-    uint64_t n;            /* number of variables; 0 where runs differ */
+    uint64_t n;            /* number of variables */
     uint64_t budget;       /* evaluations planned; 0 where runs differ */
-    double random, best;   /* what scores 0 and 1, see ds_score() */
-    int has_random;        /* `random` is the mean of optimizer rand, else of the worst one here */
+    double random, best;   /* what scores 0 and 1, see ds_score(); not finite where no run has a valid loss */
+    int zero;              /* what `random` is: DS_ZERO_* */
+    double least_mean;     /* of all optimizers here */
     const ds_result *best_run;
 } ds_report_env;
 
@@ -59,13 +69,17 @@ typedef struct ds_report {
     ds_report_opt *opt;
     ds_report_cell *cell;  /* envs x opts, row-major */
     size_t reference;      /* optimizer that others are compared with */
-    const ds_result **open; /* runs that did not finish or failed: not in the cells */
+    const ds_result **open; /* runs that did not finish, failed, or cannot be read: not in the cells */
     size_t open_count;
 } ds_report;
 
-/* Reads all runs below the folders. `reference` is the name of an optimizer, or NULL for boleap where
- * there is one, else the one with the highest score. Exit status and message on failure; then nothing
- * is to be cleared. */
+/* Does the optimizer differ from the reference on this environment, with p_holm < 0.05? 1 = it is better, -1
+ * = worse, 0 = neither is shown. */
+int ds_report_verdict(const ds_report_cell *c);
+
+/* Reads all runs below the folders. Every environment and every optimizer has a finished run; DS_EXIT_IO
+ * where there is none at all. `reference` is the name of an optimizer, or NULL for boleap where there is one,
+ * else the one with the highest score. Exit status and message on failure; then nothing is to be cleared. */
 int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
                    ds_error *e);
 void ds_report_clear(ds_report *r);

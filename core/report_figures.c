@@ -21,31 +21,47 @@ static int no_memory(ds_error *e)
     return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
 }
 
-/* An optimizer has one colour in all figures: those of the paper have their own, others the next free one. */
-static ds_color color_of(const ds_report *r, size_t k)
+/* An optimizer looks the same in all figures: those of the paper have colours of their own, others the next
+ * free one, and where these are used up they come again with other lines. */
+typedef struct look {
+    ds_color color;
+    int dashed;
+} look;
+
+static look look_of(const ds_report *r, size_t k)
 {
     static const struct {
         const char *name;
         uint32_t rgb;
     } known[] = {{"boleap", 0x0072b2}, {"cmaes", 0xe69f00}, {"randdescents", 0x009e73}, {"bo", 0xcc79a7},
                  {"rand", 0x888888},   {"ppo", 0x56b4e9},   {"sac", 0xd55e00}};
-    static const uint32_t more[] = {0x7b3294, 0xb8a800, 0x8c510a, 0x01665e,
-                                    0xc51b7d, 0x4d4d4d, 0x5e3c99, 0x1b7837};
+    /* Far from those and from each other in CIELAB. */
+    static const uint32_t more[] = {0x2a1fd8, 0x3fbf00, 0xe000c8, 0x6b001c,
+                                    0x111111, 0xff2a4d, 0xa080ff, 0x00c4c4};
+    enum { KNOWN = sizeof known / sizeof *known, MORE = sizeof more / sizeof *more };
     size_t others = 0;
     for (size_t j = 0; j <= k; j++) {
         size_t i = 0;
-        while (i < sizeof known / sizeof *known && strcmp(known[i].name, r->opt[j].name) != 0) {
+        while (i < KNOWN && strcmp(known[i].name, r->opt[j].name) != 0) {
             i++;
         }
-        if (i < sizeof known / sizeof *known) {
-            if (j == k) {
-                return ds_color_hex(known[i].rgb, 1);
-            }
-        } else {
-            others++;
+        if (i < KNOWN && j == k) {
+            return (look){ds_color_hex(known[i].rgb, 1), DS_LINE_SOLID};
         }
+        others += i == KNOWN;
     }
-    return ds_color_hex(more[(others - 1) % (sizeof more / sizeof *more)], 1);
+    others--;
+    return (look){ds_color_hex(more[others % MORE], 1), (int)(others / MORE % DS_LINE_STYLES)};
+}
+
+/* A method that ran on a part of the environments has no score that compares with those of all. */
+static void name_with_share(const ds_report *r, size_t k, char out[160])
+{
+    snprintf(out, 160, "%.100s", r->opt[k].name);
+    if (r->opt[k].envs < r->envs) {
+        size_t n = strlen(out);
+        snprintf(out + n, 160 - n, " (%zu of %zu)", r->opt[k].envs, r->envs);
+    }
 }
 
 /* ---- bars and points ---- */
@@ -64,8 +80,9 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, env, k);
         if (c->runs > 0) {
-            group[n++] = (ds_group){r->opt[k].name,    color_of(r, k), c->mean, c->student90.low,
-                                    c->student90.high, c->final,       c->runs};
+            group[n++] = (ds_group){r->opt[k].name,   look_of(r, k).color, c->mean,
+                                    c->student90.low, c->student90.high,   c->final,
+                                    c->runs};
             ds_table_text(t, r->opt[k].name);
             ds_table_count(t, c->runs);
             ds_table_reals(
@@ -93,15 +110,19 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
 int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
 {
     ds_group *group = calloc(r->opts + 1, sizeof *group);
+    char(*name)[160] = calloc(r->opts + 1, sizeof *name);
     ds_table *t = ds_table_new("optimizer,environments,score,low95,high95");
-    if (group == NULL || t == NULL) {
+    if (group == NULL || name == NULL || t == NULL) {
         free(group);
+        free(name);
         ds_table_free(t);
         return no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_opt *o = &r->opt[k];
-        group[k] = (ds_group){o->name, color_of(r, k), o->score, o->score95.low, o->score95.high, NULL, 0};
+        name_with_share(r, k, name[k]);
+        group[k] =
+            (ds_group){name[k], look_of(r, k).color, o->score, o->score95.low, o->score95.high, NULL, 0};
         ds_table_text(t, o->name);
         ds_table_count(t, o->envs);
         ds_table_reals(t, 3, (double[]){o->score, o->score95.low, o->score95.high});
@@ -119,67 +140,99 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
     rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
     ds_table_free(t);
     free(group);
+    free(name);
     return rc;
 }
 
 /* ---- curves ---- */
 
-/* Memory for `lines` curves of `points` points: x, y, low, high of each. */
+/* Columns of a curve: x, y, and where there is a band low and high; with the mean and its interval for the
+ * table. */
+enum { CURVE_X, CURVE_Y, CURVE_LOW, CURVE_HIGH, CURVE_MEAN, CURVE_MEAN_LOW, CURVE_MEAN_HIGH, CURVE_COLUMNS };
+
+/* Memory for `lines` curves of `points` points. */
 typedef struct curves {
     ds_line *line;
+    const char **opt;  /* whose they are */
+    char (*name)[160]; /* what the legend says */
     double *value;
     size_t lines, points;
+    int band;
 } curves;
 
-static int curves_make(curves *c, size_t lines, size_t points, ds_error *e)
+static void curves_free(curves *c)
 {
-    *c = (curves){calloc(lines + 1, sizeof(ds_line)), calloc(4 * lines * points + 1, sizeof(double)), 0,
-                  points};
-    if (c->line == NULL || c->value == NULL) {
-        free(c->line);
-        free(c->value);
+    free(c->line);
+    free(c->opt);
+    free(c->name);
+    free(c->value);
+}
+
+static int curves_make(curves *c, size_t lines, size_t points, int band, ds_error *e)
+{
+    *c = (curves){.points = points, .band = band};
+    c->line = calloc(lines + 1, sizeof *c->line);
+    c->opt = calloc(lines + 1, sizeof *c->opt);
+    c->name = calloc(lines + 1, sizeof *c->name);
+    c->value = calloc(CURVE_COLUMNS * lines * points + 1, sizeof *c->value);
+    if (c->line == NULL || c->opt == NULL || c->name == NULL || c->value == NULL) {
+        curves_free(c);
         return no_memory(e);
     }
     return 0;
 }
 
-static double *curves_add(curves *c, const char *name, ds_color color, int band)
+static double *column_of(const curves *c, size_t line, int column)
 {
-    double *x = c->value + 4 * c->lines * c->points;
-    c->line[c->lines++] = (ds_line){.name = name,
-                                    .color = color,
-                                    .x = x,
-                                    .y = x + c->points,
-                                    .low = band ? x + 2 * c->points : NULL,
-                                    .high = band ? x + 3 * c->points : NULL,
-                                    .count = c->points};
-    return x;
+    return c->value + (CURVE_COLUMNS * line + (size_t)column) * c->points;
 }
 
-static int curves_write(const curves *c, ds_lines *p, const char *x_name, const ds_figure *f, ds_error *e)
+/* The next curve, of optimizer k; returns its number. `share`: its name says on how many environments it ran.
+ */
+static size_t curves_add(curves *c, const ds_report *r, size_t k, int share)
+{
+    const size_t at = c->lines++;
+    const look l = look_of(r, k);
+    c->opt[at] = r->opt[k].name;
+    snprintf(c->name[at], sizeof c->name[at], "%.100s", r->opt[k].name);
+    if (share) {
+        name_with_share(r, k, c->name[at]);
+    }
+    c->line[at] = (ds_line){.name = c->name[at],
+                            .color = l.color,
+                            .dashed = l.dashed,
+                            .x = column_of(c, at, CURVE_X),
+                            .y = column_of(c, at, CURVE_Y),
+                            .low = c->band ? column_of(c, at, CURVE_LOW) : NULL,
+                            .high = c->band ? column_of(c, at, CURVE_HIGH) : NULL,
+                            .count = c->points};
+    return at;
+}
+
+static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_figure *f, ds_error *e)
 {
     char header[200];
     snprintf(header, sizeof header, "optimizer,%s,value%s", x_name,
-             c->lines > 0 && c->line[0].low != NULL ? ",low90,high90" : "");
+             c->band ? ",low90,high90,median,q1,q3" : "");
     ds_table *t = ds_table_new(header);
     p->line = c->line;
     p->lines = c->lines;
     int rc = t == NULL ? no_memory(e) : ds_plot_lines(f->png, f->svg, p, e);
     for (size_t k = 0; rc == 0 && k < c->lines; k++) {
-        const ds_line *l = &c->line[k];
-        for (size_t i = 0; i < l->count; i++) {
-            ds_table_text(t, l->name);
-            ds_table_reals(t, 2, (double[]){l->x[i], l->y[i]});
-            if (l->low != NULL) {
-                ds_table_reals(t, 2, (double[]){l->low[i], l->high[i]});
+        static const int plain[] = {CURVE_X, CURVE_Y};
+        static const int full[] = {CURVE_X, CURVE_MEAN, CURVE_MEAN_LOW, CURVE_MEAN_HIGH,
+                                   CURVE_Y, CURVE_LOW,  CURVE_HIGH};
+        for (size_t i = 0; i < c->line[k].count; i++) {
+            ds_table_text(t, c->opt[k]);
+            for (size_t j = 0; j < (c->band ? sizeof full / sizeof *full : 2); j++) {
+                ds_table_reals(t, 1, column_of(c, k, c->band ? full[j] : plain[j]) + i);
             }
             ds_table_end(t);
         }
     }
     rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
     ds_table_free(t);
-    free(c->line);
-    free(c->value);
+    curves_free(c);
     return rc;
 }
 
@@ -207,16 +260,57 @@ static double best_at(const ds_report_run *run, double at, int along)
     return best;
 }
 
+/* One point: order statistics for the figure, for they stay meaningful on a logarithmic axis; the mean and
+ * its interval for the table. */
+static void fill_point(const curves *c, size_t line, size_t i, double *best, size_t runs)
+{
+    const ds_interval t = ds_student_interval(best, runs, 0.9);
+    column_of(c, line, CURVE_MEAN)[i] = ds_sample_mean(best, runs);
+    column_of(c, line, CURVE_MEAN_LOW)[i] = t.low;
+    column_of(c, line, CURVE_MEAN_HIGH)[i] = t.high;
+    ds_sample_sort(best, runs);
+    column_of(c, line, CURVE_Y)[i] = ds_sorted_quantile(best, runs, 0.5);
+    column_of(c, line, CURVE_LOW)[i] = ds_sorted_quantile(best, runs, 0.25);
+    column_of(c, line, CURVE_HIGH)[i] = ds_sorted_quantile(best, runs, 0.75);
+}
+
+/* The curve of a cell from `first` on, up to where its longest run ended. `best` has room for a value per
+ * run. */
+static void fill_curve(curves *c, size_t line, const ds_report_cell *cell, int along, double first,
+                       double last, double *best)
+{
+    double *x = column_of(c, line, CURVE_X), end = 0;
+    size_t n = 0; /* whole numbers from 1 on are fewer than POINTS at the beginning */
+    for (size_t j = 0; j < cell->runs; j++) {
+        end = fmax(end, spent(&cell->run[j], SIZE_MAX, along));
+    }
+    for (size_t i = 0; i < POINTS && (n == 0 || x[n - 1] < end); i++) {
+        double at = first * pow(last / first, (double)i / (POINTS - 1));
+        at = fmin(along == DS_ALONG_SECONDS ? at : round(at), end);
+        if (n > 0 && at <= x[n - 1]) {
+            continue;
+        }
+        for (size_t j = 0; j < cell->runs; j++) {
+            best[j] = best_at(&cell->run[j], at, along);
+        }
+        x[n] = at;
+        fill_point(c, line, n, best, cell->runs);
+        n++;
+    }
+    c->line[line].count = n;
+}
+
 int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e)
 {
     static const char *const label[] = {"evaluations", "simulation steps, forward and backward",
                                         "seconds of evaluation"};
+    static const char *const against[] = {"evaluations", "simulation steps", "seconds"};
     static const char *const column[] = {"evaluations", "steps", "seconds"};
     double first = (double)INFINITY, last = 0;
     size_t most = 1;
     char title[160];
     curves c;
-    int rc = curves_make(&c, r->opts, POINTS, e);
+    int rc = curves_make(&c, r->opts, POINTS, 1, e);
     if (rc != 0) {
         return rc;
     }
@@ -230,38 +324,20 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
         }
     }
     double *best = malloc(most * sizeof *best);
-    first = first > 0 && first < last ? first : last / 1000;
-    for (size_t k = 0; best != NULL && k < r->opts && last > 0; k++) {
-        const ds_report_cell *cell = ds_report_at(r, env, k);
-        double *x = cell->runs > 0 ? curves_add(&c, r->opt[k].name, color_of(r, k), 1) : NULL;
-        size_t n = 0; /* whole numbers from 1 on are fewer than POINTS at the beginning */
-        for (size_t i = 0; x != NULL && i < POINTS; i++) {
-            x[n] = first * pow(last / first, (double)i / (POINTS - 1));
-            x[n] = along == DS_ALONG_SECONDS ? x[n] : round(x[n]);
-            if (n > 0 && x[n] <= x[n - 1]) {
-                continue;
-            }
-            for (size_t j = 0; j < cell->runs; j++) {
-                best[j] = best_at(&cell->run[j], x[n], along);
-            }
-            ds_interval t = ds_student_interval(best, cell->runs, 0.9);
-            x[POINTS + n] = ds_sample_mean(best, cell->runs);
-            x[2 * POINTS + n] = t.low;
-            x[3 * POINTS + n] = t.high;
-            n++;
-        }
-        if (x != NULL) {
-            c.line[c.lines - 1].count = n;
-        }
-    }
     if (best == NULL) {
-        free(c.line);
-        free(c.value);
+        curves_free(&c);
         return no_memory(e);
     }
+    first = first > 0 && first < last ? first : last / 1000;
+    for (size_t k = 0; k < r->opts && last > 0; k++) {
+        const ds_report_cell *cell = ds_report_at(r, env, k);
+        if (cell->runs > 0) {
+            fill_curve(&c, curves_add(&c, r, k, 0), cell, along, first, last, best);
+        }
+    }
     free(best);
-    snprintf(title, sizeof title, "%.100s: best loss so far", r->env[env].name);
-    ds_lines p = {title,        "mean of the runs, 90 % interval (Student's t)",
+    snprintf(title, sizeof title, "%.100s: best loss so far against %s", r->env[env].name, against[along]);
+    ds_lines p = {title,        "median of the runs, band from the first to the third quartile",
                   label[along], "best loss so far",
                   DS_SCALE_LOG, DS_SCALE_LOG,
                   NAN,          NAN,
@@ -273,7 +349,7 @@ int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 {
     ds_runs *task = calloc(r->envs + 1, sizeof *task);
     curves c;
-    int rc = task == NULL ? no_memory(e) : curves_make(&c, r->opts, TAUS, e);
+    int rc = task == NULL ? no_memory(e) : curves_make(&c, r->opts, TAUS, 0, e);
     if (rc != 0) {
         free(task);
         return rc;
@@ -285,10 +361,11 @@ int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
                 task[n++] = (ds_runs){ds_report_at(r, i, k)->score, ds_report_at(r, i, k)->runs};
             }
         }
-        double *x = n > 0 ? curves_add(&c, r->opt[k].name, color_of(r, k), 0) : NULL;
-        for (size_t i = 0; x != NULL && i < TAUS; i++) {
+        const size_t line = curves_add(&c, r, k, 1);
+        double *x = column_of(&c, line, CURVE_X), *y = column_of(&c, line, CURVE_Y);
+        for (size_t i = 0; i < TAUS; i++) {
             x[i] = -0.2 + 0.01 * (double)i;
-            x[TAUS + i] = ds_performance_profile(task, n, x[i]);
+            y[i] = ds_performance_profile(task, n, x[i]);
         }
     }
     free(task);
@@ -307,21 +384,45 @@ int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 
 /* ---- data profile ---- */
 
-/* Evaluations per variable after which a run reached each target; INFINITY = never. */
-static void hits_of(const ds_report *r, size_t env, const ds_report_run *run, double *hit)
+/* Cost per variable after which a run reached each target; INFINITY = never. */
+static void hits_of(const ds_report *r, size_t env, const ds_report_run *run, int along, double *hit)
 {
     double target[DS_TARGETS];
     uint64_t at[DS_TARGETS];
     const ds_curve *c = &run->curve;
     ds_targets(r->env[env].random, r->env[env].best, target);
     ds_target_hits(c->id, c->loss, c->count, target, DS_TARGETS, at);
-    for (int j = 0; j < DS_TARGETS; j++) {
-        hit[j] = at[j] > 0 ? (double)at[j] / (double)run->result->n : (double)INFINITY;
+    for (size_t j = 0, step = 0; j < DS_TARGETS; j++) {
+        while (step < c->count && c->id[step] < at[j]) { /* targets fall, so hits do not */
+            step++;
+        }
+        hit[j] = at[j] > 0 ? spent(run, step, along) / (double)r->env[env].n : (double)INFINITY;
     }
 }
 
-int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e)
+/* Share of sorted hits at or below x, for x up to the longest run. */
+static void fill_shares(const curves *c, size_t line, const double *hit, size_t n, double longest)
 {
+    double *x = column_of(c, line, CURVE_X), *y = column_of(c, line, CURVE_Y);
+    for (size_t i = 0, below = 0; i < POINTS; i++) {
+        x[i] = longest * pow(10, -3 * (1 - (double)i / (POINTS - 1)));
+        while (below < n && hit[below] <= x[i]) {
+            below++;
+        }
+        y[i] = (double)below / (double)n;
+    }
+}
+
+int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_error *e)
+{
+    static const char *const label[] = {"evaluations / number of variables",
+                                        "simulation steps, forward and backward / number of variables",
+                                        "seconds of evaluation / number of variables"};
+    static const char *const title[] = {"Data profile against evaluations",
+                                        "Data profile against simulation steps",
+                                        "Data profile against seconds"};
+    static const char *const column[] = {"evaluations_per_variable", "steps_per_variable",
+                                         "seconds_per_variable"};
     double *hit = NULL, longest = 0;
     curves c;
     size_t all = 0;
@@ -329,12 +430,12 @@ int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e)
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         all = r->cell[i].runs > all ? r->cell[i].runs : all;
         for (size_t j = 0; j < r->cell[i].runs; j++) {
-            const ds_report_run *run = &r->cell[i].run[j];
-            longest = fmax(longest, (double)run->curve.evaluations / (double)run->result->n);
+            longest =
+                fmax(longest, spent(&r->cell[i].run[j], SIZE_MAX, along) / (double)r->env[i / r->opts].n);
         }
     }
     hit = malloc((all * r->envs * DS_TARGETS + DS_TARGETS) * sizeof *hit);
-    int rc = reached == NULL || hit == NULL ? no_memory(e) : curves_make(&c, r->opts, POINTS, e);
+    int rc = reached == NULL || hit == NULL ? no_memory(e) : curves_make(&c, r->opts, POINTS, 0, e);
     if (rc != 0) {
         free(reached);
         free(hit);
@@ -346,7 +447,7 @@ int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e)
             for (size_t i = 0; i < r->envs; i++) {
                 for (size_t j = 0; j < ds_report_at(r, i, k)->runs; j++) {
                     double one[DS_TARGETS];
-                    hits_of(r, i, &ds_report_at(r, i, k)->run[j], one);
+                    hits_of(r, i, &ds_report_at(r, i, k)->run[j], along, one);
                     for (int t = 0; t < DS_TARGETS; t++) {
                         unsigned char *known = &reached[i * DS_TARGETS + (size_t)t];
                         *known |= isfinite(one[t]);
@@ -356,23 +457,18 @@ int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e)
                     }
                 }
             }
-            double *x = pass == 1 && n > 0 ? curves_add(&c, r->opt[k].name, color_of(r, k), 0) : NULL;
-            ds_sample_sort(hit, x != NULL ? n : 0);
-            for (size_t i = 0, below = 0; x != NULL && i < POINTS; i++) {
-                x[i] = longest * pow(10, -3 * (1 - (double)i / (POINTS - 1)));
-                while (below < n && hit[below] <= x[i]) {
-                    below++;
-                }
-                x[POINTS + i] = (double)below / (double)n;
+            if (pass == 1 && n > 0 && longest > 0) {
+                ds_sample_sort(hit, n);
+                fill_shares(&c, curves_add(&c, r, k, 1), hit, n, longest);
             }
         }
     }
     free(reached);
     free(hit);
-    ds_lines p = {"Data profile",
+    ds_lines p = {title[along],
                   "share of (environment, target, run) reached; 51 targets from far above random search to "
                   "the best known loss",
-                  "evaluations / number of variables",
+                  label[along],
                   "share reached",
                   DS_SCALE_LOG,
                   DS_SCALE_LINEAR,
@@ -380,83 +476,5 @@ int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e)
                   1,
                   NULL,
                   0};
-    return curves_write(&c, &p, "evaluations_per_variable", f, e);
-}
-
-/* ---- tables ---- */
-
-int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
-{
-    ds_table *t = ds_table_new(
-        "environment,optimizer,seed,variables,budget,evaluations,gradients,best_loss,score,cost_steps,"
-        "evaluation_s,wall_s,ended,folder");
-    if (t == NULL) {
-        return no_memory(e);
-    }
-    for (size_t i = 0; i < r->envs * r->opts; i++) {
-        for (size_t j = 0; j < r->cell[i].runs; j++) {
-            const ds_result *s = r->cell[i].run[j].result;
-            ds_table_text(t, s->env);
-            ds_table_text(t, s->opt);
-            ds_table_count(t, s->seed);
-            ds_table_count(t, s->n);
-            ds_table_count(t, s->budget);
-            ds_table_count(t, s->evaluations);
-            ds_table_count(t, s->gradients);
-            ds_table_reals(t, 2, (double[]){r->cell[i].final[j], r->cell[i].score[j]});
-            ds_table_count(t, s->cost_steps);
-            ds_table_reals(t, 2, (double[]){s->evaluation_s, s->wall_s});
-            ds_table_text(t, s->ended != NULL ? s->ended : "");
-            ds_table_text(t, s->folder);
-            ds_table_end(t);
-        }
-    }
-    int rc = ds_table_write(t, path, e);
-    ds_table_free(t);
-    return rc;
-}
-
-int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
-{
-    ds_table *t = ds_table_new(
-        "environment,optimizer,runs,mean,sd,median,q1,q3,least,most,t90_low,t90_high,t95_low,t95_high,"
-        "bca95_low,bca95_high,area,evaluations,cost_steps,wall_s,u,a12,p,p_holm,exact");
-    if (t == NULL) {
-        return no_memory(e);
-    }
-    for (size_t i = 0; i < r->envs * r->opts; i++) {
-        const ds_report_cell *c = &r->cell[i];
-        if (c->runs > 0) {
-            ds_table_text(t, r->env[i / r->opts].name);
-            ds_table_text(t, r->opt[i % r->opts].name);
-            ds_table_count(t, c->runs);
-            ds_table_reals(t, 21,
-                           (double[]){c->mean,
-                                      c->sd,
-                                      c->median,
-                                      c->q1,
-                                      c->q3,
-                                      c->least,
-                                      c->most,
-                                      c->student90.low,
-                                      c->student90.high,
-                                      c->student95.low,
-                                      c->student95.high,
-                                      c->bootstrap95.low,
-                                      c->bootstrap95.high,
-                                      c->area,
-                                      c->evaluations,
-                                      c->cost_steps,
-                                      c->wall_s,
-                                      c->test.u,
-                                      c->test.a12,
-                                      c->test.p,
-                                      c->p_holm});
-            ds_table_count(t, (uint64_t)c->test.exact);
-            ds_table_end(t);
-        }
-    }
-    int rc = ds_table_write(t, path, e);
-    ds_table_free(t);
-    return rc;
+    return curves_write(&c, &p, column[along], f, e);
 }

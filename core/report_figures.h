@@ -16,8 +16,9 @@ enum { DS_ALONG_EVALUATIONS = 0, DS_ALONG_STEPS = 1, DS_ALONG_SECONDS = 2 };
 /* Mean final loss per optimizer on an environment with its 90 % interval by Student's t, and every run. */
 int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e);
 
-/* Best loss so far on an environment: mean over runs and its 90 % interval. A run that ended keeps
- * its last value. */
+/* Best loss so far on an environment: median and quartiles over runs; the table also has the mean and its 90
+ * % interval. A run that ended keeps its last value, and the curve ends with the longest run of the
+ * optimizer. */
 int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e);
 
 /* Interquartile mean of the scores over all environments, 95 % intervals by the stratified bootstrap. */
@@ -26,12 +27,8 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e);
 /* Share of runs with a score above tau. */
 int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e);
 
-/* Share of (environment, target, run) reached, against evaluations per variable. Targets that nobody reached
+/* Share of (environment, target, run) reached, against cost per variable. Targets that nobody reached
  * are left out. */
-int ds_figure_targets(const ds_report *r, const ds_figure *f, ds_error *e);
-
-/* All runs as one table, and all cells. */
-int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e);
-int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e);
+int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_error *e);
 
 #endif

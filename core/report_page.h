@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_page.h - a report as one HTML file: no script, no file beside it is needed, prints well. */
+/* report_page.h - a report as one HTML file: no script, no file beside it is needed, prints on A4. */
 #ifndef DS_CORE_REPORT_PAGE_H
 #define DS_CORE_REPORT_PAGE_H
 
 #include "report.h"
 
-/* Writes `folder`/index.html, the figures as SVG and CSV in `folder`/figures/, and the tables as CSV.
- * `command` is how to make it again. */
-int ds_report_page(const ds_report *r, const char *folder, const char *command, ds_error *e);
+/* How a report was asked for, as text for a shell. */
+typedef struct ds_report_origin {
+    const char *command; /* makes it again */
+    const char *folders; /* with the runs, as `plot` takes them, too */
+} ds_report_origin;
+
+/* Writes `folder`/index.html, the figures as SVG and CSV in `folder`/figures/, and the tables as CSV. */
+int ds_report_page(const ds_report *r, const char *folder, const ds_report_origin *origin, ds_error *e);
 
 #endif

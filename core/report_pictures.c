@@ -4,6 +4,7 @@
 
 #include "report_pictures.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static int has_picture(const ds_result *run)
     return has;
 }
 
-int ds_report_pictures(const ds_report *r, const char *folder, ds_error *e)
+int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_error *e)
 {
     char *figures = ds_folder_path(folder, "figures");
     int rc = figures == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_folder_make(figures, e);
@@ -46,7 +47,9 @@ int ds_report_pictures(const ds_report *r, const char *folder, ds_error *e)
         char *path = ds_report_picture_path(r, i, folder);
         if (path == NULL) {
             rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-        } else if (run != NULL && !has_picture(run) && ds_best_picture_of_run(run, path, &why) != 0) {
+        } else if (unlink(path) != 0 && errno != ENOENT) {
+            rc = ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
+        } else if (draw && run != NULL && !has_picture(run) && ds_best_picture_of_run(run, path, &why) != 0) {
             ds_log(DS_LOG_WARNING, NULL, "%s: no picture of the best episode: %s", r->env[i].name, why.text);
         }
         free(path);

@@ -8,9 +8,11 @@
 /* Where the picture for environment `env` is made for a report in `folder`; to be freed, NULL without memory. */
 char *ds_report_picture_path(const ds_report *r, size_t env, const char *folder);
 
-/* Simulates the best episode of each environment whose best run has no best.png, and draws it there. What cannot be
- * drawn (a plugin is missing) costs a warning. DS_EXIT_IO or DS_EXIT_MEMORY where the folder cannot be made. */
-int ds_report_pictures(const ds_report *r, const char *folder, ds_error *e);
+/* Removes the pictures of an earlier report in the folder, which may be those of other runs. Then, where
+ * `draw`, simulates the best episode of each environment whose best run has no best.png, and draws it there.
+ * What cannot be drawn (a plugin is missing) costs a warning. DS_EXIT_IO or DS_EXIT_MEMORY where the folder
+ * cannot be made. */
+int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_error *e);
 
 /* "kind-NAME" as the name of a file: letters that such names do not have become '_'. */
 void ds_report_file_name(char *out, size_t room, const char *kind, const char *name);

@@ -5,3 +5,4 @@ tests_unit_test_statistics_SOURCES = tests/unit/test_statistics.c
 tests_unit_test_statistics_CPPFLAGS = $(host_test_cppflags)
 tests_unit_test_statistics_LDADD = $(host_test_libs)
 dist_check_SCRIPTS += tests/cli/report.sh
+dist_check_SCRIPTS += tests/cli/report_sets.sh

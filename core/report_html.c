@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_html.c - pieces of an HTML page (see report_html.h). */
+#include "config.h"
+
+#include "report_html.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "canvas.h"
+#include "file.h"
+
+enum { PICTURE_LIMIT = 2 << 20 };
+
+/* ---- text ---- */
+
+void ds_html_text(FILE *f, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '<':
+            fputs("&lt;", f);
+            break;
+        case '>':
+            fputs("&gt;", f);
+            break;
+        case '&':
+            fputs("&amp;", f);
+            break;
+        case '"':
+            fputs("&quot;", f);
+            break;
+        default:
+            fputc(*text, f);
+        }
+    }
+}
+
+void ds_html_element(FILE *f, const char *tag, const char *text)
+{
+    fprintf(f, "<%s>", tag);
+    ds_html_text(f, text);
+    fprintf(f, "</%s>", tag);
+}
+
+void ds_html_link(FILE *f, const char *to, const char *text)
+{
+    fputs("<a href=\"", f);
+    for (const char *c = to; *c != '\0';
+         c++) { /* a name of a file may hold what has a meaning in an address */
+        fprintf(f, strchr("%?\"<>& ", *c) != NULL ? "%%%02X" : "%c", (unsigned char)*c);
+    }
+    fputs("\">", f);
+    ds_html_text(f, text);
+    fputs("</a>", f);
+}
+
+void ds_html_number(FILE *f, double v, int digits)
+{
+    char text[64] = "&ndash;";
+    if (isinf(v)) {
+        snprintf(text, sizeof text, "none");
+    } else if (!isnan(v)) {
+        ds_label_number(text, sizeof text, v, digits);
+    }
+    fputs(text, f);
+}
+
+void ds_html_number_cell(FILE *f, double v, int digits)
+{
+    fputs("<td>", f);
+    ds_html_number(f, v, digits);
+    fputs("</td>", f);
+}
+
+void ds_html_count_cell(FILE *f, uint64_t v)
+{
+    fprintf(f, "<td>%" PRIu64 "</td>", v);
+}
+
+void ds_html_interval_cell(FILE *f, ds_interval i, int digits)
+{
+    fputs("<td class=i>", f);
+    if (isfinite(i.low) && isfinite(i.high)) {
+        ds_html_number(f, i.low, digits);
+        fputs(" &hellip; ", f);
+        ds_html_number(f, i.high, digits);
+    } else {
+        fputs("&ndash;", f);
+    }
+    fputs("</td>", f);
+}
+
+/* ---- pictures ---- */
+
+static void put_base64(FILE *f, const unsigned char *data, size_t n)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t v = (uint32_t)data[i] << 16 | (i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
+                     (i + 2 < n ? data[i + 2] : 0);
+        fputc(digit[v >> 18], f);
+        fputc(digit[v >> 12 & 63], f);
+        fputc(i + 1 < n ? digit[v >> 6 & 63] : '=', f);
+        fputc(i + 2 < n ? digit[v & 63] : '=', f);
+    }
+}
+
+int ds_html_png(FILE *f, const char *path, const char *about)
+{
+    void *data = NULL;
+    size_t size = 0;
+    ds_error ignored = {0, ""};
+    if (ds_file_read(path, PICTURE_LIMIT, &data, &size, DS_EXIT_IO, &ignored) != 0) {
+        return 0;
+    }
+    fputs("<img alt=\"", f);
+    ds_html_text(f, about);
+    fputs("\" src=\"data:image/png;base64,", f);
+    put_base64(f, data, size);
+    fputs("\">\n", f);
+    free(data);
+    return 1;
+}
+
+int ds_html_svg(FILE *f, const char *path, const char *about)
+{
+    void *data = NULL;
+    size_t size = 0;
+    ds_error ignored = {0, ""};
+    if (ds_file_read(path, PICTURE_LIMIT, &data, &size, DS_EXIT_IO, &ignored) != 0) {
+        return 0;
+    }
+    /* In a page there is no declaration and no name space. */
+    const char *size_of_figure = memmem(data, size, " width=", 7);
+    if (size_of_figure != NULL) {
+        fputs("<svg role=\"img\" aria-label=\"", f);
+        ds_html_text(f, about);
+        fputs("\"", f);
+        fwrite(size_of_figure, 1, size - (size_t)(size_of_figure - (const char *)data), f);
+    }
+    free(data);
+    return size_of_figure != NULL;
+}

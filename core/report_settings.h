@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_settings.h - what the runs of a report were made with: versions and settings, as parts of its page.
+ */
+#ifndef DS_CORE_REPORT_SETTINGS_H
+#define DS_CORE_REPORT_SETTINGS_H
+
+#include <stdio.h>
+
+#include "report.h"
+
+/* A table of all environments and optimizers with their plugins and versions. */
+void ds_report_put_versions(FILE *f, const ds_report *r);
+
+/* All settings: of each environment, of each optimizer, and of the runs, once for all runs that share them.
+ */
+void ds_report_put_settings(FILE *f, const ds_report *r);
+
+#endif
