@@ -133,6 +133,12 @@ grep -q 'warning: left out: part/open/seed-0 did not finish: no summary yet, 20 
 result $? "names what it leaves out"
 refuses 6 'no finished run' "export where none has finished" "$dshost" export part/open --format ioh
 refuses 6 'no run has finished; the first of 2' "report where none has finished" "$dshost" report part/open
+# One that breaks off: it opens, and what is behind its beginning cannot be read.
+make torn/a rand 2 2000
+tr '\0' '\377' </dev/zero | dd of=torn/a/seed-1/run.sqlite bs=4096 seek=20 count=20 conv=notrunc iflag=fullblock 2>/dev/null
+report torn
+[ "$(cells)" = "analytic,rand,1 " ] && grep -q 'Left out: 1 run' page/index.html && grep -q 'left out: .*seed-1/run.sqlite' "$tmp/err"
+result $? "a store that breaks off is left out"
 mkdir ref
 cp -r mix/a mix/c ref/
 make ref/boleap boleap 1 20 --set env.function=sphere
