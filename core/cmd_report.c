@@ -26,7 +26,8 @@ static const char usage[] =
     "figures, and the figures and numbers as SVG and CSV beside it. Prints its path.\n\n"
     "  --out FOLDER       where to; DIR/report by default (of the first DIR)\n"
     "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
-    "score\n"
+    "score of\n"
+    "                     those that ran on the most environments\n"
     "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left no "
     "picture\n";
 

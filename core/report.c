@@ -442,8 +442,11 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
                      reference, near != NULL ? "nearest is" : "there are some of",
                      near != NULL ? near : name[0]);
     }
-    for (size_t k = 1; !found && k < r->opts; k++) {
-        r->reference = r->opt[k].score > r->opt[r->reference].score ? k : r->reference;
+    for (size_t k = 1; !found && k < r->opts; k++) { /* with one that did not run everywhere little is compared */
+        const ds_report_opt *o = &r->opt[k], *so_far = &r->opt[r->reference];
+        if (o->envs > so_far->envs || (o->envs == so_far->envs && o->score > so_far->score)) {
+            r->reference = k;
+        }
     }
     free(name);
     return rc;

@@ -79,7 +79,8 @@ int ds_report_verdict(const ds_report_cell *c);
 
 /* Reads all runs below the folders. Every environment and every optimizer has a finished run; DS_EXIT_IO
  * where there is none at all. `reference` is the name of an optimizer, or NULL for boleap where there is one,
- * else the one with the highest score. Exit status and message on failure; then nothing is to be cleared. */
+ * else the one with the highest score of those that ran on the most environments. Exit status and message on
+ * failure; then nothing is to be cleared. */
 int ds_report_make(const char *const *folders, size_t count, const char *reference, ds_report *out,
                    ds_error *e);
 void ds_report_clear(ds_report *r);

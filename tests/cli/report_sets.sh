@@ -155,6 +155,8 @@ report share
 grep -q '>cmaes (1 of 2)<' page/figures/scores.svg && grep -q '>cmaes (1 of 2)<' page/figures/profile.svg &&
     grep -q '<b>1 of 2</b>' page/index.html
 result $? "an optimizer that ran on a part of the environments is marked"
+grep -q 'compared with <b>rand</b>' page/index.html
+result $? "and not the reference of the others"
 [ "$(cut -d, -f1 page/figures/profile.csv | sort -u | tr '\n' ' ')" = "cmaes optimizer rand " ]
-result $? "not in the numbers"
+result $? "the numbers have its plain name"
 finish
