@@ -2,9 +2,11 @@
 /* cmd_report.c - `dshost report`: one HTML page about the runs in some folders. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arguments.h"
 #include "commands.h"
@@ -16,7 +18,7 @@
 
 typedef struct request {
     const char *out, *reference;
-    int no_pictures, help;
+    int no_pictures, page_only, help;
 } request;
 
 static const char usage[] =
@@ -29,13 +31,15 @@ static const char usage[] =
     "score of\n"
     "                     those that ran on the most environments\n"
     "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left no "
-    "picture\n";
+    "picture\n"
+    "  --page-only        the page and its tables, without a folder of figures beside them\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const struct option options[] = {{"out", required_argument, NULL, 'o'},
                                             {"reference", required_argument, NULL, 'r'},
                                             {"no-pictures", no_argument, NULL, 'p'},
+                                            {"page-only", no_argument, NULL, 'P'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     int c;
@@ -49,6 +53,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
             break;
         case 'p':
             q->no_pictures = 1;
+            break;
+        case 'P':
+            q->page_only = 1;
             break;
         case 'h':
             q->help = 1;
@@ -81,6 +88,18 @@ static char *shell_line(const char *first, int count, char *const *word)
     return fclose(f) == 0 ? text : NULL;
 }
 
+/* What is in the page needs no file any more. */
+static int remove_figures(const ds_report *r, const char *out, ds_error *e)
+{
+    char *figures = ds_folder_path(out, "figures");
+    int rc = figures == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_report_pictures(r, out, 0, e);
+    if (rc == 0 && rmdir(figures) != 0 && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", figures, strerror(errno));
+    }
+    free(figures);
+    return rc;
+}
+
 static int make(const request *q, int folders, char *const *folder, const char *command, ds_error *e)
 {
     ds_report r;
@@ -90,9 +109,10 @@ static int make(const request *q, int folders, char *const *folder, const char *
                  ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
                  : ds_report_make((const char *const *)folder, (size_t)folders, q->reference, &r, e);
     if (rc == 0) {
-        const ds_report_origin origin = {command, list};
+        const ds_report_origin origin = {command, list, q->page_only};
         rc = ds_report_pictures(&r, out, !q->no_pictures, e);
         rc = rc != 0 ? rc : ds_report_page(&r, out, &origin, e);
+        rc = rc == 0 && q->page_only ? remove_figures(&r, out, e) : rc;
         ds_report_clear(&r);
     }
     if (rc == 0) {

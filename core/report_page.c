@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "folder.h"
@@ -111,11 +112,18 @@ static void put_figure(page *p, const figure *g)
     if (p->rc == 0) {
         fputs("<figure>", p->f);
         ds_html_svg(p->f, svg, g->about);
-        fprintf(p->f, "<figcaption>%s. <span class=s>", g->about);
-        ds_html_link(p->f, svg + strlen(p->folder) + 1, "SVG");
-        fputs(", ", p->f);
-        ds_html_link(p->f, csv + strlen(p->folder) + 1, "CSV");
-        fputs("</span><br>", p->f);
+        fprintf(p->f, "<figcaption>%s. ", g->about);
+        if (p->origin->page_only) {
+            unlink(svg);
+            unlink(csv);
+        } else {
+            fputs("<span class=s>", p->f);
+            ds_html_link(p->f, svg + strlen(p->folder) + 1, "SVG");
+            fputs(", ", p->f);
+            ds_html_link(p->f, csv + strlen(p->folder) + 1, "CSV");
+            fputs("</span>", p->f);
+        }
+        fputs("<br>", p->f);
         put_command(p, g, name);
         fputs("</figcaption></figure>\n", p->f);
     }

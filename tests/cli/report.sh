@@ -62,6 +62,11 @@ for text in '<td>cmaes</td><td>optimizer</td><td>' 'made by dshost [0-9]' 'funct
     grep -q "$text" $page
     result $? "has $text"
 done
+status 0 "the page alone" "$dshost" report all --page-only --out lonely
+[ "$(ls lonely | tr '\n' ' ')" = "$(cd all/report && ls -p | grep -v / | tr '\n' ' ')" ] && ! grep -q 'href="figures' lonely/index.html &&
+    [ "$(grep -c '<svg role="img"' lonely/index.html)" -eq "$(grep -c '<svg role="img"' $page)" ] &&
+    [ "$(grep -c 'src="data:image/png' lonely/index.html)" -eq 2 ]
+result $? "it has the figures in it, and none beside it"
 # No run left a picture: the report draws the best episodes.
 [ "$(head -c 4 all/report/figures/best-sphere.png | tail -c 3)" = PNG ] && [ "$(grep -c 'src="data:image/png' $page)" -eq 2 ] &&
     grep -q 'The best episode. Best run: all/sphere' $page
