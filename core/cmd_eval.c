@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "arguments.h"
 #include "best_picture.h"
@@ -16,6 +17,7 @@
 #include "json_text.h"
 #include "log.h"
 #include "npy.h"
+#include "origin.h"
 #include "point.h"
 #include "pool.h"
 #include "run_options.h"
@@ -42,11 +44,12 @@ typedef struct evaluation {
 
 static const char usage[] =
     "usage: dshost eval --env E [OPTIONS]\n"
-    "  --env E              environment: id, file name on the plugin path, or path\n"
+    "  --env E              environment: id, file name on the plugin path, or path; without it, that of the\n"
+    "                       run that --x names, with its parameters\n"
     "  --set env.K=V        set a parameter\n"
     "  --config F.ini       read settings from a file; --set and flags win over it\n"
-    "  --x SPEC             FILE.npy, FILE.txt, - (standard input), start (the default), center,\n"
-    "                       random:SEED, or DIR or DIR:ID of a run (its best point, or an evaluation)\n"
+    "  --x SPEC             numbers (1,2,3), FILE.npy, FILE.txt, - (standard input), start (the default),\n"
+    "                       center, random:SEED, or DIR or DIR:ID of a run (its best point, or an evaluation)\n"
     "  --gradient           also d loss / d x\n"
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
@@ -262,6 +265,17 @@ static const char *run_key(int code)
                          : NULL;
 }
 
+/* Pictures are PNG; a name without an ending says nothing else. */
+static int check_picture(const char *path, ds_error *e)
+{
+    const char *name = path != NULL && strrchr(path, '/') != NULL ? strrchr(path, '/') : path;
+    const char *dot = name != NULL ? strrchr(name, '.') : NULL;
+    return dot == NULL || strcasecmp(dot, ".png") == 0
+               ? 0
+               : ds_fail(e, DS_EXIT_USAGE, "--picture %.200s: only PNG is drawn: give a name that ends with .png",
+                         path);
+}
+
 /* 0, -1 = help was printed, or an exit status. */
 static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
 {
@@ -299,7 +313,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                                      DS_EXIT_USAGE, DS_LAYER_FLAG, e);
         }
     }
-    return status;
+    return status != 0 ? status : check_picture(q->picture, e);
 }
 
 static int open_env(evaluation *v, const ds_settings *settings, const ds_run_options *o, ds_error *e)
@@ -309,7 +323,8 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
     config.exact = 1;
     config.noise_key = o->noise_key;
     if (o->env[0] == '\0') {
-        return ds_fail(e, DS_EXIT_USAGE, "eval: name an environment with --env (`dshost list` shows them)");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "eval: name an environment with --env (`dshost list` shows them), or a run with --x");
     }
     int status = ds_loader_open(o->env, DS_KIND_ENV, &config.module, e);
     if (status == 0) {
@@ -356,6 +371,20 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     return status;
 }
 
+/* A run that --x names brings its environment along, unless there is one already. */
+static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
+{
+    char *folder = NULL;
+    uint64_t id = 0;
+    int status = 0;
+    if (x_spec != NULL && ds_settings_find(settings, DS_SECTION_RUN, "env") == NULL &&
+        ds_point_names_run(x_spec, &folder, &id)) {
+        status = ds_origin_adopt(folder, settings, e);
+        free(folder);
+    }
+    return status;
+}
+
 int ds_cmd_eval(int argc, char **argv)
 {
     ds_settings settings = {0};
@@ -364,6 +393,9 @@ int ds_cmd_eval(int argc, char **argv)
     ds_error e = {0};
     int status = parse(argc, argv, &settings, &q, &e);
 
+    if (status == 0) {
+        status = adopt_run(q.x_spec, &settings, &e);
+    }
     if (status == 0) {
         status = ds_run_options_make(&settings, &options, &e);
     }

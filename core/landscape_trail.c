@@ -2,12 +2,12 @@
 /* landscape_trail.c - the evaluations of a run, projected onto a slice. */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "landscape_internal.h"
+#include "origin.h"
 
 static int read_rows(const ds_landscape *l, ds_store *store, ds_trail *t, ds_error *e)
 {
@@ -52,16 +52,16 @@ static int read_trail(const ds_landscape *l, const char *folder, ds_trail *t, ds
 {
     ds_store *store = NULL;
     char *path = ds_folder_path(folder, "run.sqlite");
+    char what[300];
+    snprintf(what, sizeof what, "--path %.200s", folder);
     t->folder = strdup(folder);
     int rc = path == NULL || t->folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
              : !ds_folder_has_run(folder)
-                 ? ds_fail(e, DS_EXIT_IO, "--path %.200s: there is no run (no run.sqlite)", folder)
+                 ? ds_fail(e, DS_EXIT_CONFIG, "%s: there is no run (no run.sqlite)", what)
                  : ds_store_open(path, DS_STORE_READ, &store, e);
+    rc = rc != 0 ? rc : ds_origin_compare(store, what, l->env_module->id, l->env->params, e);
     if (rc == 0 && ds_store_n(store) != l->slice.n) {
-        rc = ds_fail(e, DS_EXIT_IO,
-                     "--path %.200s: a run with %" PRIu64 " variables, %s has %" PRIu64
-                     ": give a run of the same environment",
-                     folder, ds_store_n(store), l->env_module->id, l->slice.n);
+        rc = ds_point_wrong_count(what, l->env_module->id, ds_store_n(store), l->slice.n, e);
     }
     rc = rc != 0 ? rc : read_rows(l, store, t, e);
     if (rc == 0) {
@@ -75,6 +75,11 @@ static int read_trail(const ds_landscape *l, const char *folder, ds_trail *t, ds
 int ds_landscape_read_trails(ds_landscape *l, const char *const *folders, size_t count, ds_error *e)
 {
     int rc = 0;
+    if (count > 0 && l->slice.dims < 2) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "--path %.200s: a run is drawn on a plane, this slice is a line: give a second axis",
+                       folders[0]);
+    }
     l->trail = calloc(count + 1, sizeof *l->trail);
     if (l->trail == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");

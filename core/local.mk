@@ -101,6 +101,7 @@ core_libcore_la_SOURCES += core/npy_write.c
 core_libcore_la_SOURCES += core/objective.c
 core_libcore_la_SOURCES += core/batch_contract.c core/batch_contract.h
 core_libcore_la_SOURCES += core/objective_residuals.c
+core_libcore_la_SOURCES += core/origin.c core/origin.h
 core_libcore_la_SOURCES += core/params.c core/params.h
 core_libcore_la_SOURCES += core/picture.c core/picture.h
 core_libcore_la_SOURCES += core/plot.c core/plot.h

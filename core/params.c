@@ -34,13 +34,18 @@ struct ds_params {
     size_t count;
 };
 
+/* What users of other .ini files take for a comment. */
+static int has_hash(const char *text)
+{
+    return strstr(text, " #") != NULL || strstr(text, "\t#") != NULL;
+}
+
 /* One line for a refused value: "runs.ini:7: torus: steps = many: expected ...". */
 static int refuse(const ds_setting *s, const char *owner, const value *v, const char *allowed, ds_error *e)
 {
     const char *text = s != NULL ? s->value : v->info->default_text;
     const char *hint = "";
-    if (s != NULL && s->layer == DS_LAYER_FILE &&
-        (strstr(text, " #") != NULL || strstr(text, "\t#") != NULL)) {
+    if (s != NULL && s->layer == DS_LAYER_FILE && has_hash(text)) {
         hint = " (a comment behind a value begins with ' ;')";
     }
     return ds_fail(e, s != NULL ? s->status : DS_EXIT_PLUGIN, "%s: %s%s%s = %.200s: %s%s",
@@ -249,6 +254,13 @@ static int parse_enum(const char *text, value *v, char *why, size_t size)
     return ok;
 }
 
+/* A name of a plugin with a comment behind it? A file may have such a name. */
+static int looks_commented(const value *v, const ds_setting *s)
+{
+    return (v->info->flags & DS_PARAM_NAME_OR_PATH) != 0 && s != NULL && s->layer == DS_LAYER_FILE &&
+           has_hash(s->value) && access(v->text != NULL ? v->text : s->value, F_OK) != 0;
+}
+
 /* Converts the user's setting, or the default where s is NULL. */
 static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e)
 {
@@ -295,6 +307,9 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
             v->text = absolute(text, s != NULL ? s->base : NULL);
         }
         problem = ds_ini_text_problem(info->name, v->text != NULL ? v->text : text);
+        if (problem == NULL && looks_commented(v, s)) {
+            problem = "no plugin has such a name";
+        }
         break;
     }
     if (problem != NULL) {
@@ -472,6 +487,29 @@ const char *ds_params_value_text(const ds_params *p, size_t i)
 int ds_params_given(const ds_params *p, size_t i)
 {
     return p->item[i].given;
+}
+
+int ds_params_same(const ds_params *a, const ds_params *b, size_t i)
+{
+    const value *v = &a->item[i], *w = &b->item[i];
+    switch (v->info->type) {
+    case DS_PARAM_BOOL:
+    case DS_PARAM_INT:
+    case DS_PARAM_ENUM:
+        return v->number == w->number;
+    case DS_PARAM_REAL:
+        return v->real == w->real;
+    case DS_PARAM_LIST:
+        return v->count == w->count &&
+               (v->count == 0 || memcmp(v->list, w->list, v->count * sizeof *v->list) == 0);
+    case DS_PARAM_ARRAY: /* by content: it may lie elsewhere now */
+        return v->array.size == w->array.size && v->array.ndim == w->array.ndim &&
+               memcmp(v->array.shape, w->array.shape, sizeof v->array.shape) == 0 &&
+               (v->array.data == NULL ||
+                memcmp(v->array.data, w->array.data, v->array.size * sizeof *v->array.data) == 0);
+    default:
+        return strcmp(v->text, w->text) == 0;
+    }
 }
 
 int ds_params_write_ini(const ds_params *p, FILE *f)

@@ -39,6 +39,9 @@ const ds_param *ds_params_info(const ds_params *p, size_t i);
 const char *ds_params_value_text(const ds_params *p, size_t i);
 int ds_params_given(const ds_params *p, size_t i);
 
+/* Has parameter i the same value in both, which have the same schema? 1e-3 is 0.001. */
+int ds_params_same(const ds_params *a, const ds_params *b, size_t i);
+
 /* Writes "key = value" lines of all parameters (long lists on continuation lines), valid input for
  * ds_settings_read(). */
 int ds_params_write_ini(const ds_params *p, FILE *f);

@@ -5,14 +5,17 @@
 #include "point.h"
 
 #include <diffsim/random.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "folder.h"
 #include "npy.h"
+#include "origin.h"
 #include "store.h"
 
 int ds_point_wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e)
@@ -34,22 +37,48 @@ int ds_point_check(const ds_point_request *q, const double *x, ds_error *e)
     return 0;
 }
 
+static int take_array(const ds_point_request *q, const char *spec, ds_array *a, double *x, ds_error *e)
+{
+    char origin[300];
+    int status = 0;
+    if (a->size != q->env->info.n) {
+        snprintf(origin, sizeof origin, "%s %.200s", q->origin, spec);
+        status = ds_point_wrong_count(origin, q->id, a->size, q->env->info.n, e);
+    } else {
+        memcpy(x, a->data, a->size * sizeof *x);
+    }
+    ds_array_free(a);
+    return status;
+}
+
 static int from_file(const ds_point_request *q, const char *spec, double *x, ds_error *e)
 {
     ds_array a = {0};
-    char origin[300];
+    if (strcmp(spec, "-") != 0 && access(spec, F_OK) != 0) {
+        return ds_fail(e, DS_EXIT_CONFIG,
+                       "%s %.200s: cannot open: %s; a point is a list of numbers (1,2,3), a file, -, start, "
+                       "center, random:SEED, or the folder of a run",
+                       q->origin, spec, strerror(errno));
+    }
     int status = ds_array_read(spec, 0, DS_EXIT_CONFIG, &a, e);
-    if (status != 0) {
-        return status;
-    }
-    if (a.size != q->env->info.n) {
-        snprintf(origin, sizeof origin, "%s %s", q->origin, spec);
-        status = ds_point_wrong_count(origin, q->id, a.size, q->env->info.n, e);
-    } else {
-        memcpy(x, a.data, a.size * sizeof *x);
-    }
-    ds_array_free(&a);
-    return status;
+    return status != 0 ? status : take_array(q, spec, &a, x, e);
+}
+
+/* Numbers on the command line; a file of that name goes first. */
+static int is_list(const char *spec)
+{
+    const char *digit = spec + strspn(spec, "+-.");
+    return *digit >= '0' && *digit <= '9' && strspn(spec, "0123456789+-.eE, \t") == strlen(spec) &&
+           access(spec, F_OK) != 0;
+}
+
+static int from_list(const ds_point_request *q, const char *spec, double *x, ds_error *e)
+{
+    ds_array a = {0};
+    char name[300];
+    snprintf(name, sizeof name, "%s %.200s", q->origin, spec);
+    int status = ds_array_parse_text(spec, strlen(spec), name, 0, DS_EXIT_CONFIG, &a, e);
+    return status != 0 ? status : take_array(q, spec, &a, x, e);
 }
 
 static int from_seed(const ds_point_request *q, const char *seed_text, double *x, ds_error *e)
@@ -68,6 +97,17 @@ static int from_seed(const ds_point_request *q, const char *seed_text, double *x
     return 0;
 }
 
+/* Is the run one of this environment, with as many variables? */
+static int belongs(const ds_point_request *q, const char *folder, ds_store *store, ds_error *e)
+{
+    char what[300];
+    snprintf(what, sizeof what, "%s %.200s", q->origin, folder);
+    int rc = ds_origin_compare(store, what, q->id, q->env->params, e);
+    return rc != 0 || ds_store_n(store) == q->env->info.n
+               ? rc
+               : ds_point_wrong_count(what, q->id, ds_store_n(store), q->env->info.n, e);
+}
+
 /* The row `id`, or the first one with the lowest loss where id is 0. */
 static int from_store(const ds_point_request *q, const char *folder, uint64_t id, double *x, ds_error *e)
 {
@@ -80,9 +120,7 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     char *path = ds_folder_path(folder, "run.sqlite");
     int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
                           : ds_store_open(path, DS_STORE_READ, &store, e);
-    if (rc == 0 && ds_store_n(store) != n) {
-        rc = ds_point_wrong_count(folder, q->id, ds_store_n(store), n, e);
-    }
+    rc = rc != 0 ? rc : belongs(q, folder, store, e);
     rc = rc != 0 ? rc : ds_cursor_open(store, id > 0 ? id : 1, &cursor, e);
     while (rc == 0 && !(id > 0 && found) && (step = ds_cursor_next(cursor, &row, e)) == 1) {
         if (id > 0 || row.loss < best) {
@@ -104,30 +142,30 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     return rc;
 }
 
-/* DIR or DIR:ID of a folder that holds a run; 0 = it is something else, and *status is left alone. */
-static int from_run(const ds_point_request *q, const char *spec, double *x, int *status, ds_error *e)
+int ds_point_names_run(const char *spec, char **folder, uint64_t *id)
 {
     const char *colon = strrchr(spec, ':');
-    uint64_t id = 0;
+    *id = 0;
     if (ds_folder_has_run(spec)) {
-        *status = from_store(q, spec, 0, x, e);
-        return 1;
+        *folder = strdup(spec);
+        return *folder != NULL;
     }
-    if (colon == NULL || !ds_parse_seed(colon + 1, &id) || id == 0) {
+    if (colon == NULL || !ds_parse_seed(colon + 1, id) || *id == 0) {
         return 0;
     }
-    char *folder = strndup(spec, (size_t)(colon - spec));
-    int is_run = folder != NULL && ds_folder_has_run(folder);
-    if (is_run) {
-        *status = from_store(q, folder, id, x, e);
+    *folder = strndup(spec, (size_t)(colon - spec));
+    if (*folder != NULL && !ds_folder_has_run(*folder)) {
+        free(*folder);
+        *folder = NULL;
     }
-    free(folder);
-    return is_run;
+    return *folder != NULL;
 }
 
 int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_error *e)
 {
     const ds_pool_env *env = q->env;
+    char *folder = NULL;
+    uint64_t id = 0;
     int status = 0;
 
     if (strcmp(spec, "start") == 0) {
@@ -138,7 +176,12 @@ int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_err
         }
     } else if (strncmp(spec, "random", 6) == 0 && (spec[6] == ':' || spec[6] == '\0')) {
         status = from_seed(q, spec[6] == ':' ? spec + 7 : "", x, e);
-    } else if (!from_run(q, spec, x, &status, e)) {
+    } else if (ds_point_names_run(spec, &folder, &id)) {
+        status = from_store(q, folder, id, x, e);
+        free(folder);
+    } else if (is_list(spec)) {
+        status = from_list(q, spec, x, e);
+    } else {
         status = from_file(q, spec, x, e);
     }
     return status != 0 ? status : ds_point_check(q, x, e);

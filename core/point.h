@@ -17,10 +17,15 @@ typedef struct ds_point_request {
  *   start            the start point of the environment
  *   center           the middle of its box
  *   random:SEED      a uniform point of its box
- *   DIR, DIR:ID      the best point, or evaluation ID, of the run in folder DIR
+ *   DIR, DIR:ID      the best point, or evaluation ID, of the run in folder DIR: one of another environment is
+ *                    refused, one with other parameters gives a warning
  *   FILE, -          n numbers of a .npy or text file, or of the standard input
+ *   1,2,3            n numbers
  * All points are inside the box. 0, or an exit status with one line that begins with the origin. */
 int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_error *e);
+
+/* Does the text name a run, as DIR or DIR:ID? Then *folder is to be freed, and *id is 0 for the best point. */
+int ds_point_names_run(const char *spec, char **folder, uint64_t *id);
 
 /* Fails where a value lies outside of the box. */
 int ds_point_check(const ds_point_request *q, const double *x, ds_error *e);

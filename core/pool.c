@@ -6,6 +6,7 @@
 
 #include <diffsim/random.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -470,6 +471,19 @@ static int scene_local(ds_pool *p, const double *x, uint64_t noise_key, uint32_t
                                 keep == DS_KEEP_FEW ? 3 : 0, out, e);
 }
 
+/* Does the scene file hold a reason instead of a scene? The exit status, or 0. */
+static int scene_refused(int fd, const char *id, ds_error *e)
+{
+    char text[400];
+    int status = 0, used = 0;
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    if (text[0] != DS_SCENE_REFUSED || sscanf(text + 1, "%d %n", &status, &used) != 1 || status <= 0) {
+        return 0;
+    }
+    return ds_fail(e, status, "%s: the scene: %s", id, text + 1 + used);
+}
+
 static int scene_crew(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
                       ds_scenedata **out, ds_error *e)
 {
@@ -506,7 +520,8 @@ static int scene_crew(ds_pool *p, const double *x, uint64_t noise_key, uint32_t 
     if (a->outcome > DS_EVAL_INFEASIBLE || lseek(fd, 0, SEEK_END) <= 0) {
         return 0;
     }
-    return ds_scenedata_read_fd(fd, out, e);
+    int rc = scene_refused(fd, p->config.module->id, e);
+    return rc != 0 ? rc : ds_scenedata_read_fd(fd, out, e);
 }
 
 int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,

@@ -25,6 +25,9 @@
 
 enum { DS_SLOT_FREE = 0, DS_SLOT_POSTED = 1, DS_SLOT_RUNNING = 2, DS_SLOT_DONE = 3, DS_SLOT_KILLED = 4 };
 
+/* First byte of a scene file that holds "STATUS REASON" instead of a scene. */
+#define DS_SCENE_REFUSED '!'
+
 /* Frames of a scene to keep: all, those of a picture (first, middle, last), or the metrics alone. */
 enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2 };
 

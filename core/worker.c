@@ -229,8 +229,8 @@ static void refuse(ds_answer *a, const char *text)
     snprintf(a->message, sizeof(a->message), "%s", text);
 }
 
-/* The frames and metrics of the evaluation just made go to the scene file; an empty file means that there are
- * none. */
+/* The frames and metrics of the evaluation just made go to the scene file. An empty file means that there are
+ * none, one that begins with DS_SCENE_REFUSED has the exit status and the reason why they could not be written. */
 static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
 {
     static const uint64_t few[] = {0, DS_SCENE_MIDDLE, DS_SCENE_LAST};
@@ -248,9 +248,9 @@ static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
     rc = rc != 0 ? rc : ds_scenedata_write(scene, DS_WORKER_SCENE, &e);
     ds_scenedata_free(scene);
     if (rc != 0) {
-        ds_log(DS_LOG_WARNING, w->env->module->id, "scene: %s", e.text);
-        if (ftruncate(DS_WORKER_SCENE, 0) != 0) {
-            return;
+        if (ftruncate(DS_WORKER_SCENE, 0) != 0 || lseek(DS_WORKER_SCENE, 0, SEEK_SET) != 0 ||
+            dprintf(DS_WORKER_SCENE, "%c%d %s", DS_SCENE_REFUSED, e.status, e.text) < 0) {
+            ds_log(DS_LOG_WARNING, w->env->module->id, "scene: %s", e.text);
         }
     }
 }

@@ -81,7 +81,7 @@ cp x.txt text.npy
 : > none.txt
 for f in "two.txt|--x two.txt: 2 numbers, but analytic has 3 variables" "far.txt|variable 2 is 6, outside of its bounds -5..5" \
     "nan.txt|nan.txt" "word.txt|word.txt" "cut.npy|cut.npy" "text.npy|text.npy" "none.txt|none.txt" \
-    "missing.txt|missing.txt: cannot open: No such file" ".|: cannot read: Is a directory"; do
+    "missing.txt|--x missing.txt: cannot open: No such file or directory; a point is a list of numbers (1,2,3), a file" ".|: cannot read: Is a directory"; do
     # shellcheck disable=SC2086
     bad 3 "${f#*|}" eval $sphere --x "${f%%|*}"
 done
@@ -92,6 +92,34 @@ result $? "it was taken"
 good "--x wins over it" eval --config point.ini --x center --json
 bad 3 "run.x: 3 numbers, but analytic has 2 variables" eval --config point.ini --set env.dim=2
 bad 3 "run.x: variable 0 is 7, outside" eval --config point.ini --set "run.x=7 7 7"
+
+# shellcheck disable=SC2086
+good "numbers" eval $sphere --json --x 0.1,-2,3e-1
+[ "$(list x)" = "0.10000000000000001, -2.0, 0.29999999999999999" ]
+result $? "are a point"
+printf '1 2 3\n' > 4,5,6
+# shellcheck disable=SC2086
+good "a file of that name" eval $sphere --json --x 4,5,6
+[ "$(list x)" = "1.0, 2.0, 3.0" ]
+result $? "goes first"
+# shellcheck disable=SC2086
+bad 3 "--x 1,2: 2 numbers, but analytic has 3 variables" eval $sphere --x 1,2
+# shellcheck disable=SC2086
+bad 3 "--x 1,,2: line 1: there is no number" eval $sphere --x 1,,2
+
+# ---- points of runs ----
+status 0 "a run with a parameter" "$dshost" --env bounce --set env.variant=paper --opt rand --budget 8 --seed 4 --out paper \
+    --pictures no --jobs 1
+best=$(sed -n 's/.*"best_loss": \([0-9.]*\).*/\1/p' paper/summary.json)
+good "--x RUN brings its environment along" eval --x paper --json
+[ "$(field env)" = '"bounce"' ] && [ -n "$best" ] && [ "$(field loss)" = "$best" ]
+result $? "and gives the recorded loss"
+good "with the parameter given, too" eval --env bounce --set env.variant=paper --x paper:7 --json
+status 0 "other parameters are used" "$dshost" eval --env bounce --x paper
+grep -q '^dshost: warning: --x paper: that run has other parameters .*: variant = paper (here warp)' err && [ "$(wc -l < err)" -eq 1 ]
+result $? "with a warning that names them"
+bad 3 "--x paper: a run of bounce, not of analytic" eval --env analytic --set env.dim=3 --x paper
+good "an override of the run's parameters" eval --x paper --set env.variant=paper --gradient
 
 # ---- text output ----
 # shellcheck disable=SC2086
@@ -132,6 +160,8 @@ good "a picture where there is no scene" eval --env analytic --picture x.png
 result $? "shows the point as a PNG"
 # shellcheck disable=SC2086
 bad 6 "missing/p.png: cannot write" eval $torus --picture missing/p.png
+bad 2 "--picture p.jpg: only PNG is drawn" eval --env analytic --picture p.jpg
+bad 2 "--picture a.b/p.svg: only PNG is drawn" eval --env analytic --picture a.b/p.svg
 # shellcheck disable=SC2086
 bad 6 "/dev/full: cannot write: No space left on device" eval $torus --picture /dev/full
 
@@ -199,4 +229,14 @@ done
 ) 2>&1 | cat > out
 grep -q '^status 6' out && grep -q 'limited.npz: cannot write: File too large; the file size limit' out && [ ! -e limited.npz ]
 result $? "--trajectory with a file size limit: status 6 and no file"
+# The scene comes from the worker, which has the same limit.
+big="--env torus --set env.preset=small --set env.segments=1"
+(
+    ulimit -f 20
+    # shellcheck disable=SC2086
+    "$dshost" eval $big --trajectory limited.npz
+    echo "status $?"
+) 2>&1 | cat > out
+grep -q '^status 6' out && grep -q '^dshost: error: torus: the scene: .*File too large' out && [ ! -e limited.npz ]
+result $? "a scene that cannot be passed on is status 6"
 finish
