@@ -112,7 +112,7 @@ static int is_one_of(const char *key, const char *const *list)
 /* The text of a setting of [run] that reproduces it, or NULL for what belongs to one call only. */
 static const char *run_text(const ds_recipe *r, const char *key, const char *text)
 {
-    static const char *const one_call[] = {"out", "x", "noise_key", NULL};
+    static const char *const one_call[] = {"out", "x", "noise_key", "verify", NULL};
     static const char *const searches[] = {"opt", "budget", "seconds", "target", NULL};
     if (is_one_of(key, one_call) || (!r->all_runs && strcmp(key, "runs") == 0) ||
         (r->opt == NULL && is_one_of(key, searches))) {
@@ -285,8 +285,10 @@ int ds_folder_write_failure(const char *folder, const ds_recipe *r, uint64_t id,
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     snprintf(name, sizeof(name), "failure-%04llu.ini", (unsigned long long)id);
-    fprintf(f, "; Evaluation %llu: %s: %.140s\n; Repeat it: dshost eval --config %s\n\n[run]\n",
-            (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name);
+    fprintf(f,
+            "; Evaluation %llu: %s: %.140s\n; Its message again: dshost eval --config %s --isolation process\n"
+            "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n\n[run]\n",
+            (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name, name);
     fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n",
             plugin_name(r->options->env, r->env), (unsigned long long)r->options->seed, r->options->threads);
     if (noise_key != 0) {

@@ -37,7 +37,8 @@ int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e);
  * for writing. */
 int ds_folder_create_store(const char *folder, const ds_recipe *r, uint64_t n, ds_store **out, ds_error *e);
 
-/* Writes failure-NNNN.ini, with which `dshost eval --config` repeats one evaluation in its own process. */
+/* Writes failure-NNNN.ini, with which `dshost eval --config` repeats one evaluation in its own process, for a
+ * debugger. */
 int ds_folder_write_failure(const char *folder, const ds_recipe *r, uint64_t id, const double *x, uint64_t n,
                             uint64_t noise_key, const ds_answer *answer, ds_error *e);
 

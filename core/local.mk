@@ -130,6 +130,7 @@ core_libcore_la_SOURCES += core/results_apart.c
 core_libcore_la_SOURCES += core/run.c core/run.h
 core_libcore_la_SOURCES += core/run_flags.c core/run_flags.h
 core_libcore_la_SOURCES += core/run_options.c core/run_options.h
+core_libcore_la_SOURCES += core/run_recheck.c
 core_libcore_la_SOURCES += core/run_pictures.c
 core_libcore_la_SOURCES += core/run_series.c core/run_series.h
 core_libcore_la_SOURCES += core/runlock.c core/runlock.h

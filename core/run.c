@@ -200,6 +200,21 @@ static int exit_status(const ds_run *run)
     }
 }
 
+/* ", 17 failed, 60 of 60 without gradient", or "" where all is well. */
+static void lost_text(const ds_ledger *l, char *out, size_t room)
+{
+    char failed[60] = "", blind[80] = "";
+    uint64_t bad = l->outcome[DS_EVAL_BAD_GRAD];
+    if (l->failed > 0) {
+        snprintf(failed, sizeof(failed), ", %llu failed", (unsigned long long)l->failed);
+    }
+    if (bad > 0) {
+        snprintf(blind, sizeof(blind), ", %llu of %llu without the gradient asked for",
+                 (unsigned long long)bad, (unsigned long long)l->gradients);
+    }
+    snprintf(out, room, "%s%s", failed, blind);
+}
+
 /* `left`: see unrepeated(). */
 static void say_end(const ds_run *run, uint64_t left)
 {
@@ -213,7 +228,7 @@ static void say_end(const ds_run *run, uint64_t left)
                                       "ended by an error, what was done is saved"};
     const char *why = texts[run->end];
     char best[80] = "no loss";
-    char lost[80];
+    char lost[80], without[160];
     uint64_t saved = 0;
     ds_error ignored = {0, ""};
     if (left > 0) {
@@ -232,8 +247,10 @@ static void say_end(const ds_run *run, uint64_t left)
                  (unsigned long long)saved);
         why = lost;
     }
-    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations, %s (%.3g s)", why,
-           (unsigned long long)run->ledger.count, best, 1e-9 * (double)(ds_clock_ns() - run->start_ns));
+    lost_text(&run->ledger, without, sizeof(without));
+    ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations%s, %s (%.3g s)", why,
+           (unsigned long long)run->ledger.count, without, best,
+           1e-9 * (double)(ds_clock_ns() - run->start_ns));
     if (run->end == DS_END_SIGNAL || run->end == DS_END_TIME) {
         ds_log(DS_LOG_INFO, NULL, "go on with: dshost resume %s", run->folder);
     }
@@ -391,7 +408,8 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
 /* ---- resume ---- */
 
 static const char *const overridable[] = {"budget",    "seconds",   "jobs",       "threads", "isolation",
-                                          "timeout_s", "memory_mb", "max_failed", "pictures"};
+                                          "timeout_s", "memory_mb", "max_failed", "pictures",
+                                          "verify"};
 
 int ds_run_may_override(const char *key)
 {
@@ -516,6 +534,9 @@ static int open_rest(ds_run *run, ds_error *e)
                      "%s has %llu variables now, the run in %s has %llu: another version of the plugin",
                      run->env_module->id, (unsigned long long)run->env->info.n, run->folder,
                      (unsigned long long)ds_store_n(run->store));
+    }
+    if (rc == 0 && run->options.verify) {
+        rc = ds_run_recheck(run, e);
     }
     rc = rc != 0 ? rc : open_optimizer(run, e);
     return rc != 0 ? rc : ds_replay_open(run->store, run->width, &run->replay, e);

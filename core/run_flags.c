@@ -16,11 +16,13 @@
 
 enum { FLAGS_MAX = 48, NAME_BYTES = 48, CODE_SCHEMA = 1000 };
 
-/* Of one point: not for runs. */
 static int is_run_flag(const ds_param *p, int resume)
 {
-    if (strcmp(p->name, "x") == 0 || strcmp(p->name, "noise_key") == 0) {
+    if (strcmp(p->name, "x") == 0 || strcmp(p->name, "noise_key") == 0) { /* of one point: not for runs */
         return 0;
+    }
+    if (strcmp(p->name, "verify") == 0) { /* a new run has no record */
+        return resume;
     }
     return !resume || ds_run_may_override(p->name);
 }

@@ -114,6 +114,10 @@ ds_extra ds_residuals_extra(const ds_run *run, uint64_t i, const double *values)
 void ds_residuals_take(ds_run *run, uint64_t i, const double *values);
 int ds_residuals_replay(ds_run *run, uint64_t rows);
 
+/* run_recheck.c: repeats one recorded evaluation. DS_EXIT_PLUGIN where it comes out differently: the
+ * environment is another one. */
+int ds_run_recheck(ds_run *run, ds_error *e);
+
 /* summary.c: the content of summary.json, and the file. */
 json_t *ds_run_summary(const ds_run *run);
 const char *ds_end_name(int end);

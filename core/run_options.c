@@ -40,6 +40,10 @@ const ds_param *const ds_run_schema[] = {
         "max_failed", "0.5", 0, 1, "",
         "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
+    &(const ds_param){sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_ADVANCED, 0, 0, 1, "verify", "true", "",
+                      "Before `dshost resume` goes on, repeat the best evaluation of the record, and end with "
+                      "status 4 where it comes out differently: the environment has changed.",
+                      NULL},
     &(const ds_param){
         sizeof(ds_param), DS_PARAM_INT, DS_PARAM_ADVANCED, 0, 0, 9007199254740992.0, "noise_key", "0", "",
         "Noise of one evaluation, for `dshost eval`: written by reproducer files; 0 = no noise.", NULL},
@@ -51,7 +55,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
 {
     ds_params *p = NULL;
     const char *seed = "0";
-    int64_t isolation = 0, pictures = 1, threads = 1, noise_key = 0;
+    int64_t isolation = 0, pictures = 1, verify = 1, threads = 1, noise_key = 0;
     int status;
 
     memset(out, 0, sizeof *out);
@@ -75,11 +79,13 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     ds_params_int(p, "memory_mb", &out->memory);
     ds_params_real(p, "max_failed", &out->max_failed);
     ds_params_int(p, "pictures", &pictures);
+    ds_params_int(p, "verify", &verify);
     ds_params_int(p, "noise_key", &noise_key);
     ds_params_list(p, "x", &out->x, &out->x_count);
     out->threads = (uint32_t)threads;
     out->isolation = (int)isolation;
     out->pictures = (int)pictures;
+    out->verify = (int)verify;
     out->noise_key = (uint64_t)noise_key;
     if (out->jobs == 0) {
         out->jobs = ds_processors();

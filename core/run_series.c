@@ -93,7 +93,7 @@ int ds_series_start(const ds_settings *settings, const ds_run_options *options, 
     if (ds_series_is(folder) || ds_folder_has_run(folder)) {
         return ds_fail(e, DS_EXIT_IO,
                        "%s holds runs already; go on with them by: dshost resume %s, or choose another "
-                       "--out",
+                       "--out; where seeds are to be added later, use dshost bench, whose --runs can grow",
                        folder, folder);
     }
     int rc = write_plan(settings, options, folder, e);

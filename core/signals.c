@@ -5,6 +5,7 @@
 
 #include "signals.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ static const double DRAIN_SECONDS = 3.0;
 
 static _Atomic(const char *) watch_text;
 static _Atomic(ds_recorder *) watch_recorder;
+static int on_terminal; /* stderr, which then shows a progress line */
 
 void ds_stop_raise(int why)
 {
@@ -25,19 +27,25 @@ void ds_stop_raise(int why)
     atomic_compare_exchange_strong(&ds_stop_flag, &none, why);
 }
 
+static void put(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+    (void)ignored;
+}
+
+/* A step that takes long, or an optimizer that does not listen, must not look like a deaf program. */
 static void on_stop(int sig)
 {
     static atomic_int requests;
     if (atomic_fetch_add(&requests, 1) > 0) {
         _exit(128 + sig);
     }
+    int last = errno;
+    put(on_terminal ? "\n" : "");
+    put(sig == SIGINT ? "dshost: stopping after this step; Ctrl-C again ends at once\n"
+                      : "dshost: stopping after this step; a second signal ends at once\n");
+    errno = last;
     ds_stop_raise(sig);
-}
-
-static void put(const char *text)
-{
-    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
-    (void)ignored;
 }
 
 /* Async-signal-safe: the writer of the store goes on in its own thread while we wait. */
@@ -94,6 +102,7 @@ static void on_exit_call(void)
 void ds_signals_install(void)
 {
     struct sigaction sa;
+    on_terminal = isatty(STDERR_FILENO);
     memset(&sa, 0, sizeof(sa));
     sa.sa_handler = on_stop; /* without SA_RESTART: waits are interrupted */
     sigaction(SIGINT, &sa, NULL);

@@ -25,6 +25,10 @@ got=0
 "$dshost" eval --config "$ini" >"$tmp/out" 2>"$tmp/err" || got=$?
 [ $got -ne 0 ] && [ $got -ne 5 ]
 result $? "the file crashes dshost eval itself"
+name=$(basename "$ini")
+grep -qx "; Its message again: dshost eval --config $name --isolation process" "$ini" &&
+    grep -qx "; In a debugger, where a crash stops: gdb --args dshost eval --config $name" "$ini"
+result $? "and says what it is for"
 status 5 "or, isolated, is reported" "$dshost" eval --config "$ini" --isolation process
 environment_fault abort crashed
 environment_fault exit crashed

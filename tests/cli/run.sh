@@ -85,6 +85,36 @@ sqlite3 shorter/run.sqlite "update setting set value='early' where section='opt'
     refuses 4 "now ends after evaluation 20, the record has 30.*nothing was changed" "... before its record does is refused" \
         "$dshost" resume shorter --budget 60 || skip "no sqlite3"
 
+# ---- a changed environment ----
+wobble() { # wobble FACTOR: an environment whose loss is multiplied by it, always of the same name and version
+    printf '#define BAD_ID "wobble"\n#define BAD_EVALUATE io->loss *= %s;\n#include "env_base.h"\n' "$1" > wobble.c
+    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$DS_TOP_SRC/tests/bad" -o wobble.so wobble.c -lm
+}
+wobble 1 && "$dshost" --env ./wobble.so --opt rand --budget 20 --out changed --pictures no --jobs 1 > out 2> err
+status 0 "the environment of a run is the same" "$dshost" resume changed --budget 25
+[ "$(grep -c warning err)" -eq 0 ] && [ "$(rows changed)" -eq 25 ] && ! grep -q verify changed/run.ini
+result $? "the repeated evaluation is neither counted nor recorded"
+table changed > before
+wobble 1.5
+refuses 4 "changed: evaluation [0-9]*, with the recorded loss .* now: wobble is not what it was .*--verify false" \
+    "one with other losses is refused" "$dshost" resume changed --budget 30
+table changed | cmp -s before -
+result $? "and nothing is changed"
+wobble '(1 + 1e-12)'
+status 0 "one that differs in the last digits goes on" "$dshost" resume changed --budget 30
+grep -q 'warning: evaluation [0-9]* of the record comes out differently in the last digits' err
+result $? "with a warning"
+wobble 2
+status 0 "--verify false goes on all the same" "$dshost" resume changed --budget 35 --verify false
+[ "$(rows changed)" -eq 35 ]
+result $? "with the new one"
+printf '#define BAD_ID "wobble"\n#define BAD_EVALUATE if (io->want & DS_WANT_GRAD) { io->grad[0] = NAN; }\n#include "env_base.h"\n' \
+    > wobble.c && ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$DS_TOP_SRC/tests/bad" -o wobble.so \
+    wobble.c -lm
+status 0 "a run without gradients" "$dshost" --env ./wobble.so --opt adam --budget 30 --pictures no --out blind
+grep -q 'budget used: 30 evaluations, 30 of 30 without the gradient asked for, best loss' err
+result $? "says so at its end"
+
 # ---- signals ----
 # nohup makes all that it starts deaf to SIGHUP, dshost included.
 hup=HUP:129
@@ -127,7 +157,7 @@ case ${DS_SANITIZE-} in
     sleep 0.2
     kill -INT $pid
     wait $pid
-    [ $? -eq 130 ] && [ "$(rows deaf)" -eq 20 ]
+    [ $? -eq 130 ] && [ "$(rows deaf)" -eq 20 ] && [ "$(grep -c 'stopping after this step; Ctrl-C again ends at once' "$tmp/err")" -eq 1 ]
     result $? "a second signal ends an optimizer that does not listen"
     ;;
 esac
@@ -141,6 +171,9 @@ rm -r series/seed-5 series/seed-6/run.sqlite series/seed-6/summary.json
 status 0 "a series is resumed" "$dshost" resume series
 [ "$(rows series/seed-5)" -eq 20 ] && [ "$(rows series/seed-6)" -eq 20 ]
 result $? "missing runs are started"
+
+refuses 6 "where seeds are to be added later, use dshost bench" "a series does not grow" "$dshost" --env analytic --opt rand --budget 20 \
+    --runs 4 --seed 4 --out series
 
 # ---- export ----
 for f in csv jsonl npz; do
@@ -166,4 +199,13 @@ data=series/export/ioh/data_f1_analytic/IOHprofiler_f1_DIM10.dat
 result $? "each block begins with the first evaluation and ends with the last one"
 grep -q "coco_version" series/export/coco/bbobexp_f1_i1.info && [ "$(grep -c '^20 ' series/export/coco/data_f1/*.tdat)" -eq 3 ]
 result $? "COCO's files, too"
+if command -v sqlite3 > /dev/null; then
+    sqlite3 again/run.sqlite 'PRAGMA journal_mode' | grep -q wal
+    result $? "the record has a write-ahead log"
+else
+    skip "no sqlite3"
+fi
+find . -name '*-wal' -o -name '*-shm' > "$tmp/out"
+[ ! -s "$tmp/out" ]
+result $? "whoever reads a record leaves no files of its log behind"
 finish
