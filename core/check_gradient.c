@@ -37,6 +37,7 @@ typedef struct work {
     probe *probe;
     size_t count;
     unsigned points, zero, failed;
+    unsigned missing; /* of the failed points: a loss, but no gradient in numbers */
     uint32_t grad_kind;
 } work;
 
@@ -98,8 +99,13 @@ static void probe_point(ds_check *c, work *w, unsigned point, uint64_t component
 
     ds_check_random_point(c, &w->env, w->x);
     ds_check_evaluate(&w->env, w->x, DS_WANT_GRAD, 0, w->grad, &a);
-    if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK) {
+    int finite = 1;
+    for (uint64_t i = 0; i < w->env.n; i++) {
+        finite &= isfinite(w->grad[i]) != 0;
+    }
+    if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK || !finite) {
         w->failed++;
+        w->missing += a.status == DS_OK && a.io.outcome <= DS_EVAL_BAD_GRAD && isfinite(a.io.loss);
         return;
     }
     w->grad_kind = a.io.grad_kind;
@@ -174,11 +180,18 @@ static void judge(ds_check *c, const work *w)
         }
     }
     ds_check_note(c,
-                  "%zu quotients at %u points (%u more without a gradient): no two step sizes agree at %.0f "
-                  "%% of them; "
-                  "the gradient is zero at %u points",
+                  "%zu differences at %u points (%u more without a gradient): %.0f %% of them usable, where two "
+                  "step sizes agree; the gradient is zero at %u points",
                   w->count, w->points, w->failed,
-                  w->count > 0 ? 100.0 * (double)(w->count - n) / (double)w->count : 0.0, w->zero);
+                  w->count > 0 ? 100.0 * (double)n / (double)w->count : 0.0, w->zero);
+    if (w->points == 0 && w->missing > 0) {
+        ds_check_seen(c, "none of %u points has a gradient in finite numbers, though %u of them have a loss",
+                      w->failed, w->missing);
+        ds_check_hint(c, "find the first step whose adjoint is not finite, or leave DS_ENV_GRADIENT out of "
+                         "the flags");
+        free(list);
+        return;
+    }
     if (n == 0) {
         ds_check_note(
             c, "nothing to compare the gradient with: the loss has kinks, noise or failures everywhere");

@@ -36,12 +36,37 @@ int ds_check_load(ds_check *c)
     return 1;
 }
 
+/* A misspelt parameter would fail every test; what an author must set is for the tests to say. */
+static void look_at_settings(ds_check *c)
+{
+    const ds_desc *d = c->module->plugin->desc;
+    int own = d->kind == DS_KIND_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
+    ds_params *params = NULL;
+    ds_error e = {0};
+    for (int k = 0; k < DS_SECTIONS && e.status == 0; k++) {
+        const ds_section *s = &c->options->settings.section[k];
+        if (k != own && s->count > 0) {
+            ds_fail(&e, DS_EXIT_CONFIG, "%s: %s is an %s: only parameters of [%s] can be set here",
+                    s->item[0].origin, d->id, d->kind == DS_KIND_ENV ? "environment" : "optimizer",
+                    ds_section_names[own]);
+        }
+    }
+    if (e.status == 0 && c->options->settings.section[own].count > 0) {
+        ds_params_make(d->params, d->id, &c->options->settings, own, &params, &e);
+    }
+    if (e.status != 0) {
+        ds_check_record(c, DS_CHECK_REFUSED, e.text);
+    }
+    ds_params_free(params);
+}
+
 void ds_check_describe(ds_check *c)
 {
     const ds_desc *d = c->module->plugin->desc;
     char text[128];
     snprintf(text, sizeof text, "%u %llu %s", d->kind, (unsigned long long)d->flags, d->id);
     ds_check_record(c, DS_CHECK_KIND, text);
+    look_at_settings(c);
 }
 
 /* Why the file must not be opened at all: dlopen() of it could end the process. */

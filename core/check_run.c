@@ -346,8 +346,9 @@ static void perform(const ds_check_options *o, ds_check_result *r)
     r->wall = ds_check_now() - begin;
 }
 
-/* What the parent needs to know of the plugin before the tests: 1 where it can be loaded at all. */
-static int learn(ds_check_options *o, ds_check_report *report)
+/* What the parent needs to know of the plugin before the tests. *loads: can it be loaded at all? Fails where
+ * the settings are wrong. */
+static int learn(ds_check_options *o, ds_check_report *report, int *loads, ds_error *e)
 {
     ds_check_result r = {.test = &describe_test};
     const char *text;
@@ -358,9 +359,14 @@ static int learn(ds_check_options *o, ds_check_report *report)
     if (text != NULL && sscanf(text, "%u %llu %63s", &report->kind, &flags, report->id) != 3) {
         report->kind = 0;
     }
+    text = ds_check_lines_find(&r.lines, DS_CHECK_REFUSED);
+    if (text != NULL) {
+        ds_fail(e, DS_EXIT_CONFIG, "check: %s", text);
+    }
     ds_check_lines_clear(&r.lines);
-    if (report->kind == 0) {
-        return 0;
+    *loads = report->kind != 0;
+    if (e->status != 0 || !*loads) {
+        return e->status;
     }
     report->flags = flags;
     r.test = report->kind == DS_KIND_ENV ? &env_measure_test : &opt_measure_test;
@@ -376,7 +382,7 @@ static int learn(ds_check_options *o, ds_check_report *report)
         o->has_reference = 1;
     }
     ds_check_lines_clear(&r.lines);
-    return 1;
+    return 0;
 }
 
 /* Does the id contain one of the texts, which are separated by commas? */
@@ -405,8 +411,11 @@ static int wanted(const ds_check_options *o, const ds_check_report *report, cons
 int ds_check_run(ds_check_options *o, ds_error *e)
 {
     ds_check_report report = {.options = o};
-    int loads = learn(o, &report), status;
+    int loads = 0, status = learn(o, &report, &loads, e);
 
+    if (status != 0) {
+        return status;
+    }
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         for (const ds_check_test *t = tables[i]; t->id != NULL && (i == 0 || i == report.kind); t++) {
             report.count += wanted(o, &report, t) != 0;

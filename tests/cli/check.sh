@@ -57,6 +57,7 @@ hidden_state pure.repeat 8
 uninitialised pure.process 8
 shared_state pure.parallel 8
 wrong_gradient grad.difference 8
+nan_gradient grad.difference 8
 outside search.points 8
 asks_nan search.failures 8
 ignores_stopped search.stop 8
@@ -134,8 +135,16 @@ is=$?
 result $? "a missing file is a failed test and status 4"
 "$dshost" check analytic --set env.dimm=3 > out 2> err
 is=$?
-[ $is -eq 8 ] && grep -q 'dimm' out
-result $? "an unknown parameter is named"
+[ $is -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] &&
+    grep -q "^dshost: error: check: --set env.dimm: analytic: unknown parameter 'dimm'.*did you mean 'dim'" err
+result $? "an unknown parameter is named before any test"
+"$dshost" check analytic --set opt.dim=3 > out 2> err
+is=$?
+[ $is -eq 3 ] && [ ! -s out ] && grep -q 'analytic is an environment: only parameters of \[env\]' err
+result $? "and so is one of the other section"
+"$dshost" check analytic --only grad.difference > out 2> err
+grep -q '^# [0-9]* differences at 10 points (0 more without a gradient): 100 % of them usable' out
+result $? "how many differences could be used"
 "$dshost" check analytic > /dev/full 2> err
 [ $? -eq 6 ]
 result $? "a full disk is status 6"
