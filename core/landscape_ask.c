@@ -16,6 +16,7 @@
 enum {
     CHUNK_BYTES = 16 << 20, /* memory for points of one chunk, unless single points are larger */
     CHUNK_ROWS = 8192,
+    MIN_FOR_SHARE = 50, /* evaluations before the share of broken ones counts */
     FAILURES_TOLD = 5,  /* failures that get a line each */
     FAILURE_FILES = 100 /* reproducer files of one start */
 };
@@ -99,6 +100,25 @@ static int go_live(ds_landscape *l, ds_error *e)
 
 /* ---- new points ---- */
 
+/* Crashes and the like everywhere are a broken environment. Simulations that diverge are a result: a slice may
+ * begin with a region of them. */
+static int refuse_broken(const ds_landscape *l, ds_error *e)
+{
+    uint64_t broken = 0;
+    for (uint32_t k = DS_EVAL_INVALID; k < DS_OUTCOMES; k++) {
+        broken += l->ledger.outcome[k];
+    }
+    if (l->ledger.count < MIN_FOR_SHARE ||
+        !((double)broken > l->options.max_failed * (double)l->ledger.count)) {
+        return 0;
+    }
+    return ds_fail(e, DS_EXIT_ENV,
+                   "%s: stopped: %llu of the first %llu evaluations failed (run.max_failed allows a share of "
+                   "%g); the files %s/failure-*.ini repeat single ones",
+                   l->env_module->id, (unsigned long long)broken, (unsigned long long)l->ledger.count,
+                   l->options.max_failed, l->folder);
+}
+
 static void tell_failure(ds_landscape *l, uint64_t id, const double *x, const ds_answer *a)
 {
     char file[80] = "";
@@ -180,6 +200,7 @@ static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
     if (a.outcome > DS_EVAL_INFEASIBLE) {
         tell_failure(l, id, k->x + i * l->slice.n, &a);
     }
+    k->rc = k->rc != 0 ? k->rc : refuse_broken(l, k->e);
     return k->rc;
 }
 

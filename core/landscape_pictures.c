@@ -57,6 +57,9 @@ static void describe_loss(sheet *s)
     const ds_landscape_measures *m = &s->l->measures;
     char low[48], high[48];
     uint64_t equal = 0, pairs = 0;
+    if (m->loss.with_loss == 0) {
+        return;
+    }
     for (int a = 0; a < s->f.dims; a++) {
         equal += m->loss.axis[a].equal;
         pairs += m->loss.axis[a].pairs;
@@ -78,6 +81,10 @@ static void describe_loss(sheet *s)
     if (m->jump.tested > 0) {
         add_line(s, "of these jumps\t%" PRIu64 " of %" PRIu64, m->jump.jumps, m->jump.tested);
     }
+    if (m->loss.points > m->outside + m->loss.with_loss) {
+        add_share(s, "no loss (hatched)", m->loss.points - m->outside - m->loss.with_loss,
+                  m->loss.points - m->outside);
+    }
 }
 
 static void describe_gradient(sheet *s)
@@ -85,7 +92,7 @@ static void describe_gradient(sheet *s)
     const ds_landscape_measures *m = &s->l->measures;
     const ds_gradient_measure *g = &m->gradient;
     char number[48];
-    if (!m->has_gradient) {
+    if (!m->has_gradient || m->loss.with_loss == 0) {
         return;
     }
     add_line(s, " ");
@@ -202,7 +209,7 @@ static int make_trail(const ds_trail *t, trails *out)
 {
     int k = out->count;
     uint64_t n = 0;
-    double best = INFINITY, nearest = INFINITY;
+    double best = INFINITY, off = 0;
     double *xy = malloc((2 * t->count + 1) * sizeof *xy), *weight = malloc((t->count + 1) * sizeof *weight);
     uint8_t *on_line = malloc(t->count + 1);
     out->xy[k] = xy;
@@ -215,7 +222,7 @@ static int make_trail(const ds_trail *t, trails *out)
     for (uint64_t i = 0; i < t->count; i++) {
         int better = t->loss[i] < best;
         best = better ? t->loss[i] : best;
-        nearest = fmin(nearest, t->distance[i]);
+        off = better ? t->distance[i] : off;
         if (better || t->count <= NEAR_POINTS) {
             memcpy(xy + 2 * n, t->c + 2 * i, 2 * sizeof *xy);
             weight[n] = fmax(0, 1 - 4 * t->distance[i]); /* a quarter of the diagonal away is far */
@@ -224,7 +231,11 @@ static int make_trail(const ds_trail *t, trails *out)
     }
     char loss[48];
     ds_label_number(loss, sizeof loss, best, 4);
-    snprintf(out->name[k], sizeof out->name[k], "%s: %s", t->title, isfinite(best) ? loss : "no loss");
+    int n_name = snprintf(out->name[k], sizeof out->name[k], "%s: %s", t->title,
+                          isfinite(best) ? loss : "no loss");
+    if (off > 0.005 && n_name > 0) {
+        snprintf(out->name[k] + n_name, sizeof out->name[k] - (size_t)n_name, ", %.0f %% off", 100 * off);
+    }
     /* Orange and after it: blue and green are colours of the map. */
     static const uint32_t order[TRAILS_MAX] = {5, 3, 1, 4, 6, 0, 2};
     out->path[k] = (ds_map_path){out->name[k], xy, n, weight, on_line, ds_color_series(order[k], 1)};
@@ -309,6 +320,11 @@ static int draw_losses(sheet *s, ds_error *e)
         add_line(s, "arrows: downhill by the gradient");
         add_line(s, "red: uphill by the trend; dots: zero");
     }
+    if (t.count > 0 && l->slice.n > 2) {
+        add_line(s, " ");
+        add_line(s, "paths: paler the farther from the slice;");
+        add_line(s, "%% off: end to slice, of the diagonal");
+    }
     m.lines = s->lines;
     rc = rc != 0 ? ds_fail(e, rc, "out of memory for the pictures") : write_both(l, "landscape", &m, NULL, e);
     s->lines = lines;
@@ -341,6 +357,9 @@ static int draw_sizes(sheet *s, ds_error *e)
     add_line(s, "|gradient|: change of the loss across");
     add_line(s, "the slice if it went on, over its range");
     add_line(s, "white: zero; red: uphill by the trend");
+    if (l->measures.gradient.missing > 0) {
+        add_line(s, "hatched: no loss, or no gradient");
+    }
     m.line = s->line + s->loss_lines + 1; /* without the gap */
     m.lines = s->lines - s->loss_lines - 1;
     return write_both(l, "gradient", &m, NULL, e);

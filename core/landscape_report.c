@@ -181,9 +181,10 @@ static json_t *best_json(const ds_landscape *l)
 {
     json_t *o = json_object();
     double c[DS_SLICE_DIMS];
+    int found = l->measures.loss.with_loss > 0;
     ds_slice_grid(&l->slice, l->measures.loss.best, c);
     put(o, "loss", l->measures.loss.loss.min);
-    json_object_set_new(o, "coordinates", ds_json_reals(c, (uint64_t)l->slice.dims));
+    json_object_set_new(o, "coordinates", found ? ds_json_reals(c, (uint64_t)l->slice.dims) : json_null());
     return o;
 }
 
@@ -204,6 +205,8 @@ json_t *ds_landscape_summary(const ds_landscape *l)
     json_object_set_new(o, "center", ds_json_reals(l->slice.center, l->slice.n));
     put_count(o, "points", m->loss.points);
     put_count(o, "with_loss", m->loss.with_loss);
+    put_count(o, "outside", m->outside);
+    put(o, "lossless_share", l->verdict.lossless_share);
     json_object_set_new(o, "best", best_json(l));
     json_object_set_new(o, "loss", loss_json(l));
     put_count(basins, "basins", m->basins.basins);
@@ -292,17 +295,12 @@ static void print_thresholds(FILE *f)
     }
 }
 
-void ds_landscape_print(const ds_landscape *l, FILE *f)
+static void print_measures(const ds_landscape *l, FILE *f)
 {
     const ds_landscape_measures *m = &l->measures;
     const ds_slice *s = &l->slice;
     double c[DS_SLICE_DIMS];
     ds_slice_grid(s, m->loss.best, c);
-    fprintf(f, "%s\n\n%s\n\n", l->folder, l->verdict.words);
-    for (int a = 0; a < s->dims; a++) {
-        fprintf(f, "axis %d    %s, %.6g to %.6g, %" PRIu64 " points\n", a, s->label[a], s->low[a], s->high[a],
-                s->count[a]);
-    }
     fprintf(f, "\nloss      %.6g to %.6g, median %.6g; %" PRIu64 " of %" PRIu64 " points have one\n",
             m->loss.loss.min, m->loss.loss.max, m->loss.loss.median, m->loss.with_loss, m->loss.points);
     fprintf(f, "lowest    at %.6g%s", c[0], s->dims > 1 ? ", " : "\n");
@@ -324,6 +322,20 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
         "basins", m->basins.basins, m->basins.minima, 100 * m->basins.drain);
     if (m->has_gradient) {
         print_gradient(l, f);
+    }
+}
+
+void ds_landscape_print(const ds_landscape *l, FILE *f)
+{
+    const ds_landscape_measures *m = &l->measures;
+    const ds_slice *s = &l->slice;
+    fprintf(f, "%s\n\n%s\n\n", l->folder, l->verdict.words);
+    for (int a = 0; a < s->dims; a++) {
+        fprintf(f, "axis %d    %s, %.6g to %.6g, %" PRIu64 " points\n", a, s->label[a], s->low[a], s->high[a],
+                s->count[a]);
+    }
+    if (m->loss.with_loss > 0) {
+        print_measures(l, f);
     }
     print_thresholds(f);
 }

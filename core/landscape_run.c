@@ -167,10 +167,7 @@ static int commit(ds_landscape *l, int rc, ds_error *e)
 /* A slice that is mostly outside of the box says little. */
 static void warn_outside(const ds_landscape *l)
 {
-    uint64_t points = ds_slice_points(&l->slice), outside = 0;
-    for (uint64_t k = 0; k < points; k++) {
-        outside += l->grid[k].outcome == DS_POINT_OUTSIDE;
-    }
+    uint64_t points = ds_slice_points(&l->slice), outside = l->measures.outside;
     if (2 * outside > points) {
         ds_log(DS_LOG_WARNING, NULL,
                "%llu of %llu points lie outside of the box and were left out: give a smaller --range, or a "
@@ -211,10 +208,7 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
 {
     char title[200];
     snprintf(title, sizeof title, "landscape of %s", l->env_module->id);
-    int rc = ds_landscape_read_trails(l, q->path, q->paths, e);
-    rc = rc != 0
-             ? rc
-             : ds_progress_open(&l->ledger, title, ds_landscape_planned(l), 0, l->recorded, &l->progress, e);
+    int rc = ds_progress_open(&l->ledger, title, ds_landscape_planned(l), 0, l->recorded, &l->progress, e);
     if (rc != 0) {
         return rc;
     }
@@ -287,6 +281,7 @@ int ds_landscape_start(const ds_settings *settings, const ds_landscape_request *
     rc = rc != 0 ? rc : ds_landscape_options_make(&l->settings, &l->wish, e);
     rc = rc != 0 ? rc : open_env(l, e);
     rc = rc != 0 ? rc : open_slice(l, &l->wish.text, e);
+    rc = rc != 0 ? rc : ds_landscape_read_trails(l, q->path, q->paths, e);
     rc = rc != 0 ? rc : prepare_folder(l, e);
     if (rc == 0) {
         ds_log(DS_LOG_INFO, NULL, "landscape of %s (%llu variables): %llu x %llu points -> %s",
@@ -364,6 +359,7 @@ int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request
     rc = rc != 0 ? rc : open_stored(l, overrides, e);
     rc = rc != 0 ? rc : open_env(l, e);
     rc = rc != 0 ? rc : restore_slice(l, e);
+    rc = rc != 0 ? rc : ds_landscape_read_trails(l, q->path, q->paths, e);
     if (rc == 0) {
         ds_log(DS_LOG_INFO, NULL, "landscape of %s: %llu evaluations are recorded, going on in %s",
                l->env_module->id, (unsigned long long)l->recorded, l->folder);

@@ -16,6 +16,7 @@ enum {
     T_EXTREME_N,
     T_PLATEAUS,
     T_JUMPS,
+    T_LOSSLESS,
     T_ZERO,
     T_MISSING,
     T_EXPLODING,
@@ -33,6 +34,7 @@ const ds_threshold ds_thresholds[] = {
     [T_EXTREME_N] = {"extremely rugged", "basins", 200},
     [T_PLATEAUS] = {"plateaus", "plateau_share", 0.1},
     [T_JUMPS] = {"jumps", "jump_share", 0.002},
+    [T_LOSSLESS] = {"no loss at", "lossless_share", 0.01},
     [T_ZERO] = {"zero in large areas", "zero_share", 0.1},
     [T_MISSING] = {"not finite in places", "missing_share", 0.02},
     [T_EXPLODING] = {"exploding", "exploding_share", 0.02},
@@ -92,6 +94,14 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
                  v->plateaus ? "plateaus" : "", v->plateaus && v->jumps ? " and " : "",
                  v->jumps ? "jumps" : "");
     }
+    uint64_t inside = l->points - m->outside;
+    v->lossless_share = share(inside - l->with_loss, inside);
+    v->lossless = l->with_loss > 0 && reached(v->lossless_share, T_LOSSLESS);
+    if (v->lossless) {
+        size_t n = strlen(v->shape);
+        snprintf(v->shape + n, sizeof v->shape - n, ", no loss at %.*f %%", v->lossless_share < 0.99 ? 0 : 1,
+                 100 * v->lossless_share);
+    }
 }
 
 /* Appends to a list that begins behind a blank. */
@@ -111,7 +121,7 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     v->converged_share = q->judged > 0 ? share(q->converged, q->judged) : (double)NAN;
     v->exact_share = q->converged > 0 ? share(q->exact, q->converged) : (double)NAN;
     if (v->no_gradient) {
-        snprintf(out, room, "no gradients");
+        snprintf(out, room, m->not_measured ? "gradients not measured" : "no gradients");
         return;
     }
     v->zero_share = share(g->zero, g->points);
@@ -158,5 +168,9 @@ void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out)
     memset(out, 0, sizeof *out);
     describe_shape(m, out);
     describe_gradients(m, out);
-    snprintf(out->words, sizeof out->words, "%s; %s", out->shape, out->gradients);
+    if (m->loss.with_loss > 0) {
+        snprintf(out->words, sizeof out->words, "%s; %s", out->shape, out->gradients);
+    } else {
+        snprintf(out->words, sizeof out->words, "%s", out->shape);
+    }
 }

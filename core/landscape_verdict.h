@@ -15,19 +15,21 @@ typedef struct ds_landscape_measures {
     ds_loss_measure loss;
     ds_basin_measure basins;
     ds_jump_measure jump;
+    uint64_t outside;  /* points of the grid outside of the box, which are not evaluated */
     int has_gradient;
+    int not_measured; /* the environment has gradients that were not asked for */
     ds_gradient_measure gradient;
     ds_quality_measure quality;
 } ds_landscape_measures;
 
 /* Facts that the words are made of. */
 typedef struct ds_verdict {
-    int constant, plateaus, jumps;
+    int constant, plateaus, jumps, lossless;
     int rugged; /* 0 smooth, 1 rugged, 2 extremely rugged */
     int no_gradient, zero, missing, exploding, noisy, not_derivative;
     int wrong_way; /* 0 rarely, 1 sometimes, 2 often */
     double turns_per_line, turn_share, plateau_share, jump_share, zero_share, missing_share, exploding_share,
-        wrong_way_share;
+        wrong_way_share, lossless_share; /* of the points inside of the box */
     double converged_share, exact_share; /* NAN where nothing was tested */
     char shape[160], gradients[200];
     char words[400]; /* "rugged (121 basins); good gradients" */

@@ -252,28 +252,58 @@ static int draw_marks(const drawing *d)
 
 /* ---- paths ---- */
 
+/* A point far from the map is pale, and so is the line that leads there. */
+static double strength(const ds_map_path *p, uint64_t k)
+{
+    return 0.25 + 0.75 * (p->weight != NULL ? p->weight[k] : 1);
+}
+
+static void draw_end(const drawing *d, const ds_map_path *p, uint64_t k, int last)
+{
+    double x = ds_scale_map(&d->x, p->xy[2 * k]), y = ds_scale_map(&d->y, p->xy[2 * k + 1]);
+    ds_color color = p->color, white = ds_color_hex(0xffffff, 1);
+    color.a = white.a = strength(p, k);
+    ds_canvas_circle(d->c, x, y, last ? 6 : 5, last ? color : white, last ? white : color, 2);
+}
+
+/* The line through its points; `white` draws what lies below it. */
+static void draw_line(const drawing *d, const ds_map_path *p, int white)
+{
+    uint64_t last = UINT64_MAX;
+    for (uint64_t k = 0; k < p->count; k++) {
+        if (p->on_line != NULL && !p->on_line[k]) {
+            continue;
+        }
+        if (last != UINT64_MAX) {
+            ds_color color = white ? ds_color_hex(0xffffff, 0.9) : p->color;
+            color.a *= fmin(strength(p, last), strength(p, k));
+            ds_canvas_line(d->c, ds_scale_map(&d->x, p->xy[2 * last]),
+                           ds_scale_map(&d->y, p->xy[2 * last + 1]), ds_scale_map(&d->x, p->xy[2 * k]),
+                           ds_scale_map(&d->y, p->xy[2 * k + 1]), color, white ? 4.4 : 2.4, 0);
+        }
+        last = k;
+    }
+}
+
 static void draw_path(const drawing *d, const ds_map_path *p)
 {
-    double *line = malloc((2 * p->count + 2) * sizeof *line);
-    size_t n = 0;
-    for (uint64_t k = 0; k < p->count && line != NULL; k++) {
-        double x = ds_scale_map(&d->x, p->xy[2 * k]), y = ds_scale_map(&d->y, p->xy[2 * k + 1]);
+    uint64_t first = UINT64_MAX, last = 0;
+    for (uint64_t k = 0; k < p->count; k++) {
         ds_color fill = p->color;
-        fill.a = 0.25 + 0.75 * (p->weight != NULL ? p->weight[k] : 1);
-        ds_canvas_circle(d->c, x, y, 3.2, fill, ds_color_hex(0xffffff, fill.a), 0.8);
+        fill.a = strength(p, k);
+        ds_canvas_circle(d->c, ds_scale_map(&d->x, p->xy[2 * k]), ds_scale_map(&d->y, p->xy[2 * k + 1]), 3.2,
+                         fill, ds_color_hex(0xffffff, fill.a), 0.8);
         if (p->on_line == NULL || p->on_line[k]) {
-            line[2 * n] = x;
-            line[2 * n + 1] = y;
-            n++;
+            first = first == UINT64_MAX ? k : first;
+            last = k;
         }
     }
-    if (n > 0) {
-        ds_canvas_polyline(d->c, line, n, ds_color_hex(0xffffff, 0.9), 4.4, 0);
-        ds_canvas_polyline(d->c, line, n, p->color, 2.4, 0);
-        ds_canvas_circle(d->c, line[0], line[1], 5, ds_color_hex(0xffffff, 1), p->color, 2);
-        ds_canvas_circle(d->c, line[2 * n - 2], line[2 * n - 1], 6, p->color, ds_color_hex(0xffffff, 1), 2);
+    if (first != UINT64_MAX) {
+        draw_line(d, p, 1);
+        draw_line(d, p, 0);
+        draw_end(d, p, first, 0);
+        draw_end(d, p, last, 1);
     }
-    free(line);
 }
 
 /* ---- around ---- */

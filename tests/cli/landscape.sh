@@ -59,15 +59,26 @@ result $? "billiards is rugged with useless gradients"
 
 # ---- what a failure does ----
 survey half --env "$shapes" --set env.shape=blowup --grid 21x21
-[ "$(grep -c ',diverged,' half/grid.csv)" -eq 105 ] && grep -q '"with_loss": 336' half/summary.json
+[ "$(grep -c ',diverged,' half/grid.csv)" -eq 105 ] && grep -q '"with_loss": 336' half/summary.json &&
+    grep -q '"verdict": "smooth, 1 basin, no loss at 24 %; ' half/summary.json
 result $? "points without a loss are counted"
+grep -q '(hatched)' half/landscape.svg && ! grep -q '(hatched)' bowl/landscape.svg
+result $? "and the legend explains the hatching"
 status 5 "too many failures" "$dshost" landscape --env "$shapes" --set env.shape=blowup --grid 11 --max-failed 0.1 --out many
 [ -s many/summary.json ] && grep -q 'evaluations failed' err
 result $? "the results are there all the same"
 status 0 "crashes cost a point each" "$dshost" landscape --env "$faulty" --set env.fault=segv --set env.above=0.7 --grid 9 \
     --samples 0 --jumps 0 --out crash
-[ "$(grep -c ',error,\|,crashed,\|,invalid,' crash/grid.csv)" -gt 0 ] && ls crash/failure-*.ini > /dev/null
+[ ! -e crash/run.lock ] && [ "$(grep -c ',error,\|,crashed,\|,invalid,' crash/grid.csv)" -gt 0 ] && ls crash/failure-*.ini > /dev/null
 result $? "and leave a file that repeats them"
+
+status 0 "divergence everywhere" "$dshost" landscape --env "$faulty" --set env.fault=diverge --grid 9x9 --max-failed 1 --out none
+head -n 3 out | tail -n 1 | grep -qx 'no loss anywhere' && ! grep -q 'nan' out && grep -q '"verdict": "no loss anywhere"' none/summary.json
+result $? "is told without numbers"
+run "$dshost" landscape --env "$faulty" --set env.fault=error --grid 31x31 --out broken
+[ "$status" -eq 5 ] && grep -q 'faulty: stopped: 50 of the first 50 evaluations failed' err &&
+    [ "$(ls broken/failure-*.ini | wc -l)" -eq 50 ]
+result $? "a broken environment ends a landscape at once"
 
 # ---- slices ----
 survey line --env cartpole --from start --to random:3 --grid 101
@@ -77,12 +88,16 @@ survey random --env cartpole --axes random,random --grid 11x11 --samples 10
 grep -q '"kind": "random"' random/summary.json
 result $? "random directions"
 survey alone --env cartpole --no-gradient --grid 11x11
-grep -q '"gradient": null' alone/summary.json && [ ! -e alone/gradient.png ] && [ "$(head -n 1 alone/grid.csv)" = "i,j,c0,c1,loss,outcome" ]
+grep -q '; gradients not measured"' alone/summary.json && grep -q '"gradient": null' alone/summary.json && [ ! -e alone/gradient.png ] && [ "$(head -n 1 alone/grid.csv)" = "i,j,c0,c1,loss,outcome" ]
 result $? "losses alone"
 status 0 "a run" "$dshost" --env pinball --opt cmaes --budget 60 --out run --pictures no
 survey path --env pinball --grid 21x21 --path run --center run
 grep -q 'cmaes seed 0' path/landscape.svg
 result $? "a run on the slice"
+status 0 "a run of many variables" "$dshost" --env cartpole --opt rand --budget 20 --out far --pictures no
+survey faded --env cartpole --axes 0,1 --grid 5x5 --path far
+grep -q ' % off' faded/landscape.svg && grep -q 'paler the farther' faded/landscape.svg && ! grep -q ' % off' path/landscape.svg
+result $? "the legend tells how far from the slice it is"
 survey between --env pinball --from run:1 --to run --axes 1 --grid 11x11
 
 # ---- again, and the same for every number of jobs ----
@@ -125,8 +140,13 @@ bad 3 "--center line/center.npy: 200 numbers, but pinball has 2 variables" lands
 bad 3 "the run has no evaluation 61" landscape --env pinball --center run:61
 bad 6 "bowl holds a landscape already" landscape --env pinball --out bowl
 bad 6 "run holds a run already" landscape --env pinball --out run
-refuses 6 "there is no run (no run.sqlite)" "a path that is no run" "$dshost" landscape path --path nowhere
-refuses 6 "a run with 2 variables, cartpole has 200" "a path of another environment" "$dshost" landscape line --path run
+refuses 3 "there is no run (no run.sqlite)" "a path that is no run" "$dshost" landscape path --path nowhere
+bad 3 "--path nowhere: there is no run" landscape --env pinball --path nowhere --out not_made
+[ ! -e not_made ]
+result $? "no folder is made for it"
+refuses 3 "a run of pinball, not of cartpole" "a path of another environment" "$dshost" landscape random --path run
+bad 3 "--center run: a run of pinball, not of bounce" landscape --env bounce --center run
+bad 2 "--path run: a run is drawn on a plane, this slice is a line" landscape --env pinball --axes 0 --path run --out not_made
 bad 6 "nowhere: No such file or directory" landscape nowhere
 bad 6 "run holds no landscape" landscape run
 bad 2 "landscape bowl: goes on with that landscape, whose settings are fixed (--grid cannot be given)" landscape bowl --grid 5

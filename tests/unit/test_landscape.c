@@ -305,14 +305,23 @@ static void test_missing(void **state)
     assert_true(fabs(m.basins.drain - 0.5) < 1e-12);
     assert_true(fabs(m.basins.second) < 1e-12);
     assert_true(m.loss.with_loss == 101 * (101 - 29));
+    ds_verdict v;
+    ds_verdict_make(&m, &v);
+    assert_non_null(strstr(v.words, ", no loss at 29 %; "));
+    m.outside = 101 * 29; /* what is not in the box is not missing */
+    ds_verdict_make(&m, &v);
+    assert_null(strstr(v.words, "no loss"));
+    m.has_gradient = 0;
+    m.not_measured = 1;
+    ds_verdict_make(&m, &v);
+    assert_non_null(strstr(v.words, "; gradients not measured"));
     sheet s = make_sheet(bowl, 5, 5);
     for (int k = 0; k < 25; k++) {
         s.v[k] = NAN;
     }
     m = measure(&s);
-    ds_verdict v;
     ds_verdict_make(&m, &v);
-    assert_string_equal(v.words, "no loss anywhere; no gradients");
+    assert_string_equal(v.words, "no loss anywhere");
     assert_int_equal(m.basins.basins, 0);
     free(s.v);
 }
