@@ -275,10 +275,15 @@ int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
         return ds_fail(e, DS_EXIT_IO, "%s: not a regular file", path);
     }
     ds_store *s = NULL;
-    int rc = connect_file(path, NULL, mode == DS_STORE_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY,
-                          &s, e);
+    /* Readers may write, too, as far as the system lets them: only then does the last one take the files of
+     * the write-ahead log away with it. */
+    int rc = connect_file(path, NULL, SQLITE_OPEN_READWRITE, &s, e);
     if (rc != 0) {
         return rc;
+    }
+    s->writable = mode == DS_STORE_WRITE;
+    if (!s->writable) {
+        sqlite3_exec(s->db, "PRAGMA query_only=1", NULL, NULL, NULL);
     }
     rc = accept_file(s, e);
     int code = sqlite3_errcode(s->db);
