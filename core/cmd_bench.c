@@ -243,6 +243,19 @@ static int dry_run(const request *q, const ds_bench_plan *plan, ds_error *e)
     return rc;
 }
 
+/* A file of settings for one run is what else ends with .ini: says so instead of which section is wrong. */
+static void name_other_kind(const char *path, ds_error *e)
+{
+    ds_settings s = {0};
+    ds_error ignored = {0, ""};
+    if (e->status == DS_EXIT_CONFIG && ds_settings_read(&s, path, &ignored) == 0 &&
+        ds_settings_find(&s, DS_SECTION_RUN, "env") != NULL) {
+        ds_fail(e, DS_EXIT_CONFIG, "%s: a file of settings for one run, not an experiment: dshost run --config %s",
+                path, path);
+    }
+    ds_settings_clear(&s);
+}
+
 static int run(const request *q, ds_error *e)
 {
     ds_bench_plan plan;
@@ -258,6 +271,9 @@ static int run(const request *q, ds_error *e)
     }
     ds_signals_install();
     rc = ds_bench_plan_make(q->path, &q->flags, &q->sets, &q->choice, &plan, e);
+    if (rc != 0) {
+        name_other_kind(q->path, e);
+    }
     if (rc == 0 && ranks != NULL && ds_bench_int(&plan.file, "jobs") == 0) {
         plan.jobs = 1; /* mpirun -n says how many run at the same time */
     }

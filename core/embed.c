@@ -20,16 +20,7 @@ void ds_embed_say(const ds_error *e, char *why, uint64_t size)
 static int read_lines(int section, const char *lines, ds_settings *settings, ds_error *e)
 {
     const char *name = ds_section_names[section];
-    char title[40];
-    size_t length = strlen(name) + strlen(lines) + 4;
-    char *text = malloc(length);
-    if (text == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    snprintf(text, length, "[%s]\n%s", name, lines);
-    snprintf(title, sizeof title, "settings, where line 1 is [%s]", name);
-    int status = ds_settings_parse(settings, text, strlen(text), title, NULL, e);
-    free(text);
+    int status = ds_settings_parse_section(settings, section, lines, "settings", e);
     for (int other = 0; status == 0 && other < DS_SECTIONS; other++) {
         if (other != section && settings->section[other].count > 0) {
             status = ds_fail(e, DS_EXIT_CONFIG, "%s: [%s] has no place here: all lines belong to [%s]",

@@ -30,7 +30,7 @@ typedef struct reader {
     const ds_ini_handler *handler;
     ds_error *e;
     int status;
-    int in_section;
+    int in_section, named; /* named: by a [NAME] in the text */
     char section[DS_INI_NAME_LIMIT + 1];
     int have_key;
     char key[DS_INI_NAME_LIMIT + 1];
@@ -125,7 +125,7 @@ static int begin_section(reader *r, const char *s, size_t n)
     }
     memcpy(r->section, name, length);
     r->section[length] = '\0';
-    r->in_section = 1;
+    r->in_section = r->named = 1;
     origin_text(r, origin);
     r->status = r->handler->section(r->handler->user, r->section, origin, r->e);
     return r->status == 0;
@@ -229,7 +229,7 @@ static int on_value(void *user, const char *section, const char *key, const char
         return 0;
     }
     /* Our reading of the line and inih's must agree. */
-    if (!r->in_section || strcmp(section, r->section) != 0 || value == NULL ||
+    if (!r->in_section || strcmp(section, r->named ? r->section : "") != 0 || value == NULL ||
         strlen(key) > DS_INI_NAME_LIMIT) {
         return bad_line(r, "expected KEY = VALUE inside a section");
     }
@@ -244,11 +244,15 @@ static int on_value(void *user, const char *section, const char *key, const char
     return append(r, value, strlen(value));
 }
 
-int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
-                 ds_error *e)
+int ds_ini_parse_section(const char *section, const char *text, size_t length, const char *name,
+                         const ds_ini_handler *handler, ds_error *e)
 {
     reader r = {.at = text, .end = text + length, .name = name, .handler = handler, .e = e};
 
+    if (section != NULL) {
+        snprintf(r.section, sizeof r.section, "%s", section);
+        r.in_section = 1;
+    }
     if (length > FILE_LIMIT) {
         return ds_fail(e, DS_EXIT_CONFIG, "%s: %zu bytes, an .ini file may have at most %d", name, length,
                        FILE_LIMIT);
@@ -262,6 +266,12 @@ int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini
     deliver(&r);
     free(r.value);
     return r.status;
+}
+
+int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
+                 ds_error *e)
+{
+    return ds_ini_parse_section(NULL, text, length, name, handler, e);
 }
 
 int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e)

@@ -29,6 +29,10 @@ typedef struct ds_ini_handler {
 int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
                  ds_error *e);
 
+/* The same of a text whose first lines belong to `section`, without its [NAME]. */
+int ds_ini_parse_section(const char *section, const char *text, size_t length, const char *name,
+                         const ds_ini_handler *handler, ds_error *e);
+
 /* The same from a file, which must be a regular one. *folder, to be freed, is the absolute folder of the
  * file, also while handlers are called; NULL where there is none. */
 int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e);

@@ -193,6 +193,13 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
 {
     target *t = user;
     t->section = section_number(name, strlen(name));
+    if (t->section < 0 && (strcmp(name, "bench") == 0 || strncmp(name, "env ", 4) == 0 ||
+                           strncmp(name, "opt ", 4) == 0 || strncmp(name, "sweep ", 6) == 0)) {
+        const char *colon = strrchr(origin, ':');
+        return ds_fail(e, DS_EXIT_CONFIG,
+                       "%s: [%s] is of an experiment file, which dshost bench reads: dshost bench %.*s", origin,
+                       name, colon != NULL ? (int)(colon - origin) : 0, origin);
+    }
     return t->section >= 0
                ? 0
                : ds_fail(e, DS_EXIT_CONFIG,
@@ -217,6 +224,14 @@ int ds_settings_parse(ds_settings *s, const char *text, size_t length, const cha
     target t = {.settings = s, .base = &base};
     const ds_ini_handler handler = {&t, "[run], [env], [opt] or [landscape]", on_section, on_value};
     return ds_ini_parse(text, length, name, &handler, e);
+}
+
+int ds_settings_parse_section(ds_settings *s, int section, const char *text, const char *name, ds_error *e)
+{
+    const char *base = NULL;
+    target t = {.settings = s, .base = &base, .section = section};
+    const ds_ini_handler handler = {&t, "[run], [env], [opt] or [landscape]", on_section, on_value};
+    return ds_ini_parse_section(ds_section_names[section], text, strlen(text), name, &handler, e);
 }
 
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e)

@@ -63,6 +63,9 @@ int ds_settings_read(ds_settings *s, const char *path, ds_error *e);
 int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base,
                       ds_error *e);
 
+/* The same of lines that all belong to one section, whose [NAME] is not among them. */
+int ds_settings_parse_section(ds_settings *s, int section, const char *text, const char *name, ds_error *e);
+
 /* Adds "section.key=value" of a --set flag; blanks around key and value are dropped. */
 int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e);
 

@@ -298,7 +298,11 @@ static void test_refused(void **state)
     bad.settings = "lambda = -5";
     refused("cmaes", &bad, "lambda");
     bad.settings = "lambda";
-    refused("cmaes", &bad, "settings, where line 1 is [opt]");
+    refused("cmaes", &bad, "settings:1: expected KEY = VALUE");
+    bad.settings = "lambda = 8\n\n  \nlamda = 5";
+    refused("cmaes", &bad, "settings:4: cmaes: unknown parameter 'lamda'");
+    bad.settings = "[opt]\nlamda = 5";
+    refused("cmaes", &bad, "settings:2: ");
     bad.settings = "[run]\nbudget = 5";
     refused("cmaes", &bad, "[opt]");
 }
