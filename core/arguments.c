@@ -46,6 +46,9 @@ static void explain(const char *arg, int letter, const char *command, const stru
         begins += strncmp(known[n], name, strlen(name)) == 0;
     }
     const char *near = ds_nearest(name, known, n);
+    for (size_t k = 0; k < n && near == NULL && begins == 1; k++) {
+        near = strncmp(known[k], name, strlen(name)) == 0 ? known[k] : NULL;
+    }
     if (near != NULL) {
         snprintf(hint, sizeof hint, "did you mean --%s?", near);
     } else {
@@ -58,8 +61,16 @@ static void explain(const char *arg, int letter, const char *command, const stru
 int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e)
 {
     opterr = 0;
-    int c = getopt_long(argc, argv, ":h", options, NULL);
+    int index = -1;
+    int c = getopt_long(argc, argv, ":h", options, &index);
     const char *arg = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+    if (index >= 0 && c != '?') { /* getopt takes the beginning of a name, too: a later flag would change it */
+        const char *flag = c != ':' && optind > 1 && optarg == arg ? argv[optind - 2] : arg;
+        if (spelled_out(flag, options) != &options[index]) {
+            explain(flag, 0, command, options, e);
+            return '?';
+        }
+    }
     if (c == ':') {
         ds_fail(e, DS_EXIT_USAGE, "%s: %s needs a value", command, arg);
         return '?';

@@ -82,6 +82,7 @@ static int write_test(json_t *o)
     return 0;
 }
 
+/* The number of things that are wrong with the plugins. */
 static int plugins(json_t *o)
 {
     ds_found *list = NULL;
@@ -91,12 +92,12 @@ static int plugins(json_t *o)
     json_t *path = json_array(), *bad = json_array();
     const char *const *dirs = ds_loader_path();
 
+    json_t *missing = json_array();
     for (int i = 0; dirs[i] != NULL; i++) {
-        if (access(dirs[i], F_OK) == 0) {
-            json_array_append_new(path, ds_json_text(dirs[i]));
-        }
+        json_array_append_new(access(dirs[i], F_OK) == 0 ? path : missing, ds_json_text(dirs[i]));
     }
     json_object_set_new(o, "plugin_path", path);
+    json_object_set_new(o, "not_there", missing);
     size_t stepwise = 0;
     if (ds_loader_list(&list, &count, &e) == 0) {
         for (size_t i = 0; i < count; i++) {
@@ -112,7 +113,7 @@ static int plugins(json_t *o)
     json_object_set_new(o, "plugins_with_rl", json_integer((json_int_t)stepwise));
     json_object_set_new(o, "plugins_refused", bad);
     ds_found_free(list, count);
-    return refused;
+    return refused + (count == 0);
 }
 
 static void print_text(const json_t *o)

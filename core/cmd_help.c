@@ -2,6 +2,7 @@
 /* cmd_help.c - `dshost help ID`: what a plugin is and which parameters it has, from its own schema. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "describe.h"
 #include "json_text.h"
 #include "loader.h"
+#include "pool.h"
 #include "run_options.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
@@ -58,6 +60,87 @@ static json_t *plugin_json(const ds_module *m)
                      extensions_json(d), "params", params_json(d->params));
 }
 
+/* ---- the problem that an environment is with its default parameters ---- */
+
+enum { BOUNDS_SHOWN = 6 };
+
+/* How many variables from `first` on have the bounds of the first. */
+static uint64_t same_bounds(const ds_pool_env *env, uint64_t first)
+{
+    uint64_t k = first;
+    while (k < env->info.n && env->lower[k] == env->lower[first] && env->upper[k] == env->upper[first]) {
+        k++;
+    }
+    return k - first;
+}
+
+static void print_bounds(const ds_pool_env *env)
+{
+    int shown = 0;
+    for (uint64_t i = 0, run = 0; i < env->info.n; i += run, shown++) {
+        if (shown == BOUNDS_SHOWN) {
+            printf(", ...");
+            break;
+        }
+        run = same_bounds(env, i);
+        printf("%s", shown > 0 ? ", " : "");
+        if (run == env->info.n) {
+            fputs(run > 1 ? "each " : "", stdout);
+        } else if (run == 1) {
+            printf("%" PRIu64 ": ", i);
+        } else {
+            printf("%" PRIu64 "-%" PRIu64 ": ", i, i + run - 1);
+        }
+        printf("%g to %g", env->lower[i], env->upper[i]);
+    }
+}
+
+static void problem_text(const ds_pool_env *env)
+{
+    printf("%" PRIu64 " variable%s (", env->info.n, env->info.n == 1 ? "" : "s");
+    print_bounds(env);
+    printf("); %s", env->has_gradient ? "gradient" : "no gradient");
+    if (env->info.steps > 0) {
+        printf("; %" PRIu64 " output steps", env->info.steps);
+    }
+    if (env->residuals > 0) {
+        printf("; %" PRIu64 " residuals", env->residuals);
+    }
+    if (env->rl.horizon > 0) {
+        printf("; stepwise control, %" PRIu64 " steps", env->rl.horizon);
+    }
+    printf("%s.\n", env->stochastic ? "; may have noise" : "");
+}
+
+static json_t *problem_json(const ds_pool_env *env)
+{
+    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:b}", "n", (json_int_t)env->info.n, "lower",
+                     ds_json_reals(env->lower, env->info.n), "upper",
+                     ds_json_reals(env->upper, env->info.n), "start", ds_json_reals(env->x0, env->info.n),
+                     "gradient", env->has_gradient, "steps", (json_int_t)env->info.steps, "residuals",
+                     (json_int_t)env->residuals, "horizon", (json_int_t)env->rl.horizon,
+                     "stochastic", env->stochastic);
+}
+
+/* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
+static void describe_problem(const ds_module *m, json_t *o)
+{
+    const ds_settings none = {0};
+    const ds_pool_config config = {.module = m, .settings = &none, .threads = 1, .jobs = 1, .exact = 1};
+    ds_pool *pool = NULL;
+    ds_error e = {0, ""};
+    int rc = ds_pool_open(&config, &pool, &e);
+    if (o != NULL) {
+        json_object_set_new(o, "default_problem", rc == 0 ? problem_json(ds_pool_env_of(pool)) : json_null());
+    } else if (rc == 0) {
+        printf("With the default parameters: ");
+        problem_text(ds_pool_env_of(pool));
+    } else {
+        printf("With the default parameters it cannot be used: %s\n", e.text);
+    }
+    ds_pool_close(pool);
+}
+
 static void plugin_text(const ds_module *m)
 {
     const ds_desc *d = m->plugin->desc;
@@ -76,6 +159,9 @@ static void plugin_text(const ds_module *m)
         }
         printf("\n");
     }
+    if (d->kind == DS_KIND_ENV) {
+        describe_problem(m, NULL);
+    }
     printf("Set parameters with --set %s.NAME=VALUE or in section [%s] of an .ini file:\n\n",
            d->kind == DS_KIND_ENV ? "env" : "opt", d->kind == DS_KIND_ENV ? "env" : "opt");
     if (d->params == NULL || d->params[0] == NULL) {
@@ -87,7 +173,8 @@ static void plugin_text(const ds_module *m)
 }
 
 static const char usage[] =
-    "usage: dshost help ID [--json]      a plugin and its parameters\n"
+    "usage: dshost help                  the commands\n"
+    "       dshost help ID [--json]      a plugin and its parameters\n"
     "       dshost help run [--json]     section [run] of an .ini file\n"
     "       dshost help COMMAND          the flags of a command\n"
     "  --json       one object\n";
@@ -116,6 +203,9 @@ static int help_plugin(const char *name, int json, ds_error *e)
     int status = ds_loader_open(name, 0, &m, e);
     if (status == 0 && json) {
         json_t *o = plugin_json(m);
+        if (m->plugin->desc->kind == DS_KIND_ENV) {
+            describe_problem(m, o);
+        }
         status = ds_json_write(o, stdout, "standard output", e);
         json_decref(o);
     } else if (status == 0) {
@@ -140,6 +230,10 @@ int ds_cmd_help(int argc, char **argv)
             return ds_command_failed(&e);
         }
         json = 1;
+    }
+    if (optind == argc && !json) {
+        ds_usage(stdout);
+        return DS_EXIT_OK;
     }
     if (optind + 1 != argc) {
         ds_fail(&e, DS_EXIT_USAGE,

@@ -5,6 +5,7 @@
 #include <diffsim/ext/rl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arguments.h"
 #include "commands.h"
@@ -58,8 +59,23 @@ static void print_kind(const ds_found *list, size_t count, uint32_t kind, const 
     }
 }
 
+/* Two empty lists would leave the user without a clue. */
+static void print_nothing(void)
+{
+    const char *const *dirs = ds_loader_path();
+    printf("no plugins were found; these folders were searched:\n");
+    for (size_t i = 0; dirs[i] != NULL; i++) {
+        printf("  %s%s\n", dirs[i], access(dirs[i], F_OK) == 0 ? "" : " (not there)");
+    }
+    printf("put plugins into one of them, or name their folder in DS_PLUGIN_PATH\n");
+}
+
 static void print_text(const ds_found *list, size_t count)
 {
+    if (count == 0) {
+        print_nothing();
+        return;
+    }
     print_kind(list, count, DS_KIND_ENV, "environments");
     print_kind(list, count, DS_KIND_OPTIMIZER, "optimizers");
     int first = 1;

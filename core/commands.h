@@ -4,6 +4,8 @@
 #ifndef DS_CORE_COMMANDS_H
 #define DS_CORE_COMMANDS_H
 
+#include <stdio.h>
+
 #include "error.h"
 
 int ds_cmd_bench(int argc, char **argv);
@@ -23,6 +25,9 @@ int ds_cmd_resume(int argc, char **argv);
 int ds_cmd_run(int argc, char **argv);
 int ds_cmd_template(int argc, char **argv);
 int ds_cmd_worker(int argc, char **argv); /* hidden: a process that evaluates for its parent */
+
+/* Prints the commands. */
+void ds_usage(FILE *f);
 
 /* Prints what `dshost NAME --help` does; -1 where there is no such command. */
 int ds_command_usage(const char *name);

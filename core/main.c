@@ -46,7 +46,7 @@ int ds_command_failed(const ds_error *e)
     return e->status;
 }
 
-static void usage(FILE *f)
+void ds_usage(FILE *f)
 {
     fprintf(f, "usage: dshost [COMMAND] [OPTIONS]\n\n"
                "  dshost --env plugins/envs/torus.so --opt boleap.so    one run: progress, saved result, "
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     setenv("OMP_NUM_THREADS", "1", 0);
 
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        usage(argc < 2 ? stderr : stdout);
+        ds_usage(argc < 2 ? stderr : stdout);
         return finish(argc < 2 ? DS_EXIT_USAGE : DS_EXIT_OK);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {

@@ -60,6 +60,9 @@ END
     offers rand template analytic ''
     offers torus help tor
     offers none eval --isolation n
+    offers start eval --x s
+    offers eval help ev
+    offers run help r
     offers --center landscape --ce
     offers random: landscape --center r
 else

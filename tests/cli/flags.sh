@@ -42,7 +42,9 @@ bad 2 "eval: unknown flag -z" eval --env analytic -z
 bad 2 "eval: unexpected argument 'analytic'" eval analytic
 bad 2 "eval: name an environment with --env" eval
 bad 2 "list: unexpected argument 'x'" list x
-bad 2 "help: name one plugin" help
+good "help alone" help
+has "usage: dshost [COMMAND]" "is --help"
+bad 2 "help: name one plugin" help --json
 bad 2 "help: name one plugin" help a b
 bad 2 "template: name one environment and one optimizer" template analytic
 bad 2 "template: name one environment and one optimizer" template a b c
@@ -68,6 +70,11 @@ POSIXLY_CORRECT=1 run "$dshost" help analytic --json
 result $? "flags behind arguments with POSIXLY_CORRECT"
 bad 2 "unexpected argument '--json'" eval --env analytic -- --json
 good "the last --seed wins" eval --env analytic --seed -1 --seed 2
-good "--x=center and abbreviated flags" eval --env=analytic --x=center --grad
+good "--x=center" eval --env=analytic --x=center --gradient
+bad 2 "eval: unknown flag --grad; did you mean --gradient?" eval --env=analytic --grad
+bad 2 "eval: unknown flag --thr; did you mean --threads?" eval --thr 3 --env analytic
+bad 2 "run: unknown flag --verify" run --verify false
+bad 2 "run: unknown flag --bud; did you mean --budget?" run --bud=5
+bad 2 "landscape: unknown flag --sampl; did you mean --samples?" landscape --env analytic --sampl 3
 bad 4 "'' is no name of a plugin" help ''
 finish

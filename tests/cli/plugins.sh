@@ -107,6 +107,22 @@ good "help run" help run
 has "budget = 1000" "help run shows the defaults"
 good "help run --json" help run --json
 has '"id": "run"' "help run --json is an object"
+good "help of an environment" help analytic
+has "With the default parameters: 10 variables (each -5 to 5); gradient; 10 residuals; may have noise." "tells its variables, their bounds, its gradient"
+good "help of another one" help cartpole_gym
+has "500 variables (each -1 to 1); no gradient; 500 output steps; stepwise control, 500 steps" "tells its steps"
+good "help of one with one variable" help ffi
+has "With the default parameters: 1 variable (0 to 20); no gradient." "has it in the singular"
+good "help --json" help bounce --json
+has '"default_problem": {"n": 3, "lower": [' "has the same"
+mkdir alone
+cp "$dshost" alone/
+HOME=$tmp/alone run alone/dshost list
+[ $status -eq 0 ] && grep -q '^no plugins were found; these folders were searched:' out && grep -q "^  $tmp/alone/.local/lib/diffsim (not there)" out
+result $? "a program without plugins lists where it searched"
+HOME=$tmp/alone run alone/dshost doctor
+[ $status -eq 1 ] && grep -q '^plugins  *0$' out && grep -q "^not_there  *$tmp/alone/.local/lib/diffsim" out
+result $? "and doctor ends with 1"
 good "doctor --json" doctor --json
 has '"plugin_path": [' "doctor --json has the path"
 mkdir readonly && chmod 555 readonly
