@@ -53,6 +53,14 @@
  * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel
  * evaluation, isolation, budget, record and resume. Test it with `dshost check ./spring.so`.
  *
+ * Version, license and description of the plugin are "1", "unstated" and "" unless they are defined before
+ * this header is included:
+ *
+ *     #define DS_SIMPLE_VERSION "2"
+ *     #define DS_SIMPLE_LICENSE "Apache-2.0"
+ *     #define DS_SIMPLE_DESCRIPTION "A mass on a spring, in the units of the SI."
+ *     #include <diffsim/simple.h>
+ *
  * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or list
  * parameters, state that is costly to set up) uses those directly; examples/hill_full.c and walk_full.c show
  * how.
@@ -65,6 +73,16 @@
 
 #ifndef __cplusplus
 #include <stdlib.h>
+
+#ifndef DS_SIMPLE_VERSION
+#define DS_SIMPLE_VERSION "1"
+#endif
+#ifndef DS_SIMPLE_LICENSE
+#define DS_SIMPLE_LICENSE "unstated"
+#endif
+#ifndef DS_SIMPLE_DESCRIPTION
+#define DS_SIMPLE_DESCRIPTION ""
+#endif
 
 /* How the parts below hang together: ds_simple_params() reads the schema once, when an instance is
  * made; the two DS_SIMPLE_ macros define the functions of a vtable around the author's function, all
@@ -180,10 +198,10 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
                                            .kind = (kind_),                                              \
                                            .flags = (flags_),                                            \
                                            .id = id_,                                                    \
-                                           .version = "1",                                               \
-                                           .license = "unstated",                                        \
+                                           .version = DS_SIMPLE_VERSION,                                 \
+                                           .license = DS_SIMPLE_LICENSE,                                 \
                                            .summary = summary_,                                          \
-                                           .description = "",                                            \
+                                           .description = DS_SIMPLE_DESCRIPTION,                         \
                                            .citation = "",                                               \
                                            .params = params_};
 

@@ -73,6 +73,17 @@ for f in spring dice; do
     ok $? "$f of the header's comment compiles and passes dshost check"
 done
 
+# What a short plugin says about itself.
+{
+    printf '#define DS_SIMPLE_VERSION "7"\n#define DS_SIMPLE_LICENSE "MIT"\n#define DS_SIMPLE_DESCRIPTION "On a spring."\n'
+    cat spring.c
+} > spring2.c
+sed -i 's/"spring"/"spring2"/' spring2.c
+run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
+    -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o spring2.so spring2.c -lm && '$dshost' help ./spring2.so --json"
+[ $? -eq 0 ] && grep -q '"version": "7", "license": "MIT"' out && grep -q '"description": "On a spring."' out
+ok $? "version, license and description of a short plugin"
+
 # The short and the long form are the same simulation and the same search.
 for f in hill hill_full; do
     "$dshost" eval --env plugins/$f.so --x random:3 --gradient --json | sed -n 's/.*"loss": *\([^,]*\).*/\1/p' > $f.loss
