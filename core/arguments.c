@@ -64,7 +64,8 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
     int index = -1;
     int c = getopt_long(argc, argv, ":h", options, &index);
     const char *arg = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-    if (index >= 0 && c != '?') { /* getopt takes the beginning of a name, too: a later flag would change it */
+    /* getopt takes the beginning of a name, too: the next flag that begins so would change what it means. */
+    if (index >= 0 && c != '?') {
         const char *flag = c != ':' && optind > 1 && optarg == arg ? argv[optind - 2] : arg;
         if (spelled_out(flag, options) != &options[index]) {
             explain(flag, 0, command, options, e);

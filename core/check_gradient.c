@@ -180,8 +180,8 @@ static void judge(ds_check *c, const work *w)
         }
     }
     ds_check_note(c,
-                  "%zu differences at %u points (%u more without a gradient): %.0f %% of them usable, where two "
-                  "step sizes agree; the gradient is zero at %u points",
+                  "%zu differences at %u points (%u more without a gradient): %.0f %% of them usable, where "
+                  "two step sizes agree; the gradient is zero at %u points",
                   w->count, w->points, w->failed,
                   w->count > 0 ? 100.0 * (double)n / (double)w->count : 0.0, w->zero);
     if (w->points == 0 && w->missing > 0) {

@@ -134,6 +134,7 @@ core_libcore_la_SOURCES += core/run_recheck.c
 core_libcore_la_SOURCES += core/run_pictures.c
 core_libcore_la_SOURCES += core/run_series.c core/run_series.h
 core_libcore_la_SOURCES += core/runlock.c core/runlock.h
+core_libcore_la_SOURCES += core/scene_keep.c core/scene_keep.h
 core_libcore_la_SOURCES += core/scenedata.c core/scenedata.h
 core_libcore_la_SOURCES += core/scenedata_block.c
 core_libcore_la_SOURCES += core/settings.c core/settings.h

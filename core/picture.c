@@ -62,7 +62,7 @@ static int plan(panel panels[MAX_PANELS], const ds_scenedata *s, int middle)
                    s->kept - 1);
     }
     for (int i = 0; i < n; i++) {
-        panels[i].what = what;
+        panels[i].what = what | (s->flat && panels[i].k > 0 ? DS_RENDER_TRACE : 0u);
     }
     if (beside) {
         snprintf(panels[n].label, sizeof panels[n].label, "target");
@@ -71,13 +71,25 @@ static int plan(panel panels[MAX_PANELS], const ds_scenedata *s, int middle)
     return n;
 }
 
-static void draw_header(ds_canvas *c, int width, const ds_caption *caption)
+/* What a reader cannot guess. */
+static const char *legend(const ds_scenedata *s)
+{
+    int ghost = !ds_render_target_beside(s) && ds_render_has_target(s), trace = s->flat && s->kept > 2;
+    return ghost && trace ? "pale: target, line: way so far"
+           : ghost        ? "pale: target"
+           : trace        ? "line: way so far"
+                          : "";
+}
+
+static void draw_header(ds_canvas *c, int width, const ds_caption *caption, const char *explained)
 {
     char text[512];
+    double room = explained[0] != '\0' ? ds_canvas_text_width(c, 15, 0, explained) + 24 : 0;
     ds_caption_title(text, sizeof text, caption);
     ds_canvas_text_fit(c, MARGIN, 48, 27, DS_TEXT_BOLD, TEXT_COLOR, width - 2 * MARGIN, text);
     ds_caption_line(text, sizeof text, caption);
-    ds_canvas_text_fit(c, MARGIN, 78, 17, 0, SOFT_COLOR, width - 2 * MARGIN, text);
+    ds_canvas_text_fit(c, MARGIN, 78, 17, 0, SOFT_COLOR, width - 2 * MARGIN - room, text);
+    ds_canvas_text(c, width - MARGIN, 78, 15, DS_TEXT_RIGHT, SOFT_COLOR, 0, explained);
 }
 
 static int draw_panel(ds_canvas *c, const panel *p, const ds_scenedata *s, int x, int y, int height,
@@ -114,7 +126,7 @@ int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, con
     if (c == NULL || pixels == NULL) {
         status = ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path);
     } else {
-        draw_header(c, width, caption);
+        draw_header(c, width, caption, legend(scene));
         for (int i = 0; i < n && status == 0; i++) {
             status = draw_panel(c, &panels[i], scene, MARGIN + i * (PANEL_WIDTH + GAP), HEADER + LABEL,
                                 height, pixels, e);

@@ -11,6 +11,7 @@
 #include "canvas.h"
 #include "plot_scale.h"
 
+enum { BAR_MAX = 120 /* pixels: few variables do not fill the page */ };
 enum { LEFT = 100, RIGHT = DS_PLOT_WIDTH - 40, TOP = 120, BOTTOM = DS_PLOT_HEIGHT - 84 };
 
 #define DOT "\xc2\xb7"
@@ -90,9 +91,10 @@ static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *l
                       int values)
 {
     double wide = (double)(RIGHT - LEFT) / (double)n;
-    double gap = wide > 6 ? fmin(14, wide * 0.22) : 0;
+    double gap = wide > 6 ? fmax(fmin(14, wide * 0.22), wide - BAR_MAX) : 0;
     /* Bars start at zero where zero is inside the bounds of all, else in the middle. */
-    double from = values && lower[0] < 0 && upper[0] > 0 ? share(0, lower[0], upper[0]) : 0.5;
+    int zero = values && lower[0] < 0 && upper[0] > 0;
+    double from = zero ? share(0, lower[0], upper[0]) : 0.5;
     if (wide < 2) {
         /* More variables than pixels: the range of each column. */
         uint64_t columns = (RIGHT - LEFT) / 2;
@@ -125,6 +127,10 @@ static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *l
         }
     }
     ds_canvas_line(c, LEFT, height(from), RIGHT, height(from), ds_color_hex(0x999999, 1), 1, 0);
+    if (!zero) {
+        ds_canvas_text(c, RIGHT, TOP - 12, 15, DS_TEXT_RIGHT, SOFT_COLOR, 0,
+                       "bars begin in the middle between the bounds");
+    }
 }
 
 int ds_picture_best_x(const char *path, uint64_t n, const double *x, const double *lower, const double *upper,

@@ -458,7 +458,6 @@ int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x
 static int scene_local(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
                        ds_scenedata **out, ds_error *e)
 {
-    static const uint64_t few[] = {0, DS_SCENE_MIDDLE, DS_SCENE_LAST};
     const ds_scene *ext = ds_env_scene(p->local);
     const atomic_int *stop = p->local->services.stop;
     p->local->services.stop = NULL; /* the picture of a stopped run is still wanted */
@@ -467,8 +466,7 @@ static int scene_local(ds_pool *p, const double *x, uint64_t noise_key, uint32_t
     if (ext == NULL || a->outcome > DS_EVAL_INFEASIBLE) {
         return 0;
     }
-    return ds_scenedata_collect(ext, p->local->self, keep == DS_KEEP_ALL ? NULL : few,
-                                keep == DS_KEEP_FEW ? 3 : 0, out, e);
+    return ds_scene_keep(ext, p->local->self, keep, out, e);
 }
 
 /* Does the scene file hold a reason instead of a scene? The exit status, or 0. */

@@ -11,6 +11,7 @@
 enum {
     DS_RENDER_SCENE = 1,  /* material, tools, fixed bodies */
     DS_RENDER_TARGET = 2, /* the target as a solid body (its first kept frame), with the fixed bodies */
+    DS_RENDER_TRACE = 8,  /* of a flat scene: the way of its moving bodies through the kept frames so far */
     DS_RENDER_GHOST = 4   /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
 };
 

@@ -194,6 +194,43 @@ static void draw_body(flat *f, const ds_scenedata *s, uint64_t k, uint64_t b, do
     }
 }
 
+/* ---- traces ---- */
+
+enum { TRACED = 4 /* of more bodies the ways would hide the scene */ };
+
+/* A line through the centres of rigid body i of `body` in the kept frames up to k, if it moves at all. */
+static void draw_trace(const flat *f, const ds_scenedata *s, uint64_t k, uint64_t b, uint64_t i, double *xy)
+{
+    double moved = 0;
+    size_t n = 0;
+    for (uint64_t t = 0; t <= k; t++) {
+        const double *p = ds_scenedata_at(s, t, b) + 7 * i;
+        if (usable(p)) {
+            xy[2 * n] = px(f, p[0]);
+            xy[2 * n + 1] = py(f, p[1]);
+            moved = fmax(moved, hypot(xy[2 * n] - xy[0], xy[2 * n + 1] - xy[1]));
+            n++;
+        }
+    }
+    if (moved > 3) {
+        ds_color color = ds_color_hex(ds_render_color(s->body[b].role, s->body[b].variety), 0.6);
+        ds_canvas_polyline(f->c, xy, n, color, 1.6, 0);
+    }
+}
+
+static void draw_traces(const flat *f, const ds_scenedata *s, uint64_t k)
+{
+    double *xy = malloc(2 * (k + 1) * sizeof *xy);
+    for (uint64_t b = 0; b < s->bodies && xy != NULL; b++) {
+        const ds_scenedata_body *body = &s->body[b];
+        int moves = body->role == DS_ROLE_MATERIAL || body->role == DS_ROLE_TOOL;
+        for (uint64_t i = 0; moves && body->width == 7 && body->count <= TRACED && i < body->count; i++) {
+            draw_trace(f, s, k, b, i, xy);
+        }
+    }
+    free(xy);
+}
+
 static void draw_frame(const flat *f, const ds_scenedata *s, double x, double y, double w, double h)
 {
     ds_scale sx = {DS_SCALE_LINEAR, (x - f->x0) / f->scale, (x + w - f->x0) / f->scale, 0, x, x + w};
@@ -243,6 +280,9 @@ void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what
     static const uint32_t order[4] = {DS_ROLE_FIXED, DS_ROLE_TARGET, DS_ROLE_MATERIAL, DS_ROLE_TOOL};
     ds_canvas_clip(c, x, y, w, h);
     for (int pass = 0; pass < 4; pass++) {
+        if (pass == 2 && (what & DS_RENDER_TRACE) != 0) { /* below what moves */
+            draw_traces(&f, s, k);
+        }
         uint32_t role = order[pass];
         for (uint64_t b = 0; b < s->bodies; b++) {
             if (s->body[b].role != role) {

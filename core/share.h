@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "instance.h"
+#include "scene_keep.h"
 
 #define DS_SHARE_MAGIC 0x31304b524f574453u /* "SDWORK01" */
 
@@ -27,9 +28,6 @@ enum { DS_SLOT_FREE = 0, DS_SLOT_POSTED = 1, DS_SLOT_RUNNING = 2, DS_SLOT_DONE =
 
 /* First byte of a scene file that holds "STATUS REASON" instead of a scene. */
 #define DS_SCENE_REFUSED '!'
-
-/* Frames of a scene to keep: all, those of a picture (first, middle, last), or the metrics alone. */
-enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2 };
 
 /* State of a slot that worker w holds. */
 #define DS_SLOT_OF(state, w) ((uint32_t)(state) | ((uint32_t)(w) << 8))

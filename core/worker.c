@@ -233,7 +233,6 @@ static void refuse(ds_answer *a, const char *text)
  * none, one that begins with DS_SCENE_REFUSED has the exit status and the reason why they could not be written. */
 static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
 {
-    static const uint64_t few[] = {0, DS_SCENE_MIDDLE, DS_SCENE_LAST};
     ds_scenedata *scene = NULL;
     ds_error e = {0, ""};
     const ds_scene *vt = ds_env_scene(w->env);
@@ -243,8 +242,7 @@ static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
     if (vt == NULL || a->outcome == DS_EVAL_STOPPED) {
         return;
     }
-    int rc = ds_scenedata_collect(vt, w->env->self, keep == DS_KEEP_ALL ? NULL : few,
-                                  keep == DS_KEEP_FEW ? 3 : 0, &scene, &e);
+    int rc = ds_scene_keep(vt, w->env->self, keep, &scene, &e);
     rc = rc != 0 ? rc : ds_scenedata_write(scene, DS_WORKER_SCENE, &e);
     ds_scenedata_free(scene);
     if (rc != 0) {

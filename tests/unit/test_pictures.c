@@ -18,6 +18,7 @@
 #include "core/plot_scale.h"
 #include "core/render.h"
 #include "core/render_flat.h"
+#include "core/scene_keep.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
 
@@ -263,6 +264,60 @@ static void test_best(void **state)
     temporary_close(&t);
 }
 
+/* A small flat picture, read again; to be destroyed. */
+static cairo_surface_t *flat_picture(const ds_scenedata *d, uint64_t k, uint32_t what)
+{
+    temporary t;
+    ds_error e = {0};
+    temporary_open(&t);
+    const char *path = temporary_path(&t, "flat.png");
+    ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, 300, 300);
+    assert_non_null(c);
+    ds_flat_draw(c, d, k, what, 0, 0, 300, 300);
+    assert_int_equal(ds_canvas_write(c, path, &e), 0);
+    ds_canvas_free(c);
+    cairo_surface_t *s = cairo_image_surface_create_from_png(path);
+    temporary_close(&t);
+    return s;
+}
+
+/* Pixels that the ways of the bodies change. */
+static int pixels_of_traces(const ds_scenedata *d, uint64_t k)
+{
+    cairo_surface_t *without = flat_picture(d, k, DS_RENDER_SCENE);
+    cairo_surface_t *with = flat_picture(d, k, DS_RENDER_SCENE | DS_RENDER_TRACE);
+    const unsigned char *p = cairo_image_surface_get_data(without), *q = cairo_image_surface_get_data(with);
+    int changed = 0;
+    for (int i = 0; i < 300 * cairo_image_surface_get_stride(with); i += 4) {
+        changed += memcmp(p + i, q + i, 4) != 0;
+    }
+    cairo_surface_destroy(without);
+    cairo_surface_destroy(with);
+    return changed;
+}
+
+/* A flat scene keeps many frames for its picture and shows ways in it; others keep three. */
+static void test_traces(void **state)
+{
+    (void)state;
+    synthetic s;
+    synthetic_init(&s);
+    ds_scenedata *d = NULL;
+    ds_error e = {0};
+    assert_int_equal(ds_scene_keep(&synthetic_ext, &s, DS_KEEP_FEW, &d, &e), 0);
+    assert_true(d->kept == 3 && d->frames > 3);
+    ds_scenedata_free(d);
+    assert_int_equal(ds_scene_keep(&synthetic_ext, &s, DS_KEEP_METRICS, &d, &e), 0);
+    assert_true(d->kept == 0);
+    ds_scenedata_free(d);
+    s.info.flat = 1;
+    assert_int_equal(ds_scene_keep(&synthetic_ext, &s, DS_KEEP_FEW, &d, &e), 0);
+    assert_true(d->kept == d->frames && d->frame[d->kept - 1] == d->frames - 1);
+    assert_int_equal(pixels_of_traces(d, 0), 0);
+    assert_true(pixels_of_traces(d, d->kept - 1) > 20);
+    ds_scenedata_free(d);
+}
+
 /* How many pixels a ball in the middle of the slab changes, for a slab of that clearness. */
 static int pixels_of_ball(double clearness)
 {
@@ -439,7 +494,7 @@ int main(void)
         cmocka_unit_test(test_convergence),
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_clear),
-        cmocka_unit_test(test_best),
+        cmocka_unit_test(test_best), cmocka_unit_test(test_traces),
         cmocka_unit_test(test_hard_scenes),
         cmocka_unit_test(test_render_depends_on_frame),
         cmocka_unit_test(test_best_x),
