@@ -32,5 +32,6 @@ EXTRA_DIST += docs/results/rigid/index.html docs/results/rigid/cells.csv docs/re
 EXTRA_DIST += docs/results/optimizers/cells.csv docs/results/optimizers/runs.csv \
 	docs/results/optimizers/torus-cells.csv docs/results/optimizers/torus-runs.csv
 EXTRA_DIST += docs/results/particles/index.html docs/results/particles/cells.csv docs/results/particles/runs.csv \
-	docs/results/particles/best.png
-EXTRA_DIST += docs/results/cloth/index.html docs/results/cloth/cells.csv docs/results/cloth/runs.csv
+	docs/results/particles/summary.csv docs/results/particles/best.png
+EXTRA_DIST += docs/results/cloth/index.html docs/results/cloth/cells.csv docs/results/cloth/runs.csv \
+	docs/results/cloth/summary.csv
