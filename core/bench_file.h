@@ -6,7 +6,8 @@
  *   [run]               settings of every run: budget, seconds, target, ...
  *   [env A B]           parameters of the environments A and B of envs; `plugin` where the name is no id
  *   [opt A]             the same for optimizers
- *   [sweep env A]       key = VALUE | VALUE | ...: a variant of A for every combination
+ *   [sweep env A]       key = VALUE | VALUE | ...: a variant A@key=VALUE of A for every combination; A@1,
+ *                       A@2, ... where names would be too long
  *   [sweep opt A]
  */
 #ifndef DS_CORE_BENCH_FILE_H
@@ -28,6 +29,7 @@ typedef struct ds_bench_part {
     char *name;           /* a folder of the results: "boleap", "boleap@k=5" */
     char *plugin;         /* id or path */
     char *origin;         /* where its name stands, for messages */
+    size_t stem;          /* of a variant: bytes of its name that stand in [sweep]; else 0 */
     ds_settings settings; /* section [env] or [opt] */
 } ds_bench_part;
 
@@ -54,6 +56,10 @@ int ds_bench_file_parse(const char *text, size_t length, const char *name, const
                         const ds_settings *flags, const ds_settings *sets, ds_bench_file *out, ds_error *e);
 
 void ds_bench_file_clear(ds_bench_file *f);
+
+/* Where a key of `dshost run` is said instead that stands in [bench], or makes no sense for many runs; NULL =
+ * it is one of [run] here, too. */
+const char *ds_bench_elsewhere(const char *key);
 
 /* A key of [bench]. */
 const char *ds_bench_text(const ds_bench_file *f, const char *key);

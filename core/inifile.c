@@ -16,7 +16,6 @@
 
 enum {
     LINE_LIMIT = 197, /* inih keeps 199 bytes of a line and hands a cut one on as if it were whole */
-    FILE_LIMIT = 1 << 20,
     ORIGIN_SIZE = 300
 };
 
@@ -244,8 +243,9 @@ static int on_value(void *user, const char *section, const char *key, const char
     return append(r, value, strlen(value));
 }
 
-int ds_ini_parse_section(const char *section, const char *text, size_t length, const char *name,
-                         const ds_ini_handler *handler, ds_error *e)
+/* `section` is that of the text's first lines, NULL = none yet. */
+static int parse(const char *section, const char *text, size_t length, size_t limit, const char *name,
+                 const ds_ini_handler *handler, ds_error *e)
 {
     reader r = {.at = text, .end = text + length, .name = name, .handler = handler, .e = e};
 
@@ -253,9 +253,9 @@ int ds_ini_parse_section(const char *section, const char *text, size_t length, c
         snprintf(r.section, sizeof r.section, "%s", section);
         r.in_section = 1;
     }
-    if (length > FILE_LIMIT) {
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: %zu bytes, an .ini file may have at most %d", name, length,
-                       FILE_LIMIT);
+    if (length > limit) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: %zu bytes, an .ini file may have at most %zu", name, length,
+                       limit);
     }
     int bad = ini_parse_stream(next_line, &r, on_value, &r);
     if (r.status == 0 && bad != 0) {
@@ -271,10 +271,23 @@ int ds_ini_parse_section(const char *section, const char *text, size_t length, c
 int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
                  ds_error *e)
 {
-    return ds_ini_parse_section(NULL, text, length, name, handler, e);
+    return parse(NULL, text, length, DS_INI_FILE_LIMIT, name, handler, e);
 }
 
-int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e)
+int ds_ini_parse_section(const char *section, const char *text, size_t length, const char *name,
+                         const ds_ini_handler *handler, ds_error *e)
+{
+    return parse(section, text, length, DS_INI_FILE_LIMIT, name, handler, e);
+}
+
+int ds_ini_parse_limited(const char *text, size_t length, size_t limit, const char *name,
+                         const ds_ini_handler *handler, ds_error *e)
+{
+    return parse(NULL, text, length, limit, name, handler, e);
+}
+
+int ds_ini_read_limited(const char *path, size_t limit, const ds_ini_handler *handler, char **folder,
+                        ds_error *e)
 {
     struct stat st;
     void *text = NULL;
@@ -288,7 +301,7 @@ int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, 
         return ds_fail(e, DS_EXIT_CONFIG, "%s: %s, expected an .ini file", path,
                        S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
     }
-    int status = ds_file_read(path, FILE_LIMIT, &text, &length, DS_EXIT_CONFIG, e);
+    int status = ds_file_read(path, limit, &text, &length, DS_EXIT_CONFIG, e);
     if (status != 0) {
         return status;
     }
@@ -298,8 +311,13 @@ int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, 
     } else {
         char *slash = strrchr(*folder, '/');
         slash[slash == *folder ? 1 : 0] = '\0';
-        status = ds_ini_parse(text, length, path, handler, e);
+        status = ds_ini_parse_limited(text, length, limit, path, handler, e);
     }
     free(text);
     return status;
+}
+
+int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e)
+{
+    return ds_ini_read_limited(path, DS_INI_FILE_LIMIT, handler, folder, e);
 }

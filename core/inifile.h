@@ -9,7 +9,11 @@
 
 #include "error.h"
 
-enum { DS_INI_NAME_LIMIT = 47 /* bytes of a key or of the name of a section */ };
+enum {
+    DS_INI_NAME_LIMIT = 47, /* bytes of a key or of the name of a section */
+    DS_INI_FILE_LIMIT = 1 << 20,
+    DS_INI_LARGE_LIMIT = 16 << 20 /* all parameters of a thousand plugins */
+};
 
 /* Who reads the file. Each function returns 0, or an exit status after filling *e; `origin` is "FILE:LINE".
  * Texts are valid during the call. */
@@ -36,6 +40,12 @@ int ds_ini_parse_section(const char *section, const char *text, size_t length, c
 /* The same from a file, which must be a regular one. *folder, to be freed, is the absolute folder of the
  * file, also while handlers are called; NULL where there is none. */
 int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e);
+
+/* Both with another limit of the file's size. */
+int ds_ini_parse_limited(const char *text, size_t length, size_t limit, const char *name,
+                         const ds_ini_handler *handler, ds_error *e);
+int ds_ini_read_limited(const char *path, size_t limit, const ds_ini_handler *handler, char **folder,
+                        ds_error *e);
 
 /* Drops blanks at both ends of the part at *s of *n bytes. */
 void ds_ini_trim(const char **s, size_t *n);

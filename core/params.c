@@ -195,6 +195,20 @@ const char *ds_ini_text_problem(const char *key, const char *text)
                : NULL;
 }
 
+/* The same for words between blanks or commas, which may go on in further lines. */
+static const char *words_problem(const char *key, const char *text)
+{
+    const char *problem = NULL;
+    for (text += strspn(text, " \t,"); *text != '\0' && problem == NULL; text += strspn(text, " \t,")) {
+        char word[LINE_LIMIT + 2];
+        size_t n = strcspn(text, " \t,");
+        snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : (int)sizeof word - 1, text);
+        problem = ds_ini_text_problem(key, word);
+        text += n;
+    }
+    return problem;
+}
+
 static int convert_file(value *v, const char *text, const ds_setting *s, const char *owner, ds_error *e)
 {
     struct stat st;
@@ -306,7 +320,9 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
         if ((info->flags & DS_PARAM_NAME_OR_PATH) != 0 && strchr(text, '/') != NULL) {
             v->text = absolute(text, s != NULL ? s->base : NULL);
         }
-        problem = ds_ini_text_problem(info->name, v->text != NULL ? v->text : text);
+        problem = (info->flags & DS_PARAM_WORDS) != 0
+                      ? words_problem(info->name, text)
+                      : ds_ini_text_problem(info->name, v->text != NULL ? v->text : text);
         if (problem == NULL && looks_commented(v, s)) {
             problem = "no plugin has such a name";
         }

@@ -14,6 +14,9 @@
  * made absolute like a PATH. */
 #define DS_PARAM_NAME_OR_PATH (1u << 31)
 
+/* Flag of a TEXT in a schema of the host itself: words that may go on in further lines, of any number. */
+#define DS_PARAM_WORDS (1u << 30)
+
 typedef struct ds_params ds_params;
 
 /* Converts a section by a schema (NULL-terminated, may be NULL). `owner` names the plugin in messages

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of `dshost bench`, of `dshost merge`, and of the reader of result folders.
 EXTRA_DIST += tests/cli/bench_lib.sh
-dist_check_SCRIPTS += tests/cli/bench.sh tests/cli/bench_kill.sh tests/cli/mpi.sh
+dist_check_SCRIPTS += tests/cli/bench.sh tests/cli/bench_kill.sh \
+	tests/cli/mpi.sh
 slow_scripts += tests/cli/bench_kill_slow.sh tests/cli/mpi_slow.sh
 check_PROGRAMS += tests/unit/test_results
 tests_unit_test_results_SOURCES = tests/unit/test_results.c
@@ -20,8 +21,8 @@ tests_fuzz_replay_bench_SOURCES = tests/fuzz/fuzz_bench.c $(fuzz_replay_sources)
 tests_fuzz_replay_bench_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"bench"'
 tests_fuzz_replay_bench_LDADD = core/libcore.la
 if FUZZERS
-bench_fuzz_sources = core/bench_file.c core/error.c core/file.c core/inifile.c core/npy_read.c \
-	core/params.c core/run_options.c core/settings.c core/text.c
+bench_fuzz_sources = core/bench_file.c core/bench_lines.c core/bench_sweep.c core/error.c core/file.c \
+	core/inifile.c core/npy_read.c core/params.c core/run_options.c core/settings.c core/text.c
 noinst_PROGRAMS += tests/fuzz/fuzz_bench
 tests_fuzz_fuzz_bench_SOURCES = tests/fuzz/fuzz_bench.c $(bench_fuzz_sources)
 tests_fuzz_fuzz_bench_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
