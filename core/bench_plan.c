@@ -2,6 +2,7 @@
 /* bench_plan.c - from an experiment file to cells and runs. */
 #include "config.h"
 
+#include "bench_lines.h"
 #include "bench_plan.h"
 
 #include <diffsim/ext/rl.h>
@@ -97,17 +98,15 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
 
 /* ---- cells ---- */
 
-/* Does any of the patterns, between blanks or commas, match? */
-static int matches(const char *patterns, const char *name)
+/* Do any of the patterns, between blanks or commas, match? Sets used[i] of those that do. */
+static int matches(const ds_bench_words *patterns, const char *name, char *used)
 {
-    char *copy = strdup(patterns);
-    char *rest = NULL;
     int found = 0;
-    for (char *w = copy != NULL ? strtok_r(copy, " \t,", &rest) : NULL; w != NULL;
-         w = strtok_r(NULL, " \t,", &rest)) {
-        found |= fnmatch(w, name, 0) == 0;
+    for (size_t i = 0; i < patterns->count; i++) {
+        int hit = fnmatch(patterns->item[i], name, 0) == 0;
+        used[i] = (char)(used[i] | hit);
+        found |= hit;
     }
-    free(copy);
     return found;
 }
 
@@ -120,37 +119,79 @@ static const char *lacking(const ds_desc *env, const ds_desc *opt)
     return (opt->flags & DS_OPT_NEEDS_RL) != 0 && !ds_desc_offers(env, DS_EXT_RL) ? "stepwise control" : NULL;
 }
 
-static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
+/* A pattern that matches nothing is most likely a slip. */
+static void warn_unused(const ds_bench_plan *p, const char *what, const ds_bench_words *patterns,
+                        const char *used)
 {
-    p->cell = calloc(p->variants[0] * p->variants[1] + 1, sizeof(*p->cell));
-    if (p->cell == NULL) {
-        return no_memory(e);
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (!used[i]) {
+            ds_log(DS_LOG_WARNING, NULL, "%s: %s %s matches no cell (cells are called ENV/OPT)", p->path,
+                   what, patterns->item[i]);
+        }
     }
-    for (size_t i = 0; i < p->variants[0]; i++) {
-        for (size_t k = 0; k < p->variants[1]; k++) {
-            const ds_bench_variant *env = &p->variant[0][i];
-            const ds_bench_variant *opt = &p->variant[1][k];
+}
+
+static int add_cell(ds_bench_plan *p, size_t i, size_t k, const char *name, int wanted, ds_error *e)
+{
+    const ds_bench_variant *env = &p->variant[0][i];
+    const ds_bench_variant *opt = &p->variant[1][k];
+    const char *lacks = lacking(env->module->plugin->desc, opt->module->plugin->desc);
+    if (lacks != NULL) {
+        if (wanted) {
+            ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs %s, which %s does not have", p->path,
+                   name, opt->module->id, lacks, env->module->id);
+        }
+        return 0;
+    }
+    p->cell[p->cells] = (ds_bench_cell){i, k, strdup(name), wanted};
+    return p->cell[p->cells++].name != NULL ? 0 : no_memory(e);
+}
+
+static int fill_cells(ds_bench_plan *p, const ds_bench_words *skip, const ds_bench_words *only, int all,
+                      ds_error *e)
+{
+    int complete = p->variants[0] == p->file.part[0].count && p->variants[1] == p->file.part[1].count;
+    char skipped[DS_BENCH_WORDS] = {0}, matched[DS_BENCH_WORDS] = {0};
+    int rc = 0;
+    for (size_t i = 0; i < p->variants[0] && rc == 0; i++) {
+        for (size_t k = 0; k < p->variants[1] && rc == 0; k++) {
             char name[2 * DS_BENCH_NAME + 2];
-            snprintf(name, sizeof(name), "%s/%s", env->part->name, opt->part->name);
-            if (matches(ds_bench_text(&p->file, "skip"), name) || (only != NULL && !matches(only, name))) {
-                continue;
-            }
-            const char *lacks = lacking(env->module->plugin->desc, opt->module->plugin->desc);
-            if (lacks != NULL) {
-                ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs %s, which %s does not have",
-                       p->path, name, opt->module->id, lacks, env->module->id);
-                continue;
-            }
-            p->cell[p->cells] = (ds_bench_cell){i, k, strdup(name)};
-            if (p->cell[p->cells++].name == NULL) {
-                return no_memory(e);
+            snprintf(name, sizeof(name), "%s/%s", p->variant[0][i].part->name, p->variant[1][k].part->name);
+            int wanted = all || matches(only, name, matched);
+            if (!matches(skip, name, skipped)) {
+                rc = add_cell(p, i, k, name, wanted, e);
             }
         }
     }
-    return p->cells > 0 ? 0
-                        : ds_fail(e, DS_EXIT_CONFIG, "%s: no cell is left%s%s%s", p->path,
-                                  only != NULL ? ": --only " : "", only != NULL ? only : "",
-                                  only != NULL ? " matches none (cells are called ENV/OPT)" : "");
+    if (rc == 0 && complete) { /* else it may be for what is missing */
+        warn_unused(p, "skip", skip, skipped);
+    }
+    if (rc == 0 && complete && ds_bench_wanted_cells(p) > 0) {
+        warn_unused(p, "--only", only, matched);
+    }
+    return rc;
+}
+
+static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
+{
+    ds_bench_words *list = calloc(2, sizeof(*list));
+    p->cell = calloc(p->variants[0] * p->variants[1] + 1, sizeof(*p->cell));
+    int rc = list == NULL || p->cell == NULL ? no_memory(e) : 0;
+    rc = rc != 0 ? rc : ds_bench_split(ds_bench_text(&p->file, "skip"), " \t,", p->path, &list[0], e);
+    rc = rc != 0 ? rc : ds_bench_split(only != NULL ? only : "", " \t,", "--only", &list[1], e);
+    rc = rc != 0 ? rc : fill_cells(p, &list[0], &list[1], only == NULL, e);
+    for (int i = 0; list != NULL && i < 2; i++) {
+        free(list[i].text);
+    }
+    free(list);
+    if (rc == 0 && p->cells == 0) {
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%s: no cell is left", p->path);
+    } else if (rc == 0 && ds_bench_wanted_cells(p) == 0) {
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "%s: --only %.200s matches none of %zu cells (they are called ENV/OPT)", p->path, only,
+                     p->cells);
+    }
+    return rc;
 }
 
 /* results/NAME of dir/NAME.ini; to be freed. */
@@ -179,6 +220,15 @@ static int choose_folder(ds_bench_plan *p, const ds_bench_choice *choice, ds_err
     while (n > 1 && base[n - 1] == '/') {
         base[--n] = '\0';
     }
+    if (base[0] == '-') { /* `dshost resume` would take it for a flag */
+        char *dotted = ds_folder_path(".", base);
+        free(base);
+        if (dotted == NULL) {
+            return no_memory(e);
+        }
+        base = dotted;
+        n += 2;
+    }
     if (choice->shards > 1 && choice->out == NULL) {
         p->out = malloc(n + 64);
         if (p->out != NULL) {
@@ -200,6 +250,7 @@ static int read_options(ds_bench_plan *p, ds_error *e)
         int64_t each = o.jobs * o.threads;
         int64_t fit = ds_processors() / (each > 0 ? each : 1);
         p->budget = (uint64_t)o.budget;
+        p->seconds = o.seconds;
         p->jobs = ds_bench_int(&p->file, "jobs");
         p->jobs = p->jobs > 0 ? p->jobs : fit > 1 ? fit : 1;
         ds_run_options_clear(&o);
@@ -224,7 +275,8 @@ int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_sett
     rc = rc != 0 ? rc : choose_folder(out, choice, e);
     rc = rc != 0 ? rc : read_options(out, e);
     if (rc == 0) {
-        out->runs = out->cells * (size_t)ds_bench_int(&out->file, "runs");
+        out->seeds = out->wanted = (size_t)ds_bench_int(&out->file, "runs");
+        out->runs = out->cells * out->seeds;
     }
     return rc;
 }
@@ -260,9 +312,23 @@ uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run)
 }
 
 /* Diagonal, so that the seeds of every cell are spread over the shards. */
-int ds_bench_is_mine(const ds_bench_plan *p, size_t run)
+int ds_bench_is_here(const ds_bench_plan *p, size_t run)
 {
     return p->shards <= 1 || (run % p->cells + run / p->cells) % p->shards == p->shard;
+}
+
+int ds_bench_is_mine(const ds_bench_plan *p, size_t run)
+{
+    return ds_bench_is_here(p, run) && run / p->cells < p->wanted && ds_bench_cell_of(p, run)->wanted;
+}
+
+size_t ds_bench_wanted_cells(const ds_bench_plan *p)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->cells; i++) {
+        count += p->cell[i].wanted != 0;
+    }
+    return count;
 }
 
 char *ds_bench_run_name(const ds_bench_plan *p, size_t run)
@@ -299,7 +365,7 @@ int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_se
     rc = rc != 0 ? rc : ds_settings_copy(out, &opt->settings, e);
     for (size_t i = 0; i < sizeof(more) / sizeof(more[0]) && rc == 0; i++) {
         char runs[32];
-        snprintf(runs, sizeof(runs), "%lld", (long long)ds_bench_int(&p->file, "runs"));
+        snprintf(runs, sizeof(runs), "%zu", p->seeds);
         rc = ds_settings_add(out, DS_SECTION_RUN, more[i].key, more[i].value != NULL ? more[i].value : runs,
                              p->path, NULL, DS_EXIT_CONFIG, DS_LAYER_FLAG, e);
     }

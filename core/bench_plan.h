@@ -23,10 +23,12 @@ typedef struct ds_bench_variant {
 typedef struct ds_bench_cell {
     size_t env, opt; /* variants */
     char *name;      /* "ENV/OPT", also its folder in OUT */
+    int wanted;      /* --only matches it */
 } ds_bench_cell;
 
 /* Runs are ordered by seed, then by cell: early results cover all cells. Run r is of cell r % cells, and has
- * seed number r / cells. */
+ * seed number r / cells. The plan is that of the whole file and of what OUT holds; what is to be done now may
+ * be a part of it. */
 typedef struct ds_bench_plan {
     char *path; /* of the file, as the user named it */
     char *out;  /* result folder */
@@ -35,8 +37,11 @@ typedef struct ds_bench_plan {
     size_t variants[2];
     ds_bench_cell *cell;
     size_t cells;
-    size_t runs; /* of all cells */
+    size_t seeds;  /* of every cell */
+    size_t wanted; /* so many of them are to be done */
+    size_t runs;   /* of all cells */
     uint64_t budget;
+    double seconds;       /* of a run, 0 = no limit */
     int64_t jobs;         /* runs at the same time on this machine */
     size_t shard, shards; /* runs that this process is for: shard of 0..shards-1 */
 } ds_bench_plan;
@@ -55,10 +60,12 @@ int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_sett
                        const ds_bench_choice *choice, ds_bench_plan *out, ds_error *e);
 void ds_bench_plan_clear(ds_bench_plan *p);
 
-/* Of a run: its cell, its seed, whether it is in this process's shard. */
+/* Of a run: its cell, its seed, whether it belongs to this shard, and whether it is to be done now. */
 const ds_bench_cell *ds_bench_cell_of(const ds_bench_plan *p, size_t run);
 uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run);
+int ds_bench_is_here(const ds_bench_plan *p, size_t run);
 int ds_bench_is_mine(const ds_bench_plan *p, size_t run);
+size_t ds_bench_wanted_cells(const ds_bench_plan *p);
 
 /* "ENV/OPT/seed-K" of a run, and that below OUT; to be freed. */
 char *ds_bench_run_name(const ds_bench_plan *p, size_t run);
@@ -70,9 +77,12 @@ int ds_bench_cell_settings(const ds_bench_plan *p, const ds_bench_cell *c, ds_se
 /* The effective experiment as text, to be freed; equal for equal experiments. */
 char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e);
 
-/* Makes OUT with bench.ini and the run.ini of all cells. Where it holds an experiment already, a variant of
- * the same name must have the same parameters (DS_EXIT_CONFIG): else the runs in it would not be what the
- * file says. */
+/* Looks at what OUT holds already. Its runs must have been made with the parameters that their variants have
+ * now (DS_EXIT_CONFIG), and with no larger budget (DS_EXIT_USAGE): else they would not be what the file says.
+ * The plan gets the seeds that are in OUT in addition. Writes nothing. */
+int ds_bench_plan_join(ds_bench_plan *p, ds_error *e);
+
+/* Makes OUT with bench.ini, and the run.ini of all cells that are wanted. */
 int ds_bench_plan_write(const ds_bench_plan *p, ds_error *e);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "bench_state.h"
 #include "progress.h"
@@ -17,7 +17,21 @@ typedef struct rate {
     double evaluations, seconds;
 } rate;
 
-static void add_run(rate *sum, const ds_bench_run *r, uint64_t now)
+typedef struct cell_sum {
+    size_t all, done, running;
+    rate pace;
+    double left; /* seconds, INFINITY = not known */
+} cell_sum;
+
+/* What is known of all cells at one moment. */
+typedef struct sums {
+    cell_sum *cell;
+    rate *env; /* pace of all cells of an environment */
+    double left;
+    size_t open;
+} sums;
+
+static void add_rate(rate *sum, const ds_bench_run *r, uint64_t now)
 {
     if (r->state == DS_BENCH_RUNNING && r->evaluations > r->begun) {
         sum->evaluations += (double)(r->evaluations - r->begun);
@@ -28,89 +42,96 @@ static void add_run(rate *sum, const ds_bench_run *r, uint64_t now)
     }
 }
 
-/* Seconds per evaluation in a cell; where none of its runs tells, that of the environment's other cells. */
-static double pace(const ds_bench_state *s, size_t cell, uint64_t now)
+static void count_runs(const ds_bench_state *s, uint64_t now, sums *out)
 {
     const ds_bench_plan *p = s->plan;
-    rate own = {0, 0}, alike = {0, 0};
     for (size_t k = 0; k < p->runs; k++) {
-        if (k % p->cells == cell) {
-            add_run(&own, &s->run[k], now);
+        const ds_bench_run *r = &s->run[k];
+        cell_sum *c = &out->cell[k % p->cells];
+        if (ds_bench_is_here(p, k)) {
+            add_rate(&c->pace, r, now);
+            add_rate(&out->env[p->cell[k % p->cells].env], r, now);
         }
-        if (p->cell[k % p->cells].env == p->cell[cell].env) {
-            add_run(&alike, &s->run[k], now);
+        if (ds_bench_is_mine(p, k)) {
+            c->all++;
+            c->running += r->state == DS_BENCH_RUNNING;
+            c->done += r->state >= DS_BENCH_DONE;
+            out->open += r->state < DS_BENCH_DONE;
         }
     }
-    own = own.evaluations > 0 ? own : alike;
-    return own.evaluations > 0 ? own.seconds / own.evaluations : (double)INFINITY;
 }
 
-/* Evaluations that are left in a cell, and the runs at work in it. */
-static double count_left(const ds_bench_state *s, size_t cell, size_t *running, size_t *done, size_t *all)
+/* Seconds that a run still takes, with the limit of its time. */
+static double left_of(const ds_bench_plan *p, const ds_bench_run *r, double pace, uint64_t now)
+{
+    double left = r->evaluations < p->budget ? (double)(p->budget - r->evaluations) * pace : 0.0;
+    double spent = r->state == DS_BENCH_RUNNING ? 1e-9 * (double)(now - r->since) : 0.0;
+    return p->seconds > 0 ? fmin(left, fmax(0.0, p->seconds - spent)) : left;
+}
+
+/* Where no run of a cell tells its pace, that of the environment's other cells. */
+static void add_times(const ds_bench_state *s, uint64_t now, sums *out)
 {
     const ds_bench_plan *p = s->plan;
-    double left = 0.0;
-    *running = *done = *all = 0;
-    for (size_t k = cell; k < p->runs; k += p->cells) {
-        const ds_bench_run *r = &s->run[k];
-        if (!ds_bench_is_mine(p, k)) {
+    for (size_t k = 0; k < p->runs; k++) {
+        cell_sum *c = &out->cell[k % p->cells];
+        if (!ds_bench_is_mine(p, k) || s->run[k].state >= DS_BENCH_DONE) {
             continue;
         }
-        *all += 1;
-        *running += r->state == DS_BENCH_RUNNING;
-        *done += r->state >= DS_BENCH_DONE;
-        if (r->state < DS_BENCH_DONE && r->evaluations < p->budget) {
-            left += (double)(p->budget - r->evaluations);
-        }
+        const rate *r = c->pace.evaluations > 0 ? &c->pace : &out->env[p->cell[k % p->cells].env];
+        double pace = r->evaluations > 0 ? r->seconds / r->evaluations : (double)INFINITY;
+        double left = left_of(p, &s->run[k], pace, now);
+        c->left += left;
+        out->left += left;
     }
-    return left;
 }
 
-double ds_bench_cell_left(const ds_bench_state *s, size_t cell)
+double ds_bench_parallel(double seconds, size_t open, size_t slots)
 {
-    size_t running, done, all;
-    double left = count_left(s, cell, &running, &done, &all);
-    return left > 0.0 ? left * pace(s, cell, ds_clock_ns()) / (double)(running > 0 ? running : 1) : 0.0;
+    size_t most = open < slots ? open : slots;
+    return seconds / (double)(most > 0 ? most : 1);
 }
 
-double ds_bench_all_left(const ds_bench_state *s, size_t slots)
-{
-    uint64_t now = ds_clock_ns();
-    double sum = 0.0;
-    for (size_t c = 0; c < s->plan->cells; c++) {
-        size_t running, done, all;
-        double left = count_left(s, c, &running, &done, &all);
-        sum += left > 0.0 ? left * pace(s, c, now) : 0.0;
-    }
-    return sum / (double)(slots > 0 ? slots : 1);
-}
-
-void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t size)
+static void print_sums(const ds_bench_state *s, const sums *all, size_t slots, char *out, size_t size)
 {
     char time[32];
     char failed[48] = "";
     size_t shown = 0, more = 0;
-    ds_duration_text(ds_bench_all_left(s, slots), time, sizeof(time));
+    ds_duration_text(ds_bench_parallel(all->left, all->open, slots), time, sizeof(time));
     if (s->failed > 0) {
         snprintf(failed, sizeof(failed), ", %zu failed", s->failed);
     }
     size_t used =
         (size_t)snprintf(out, size, "%zu of %zu runs done%s, %s left", s->done, s->mine, failed, time);
-    for (size_t c = 0; c < s->plan->cells && used < size; c++) {
-        size_t running, done, all;
-        count_left(s, c, &running, &done, &all);
-        if (running == 0) {
+    for (size_t i = 0; i < s->plan->cells && used < size; i++) {
+        const cell_sum *c = &all->cell[i];
+        if (c->running == 0) {
             continue;
         }
         if (shown++ >= CELLS_SHOWN) {
             more++;
             continue;
         }
-        ds_duration_text(ds_bench_cell_left(s, c), time, sizeof(time));
-        used += (size_t)snprintf(out + used, size - used, "; %s %zu/%zu, %s", s->plan->cell[c].name, done,
-                                 all, time);
+        ds_duration_text(c->left / (double)c->running, time, sizeof(time));
+        used += (size_t)snprintf(out + used, size - used, "; %s %zu/%zu, %s", s->plan->cell[i].name, c->done,
+                                 c->all, time);
     }
     if (more > 0 && used < size) {
         snprintf(out + used, size - used, "; and %zu more", more);
     }
+}
+
+void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t size)
+{
+    uint64_t now = ds_clock_ns();
+    sums all = {.cell = calloc(s->plan->cells, sizeof(*all.cell)),
+                .env = calloc(s->plan->variants[DS_BENCH_ENV], sizeof(*all.env))};
+    out[0] = '\0';
+    if (all.cell != NULL && all.env != NULL) {
+        count_runs(s, now, &all);
+        add_times(s, now, &all);
+        print_sums(s, &all, slots, out, size);
+    }
+    free(all.cell);
+    free(all.env);
 }

@@ -21,6 +21,27 @@ static const double WRITE_EVERY = 2.0;
 
 /* ---- looking at folders ---- */
 
+/* Did a run end at a limit that has been raised since? */
+static int goes_on(const ds_bench_plan *p, const ds_result *r)
+{
+    return (strcmp(r->ended, "budget") == 0 && r->evaluations < p->budget) ||
+           (strcmp(r->ended, "time") == 0 && r->evaluations < p->budget &&
+            (p->seconds <= 0 || r->wall_s < p->seconds));
+}
+
+/* Why a run is not tried again, and where to read more; to be freed. */
+static char *skipped_text(const ds_bench_plan *p, size_t run)
+{
+    char *name = ds_bench_run_name(p, run);
+    char *text = NULL;
+    int bad = name == NULL || asprintf(&text,
+                                       "too many evaluations failed, see %s/%s.log; --retry tries it again, "
+                                       "as with a larger max_failed",
+                                       p->out, name) < 0;
+    free(name);
+    return bad ? NULL : text;
+}
+
 /* Takes over what summary.json says. */
 static int look(ds_bench_state *s, size_t k, int retry, ds_error *e)
 {
@@ -35,18 +56,17 @@ static int look(ds_bench_state *s, size_t k, int retry, ds_error *e)
     }
     r->state = DS_BENCH_OPEN;
     if (has == 1 && ds_folder_has_run(folder)) {
-        int used_up = found.ended != NULL && strcmp(found.ended, "budget") == 0;
         r->evaluations = found.evaluations;
         r->cost_steps = found.cost_steps;
         r->best = found.best_loss;
         r->wall_s = found.wall_s;
-        if (ds_result_is_done(&found) && (!used_up || found.evaluations >= s->plan->budget)) {
+        if (ds_result_is_done(&found) && !goes_on(s->plan, &found)) {
             r->state = DS_BENCH_DONE;
         } else if (!retry && strcmp(found.ended, "too_many_failures") == 0) {
             r->state = DS_BENCH_FAILED;
             r->status = DS_EXIT_ENV;
             free(r->error);
-            r->error = strdup("too many evaluations failed");
+            r->error = skipped_text(s->plan, k);
         }
     }
     ds_result_clear(&found);
@@ -61,13 +81,12 @@ int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *ou
     out->run = calloc(plan->runs, sizeof(*out->run));
     int rc = out->run == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
     for (size_t k = 0; k < plan->runs && rc == 0; k++) {
+        int mine = ds_bench_is_mine(plan, k);
         out->run[k].best = (double)INFINITY;
-        if (ds_bench_is_mine(plan, k)) {
-            rc = look(out, k, retry, e);
-            out->mine++;
-            out->done += out->run[k].state == DS_BENCH_DONE;
-            out->failed += out->run[k].state == DS_BENCH_FAILED;
-        }
+        rc = ds_bench_is_here(plan, k) ? look(out, k, retry && mine, e) : 0;
+        out->mine += mine;
+        out->done += mine && out->run[k].state == DS_BENCH_DONE;
+        out->failed += mine && out->run[k].state == DS_BENCH_FAILED;
     }
     return rc;
 }
@@ -98,6 +117,13 @@ long ds_bench_take(ds_bench_state *s)
     }
     s->next = s->plan->runs;
     return -1;
+}
+
+void ds_bench_give_back(ds_bench_state *s, size_t run)
+{
+    s->run[run].state = DS_BENCH_OPEN;
+    s->next = run < s->next ? run : s->next;
+    s->running--;
 }
 
 static void fail_run(ds_bench_run *r, int status, const char *error)
@@ -132,6 +158,7 @@ void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error
     s->done += r->state == DS_BENCH_DONE;
     s->failed += r->state == DS_BENCH_FAILED;
     s->stopped += r->state == DS_BENCH_OPEN;
+    s->changed = 1;
 }
 
 int ds_bench_status(const ds_bench_state *s)
@@ -139,6 +166,9 @@ int ds_bench_status(const ds_bench_state *s)
     int stopped = 0;
     for (size_t k = 0; k < s->plan->runs; k++) {
         const ds_bench_run *r = &s->run[k];
+        if (!ds_bench_is_mine(s->plan, k)) {
+            continue;
+        }
         if (r->state == DS_BENCH_FAILED) {
             return r->status < 126 ? r->status : DS_EXIT_PLUGIN;
         }
@@ -185,6 +215,20 @@ static json_t *run_json(const ds_bench_state *s, size_t k)
     return o;
 }
 
+/* Of all runs that bench.json lists. */
+static json_t *counts_json(const ds_bench_state *s)
+{
+    size_t all = 0, done = 0, failed = 0;
+    for (size_t k = 0; k < s->plan->runs; k++) {
+        int here = ds_bench_is_here(s->plan, k);
+        all += here;
+        done += here && s->run[k].state == DS_BENCH_DONE;
+        failed += here && s->run[k].state == DS_BENCH_FAILED;
+    }
+    return json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)all, "done", (json_int_t)done, "failed",
+                     (json_int_t)failed, "open", (json_int_t)(all - done - failed));
+}
+
 static json_t *state_json(const ds_bench_state *s)
 {
     const ds_bench_plan *p = s->plan;
@@ -199,14 +243,11 @@ static json_t *state_json(const ds_bench_state *s)
     json_object_set_new(o, "name", ds_json_text(name));
     json_object_set_new(o, "budget", json_integer((json_int_t)p->budget));
     json_object_set_new(o, "shard", p->shards > 1 ? json_string(shard) : json_null());
-    json_object_set_new(o, "counts",
-                        json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)s->mine, "done",
-                                  (json_int_t)s->done, "failed", (json_int_t)s->failed, "open",
-                                  (json_int_t)(s->mine - s->done - s->failed)));
+    json_object_set_new(o, "counts", counts_json(s));
     json_object_set_new(o, "envs", variants_json(p, DS_BENCH_ENV));
     json_object_set_new(o, "opts", variants_json(p, DS_BENCH_OPT));
     for (size_t k = 0; k < p->runs; k++) {
-        if (ds_bench_is_mine(p, k)) {
+        if (ds_bench_is_here(p, k)) {
             json_array_append_new(list, run_json(s, k));
         }
     }
@@ -217,7 +258,7 @@ static json_t *state_json(const ds_bench_state *s)
 int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e)
 {
     uint64_t t = ds_clock_ns();
-    if (!now && 1e-9 * (double)(t - s->written) < WRITE_EVERY) {
+    if (!now && (!s->changed || 1e-9 * (double)(t - s->written) < WRITE_EVERY)) {
         return 0;
     }
     json_t *o = state_json(s);
@@ -230,6 +271,7 @@ int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e)
         rc = ds_file_write_atomic(path, text, len + 1, e);
     }
     s->written = t;
+    s->changed = 0;
     free(text);
     free(path);
     json_decref(o);

@@ -32,18 +32,22 @@ typedef struct ds_bench_run {
 typedef struct ds_bench_state {
     const ds_bench_plan *plan;
     ds_bench_run *run;                           /* plan->runs */
-    size_t mine, done, failed, running, stopped; /* of this shard */
+    size_t mine, done, failed, running, stopped; /* of those that are to be done */
     size_t next;                                 /* no run before this one is open */
-    uint64_t written;                            /* ds_clock_ns() of the last bench.json */
+    int changed;                                 /* since the last bench.json */
+    uint64_t written;                            /* ds_clock_ns() then */
 } ds_bench_state;
 
-/* Looks at all run folders. Failed runs are open again: what failed may have been mended; but those with too
- * many failed evaluations only with `retry`, since they would end the same way. */
+/* Looks at all run folders of the shard. Failed runs are open again: what failed may have been mended; but
+ * those with too many failed evaluations only with `retry`, since they would end the same way. */
 int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *out, ds_error *e);
 void ds_bench_state_close(ds_bench_state *s);
 
 /* The next open run, which becomes running, or -1. */
 long ds_bench_take(ds_bench_state *s);
+
+/* The process that worked on a run is gone: the run is open again. */
+void ds_bench_give_back(ds_bench_state *s, size_t run);
 
 /* A run ended with an exit status, and the error line that it printed ("" = none). */
 void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error);
@@ -51,13 +55,12 @@ void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error
 /* Exit status of the experiment: that of its first failed run, else of a run that was stopped, else 0. */
 int ds_bench_status(const ds_bench_state *s);
 
-/* bench.json, atomically; without `now` at most every two seconds. */
+/* bench.json with all runs of the shard, atomically; without `now` at most every two seconds, and only where
+ * a run ended since. */
 int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e);
 
-/* Seconds that are left by what is known: of a cell, and of all on `slots` runs at a time; INFINITY = not
- * known. */
-double ds_bench_cell_left(const ds_bench_state *s, size_t cell);
-double ds_bench_all_left(const ds_bench_state *s, size_t slots);
+/* Of work that takes `seconds`, with `slots` runs at a time where there are `open` ones. */
+double ds_bench_parallel(double seconds, size_t open, size_t slots);
 
 /* One line: how far, what is left, and the cells at work. */
 void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t size);

@@ -46,7 +46,7 @@ static double measure(ds_pool *pool, uint32_t want, double *x, char *why, size_t
     ds_random random = ds_random_open(1, "trial", want);
     uint64_t begin = ds_clock_ns();
     double sum = 0.0, first = 0.0;
-    int count = 0;
+    int count = 0, good = 0;
     for (int k = 0; k < POINTS && (k == 0 || 1e-9 * (double)(ds_clock_ns() - begin) < ENOUGH_S); k++) {
         timing t = {0.0, DS_EVAL_OK, ""};
         ds_error e = {0, ""};
@@ -59,9 +59,13 @@ static double measure(ds_pool *pool, uint32_t want, double *x, char *why, size_t
             snprintf(why, room, "%.390s", rc != 0 ? e.text : t.message);
             return count > 0 ? first : (double)INFINITY;
         }
+        good += t.outcome == DS_EVAL_OK;
         first = k == 0 ? t.wall : first;
         sum += k > 0 ? t.wall : 0.0;
         count += k > 0;
+    }
+    if (good == 0) {
+        snprintf(why, room, "no trial point had a loss");
     }
     return count > 0 ? sum / count : first;
 }
@@ -97,6 +101,7 @@ void ds_bench_trial(const ds_bench_plan *plan, size_t env, ds_bench_cost *out)
         }
     } else {
         snprintf(out->error, sizeof(out->error), "%.399s", e.text);
+        out->status = rc;
     }
     free(x);
     ds_pool_close(pool);
@@ -183,10 +188,17 @@ static row make_row(estimate *q, size_t cell)
     return r;
 }
 
-/* Seconds of one run, and of those that are left; what is not known is left out. */
-static double run_seconds(const ds_bench_plan *p, const row *r)
+/* Seconds of all evaluations of a run; what is not known is left out. */
+static double budget_seconds(const ds_bench_plan *p, const row *r)
 {
     return r->each * (double)p->budget + (isfinite(r->own) ? r->own : 0.0);
+}
+
+/* The same with the limit of a run's time, and those of all runs that are left. */
+static double run_seconds(const ds_bench_plan *p, const row *r)
+{
+    double s = budget_seconds(p, r);
+    return p->seconds > 0 ? fmin(s, p->seconds) : s;
 }
 
 static double left_seconds(const ds_bench_plan *p, const row *r)
@@ -199,10 +211,11 @@ static void print_row(const ds_bench_state *s, size_t cell, const row *r, const 
     char run[32], all[32], each[32];
     ds_duration_text(run_seconds(s->plan, r), run, sizeof(run));
     ds_duration_text(left_seconds(s->plan, r), all, sizeof(all));
-    snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?", run_seconds(s->plan, r) / (double)s->plan->budget,
-             r->measured         ? ""
+    snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?",
+             budget_seconds(s->plan, r) / (double)s->plan->budget,
+             r->measured        ? ""
              : isfinite(r->own) ? "*"
-                                 : "+");
+                                : "+");
     printf("%-32s %6llu %5zu %5zu %5zu %10s %11s %11s%s%.120s\n", s->plan->cell[cell].name,
            (unsigned long long)cost->n, r->runs, r->done, r->failed, each, run, all,
            cost->error[0] != '\0' ? "  " : "", cost->error);
@@ -225,51 +238,90 @@ static json_t *row_json(const ds_bench_state *s, size_t cell, const row *r, cons
     return o;
 }
 
+static size_t open_runs(const row *sum)
+{
+    return sum->runs - sum->done - sum->failed;
+}
+
 static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, int unknown)
 {
     char one[32], many[32];
     ds_duration_text(seconds, one, sizeof(one));
-    ds_duration_text(seconds / (double)p->jobs, many, sizeof(many));
+    ds_duration_text(ds_bench_parallel(seconds, open_runs(sum), (size_t)p->jobs), many, sizeof(many));
     printf("\n%zu runs in %zu cells, %zu done, %zu failed; %.0f evaluations are left: %s%s of computing, "
            "%s%s with %lld at a time\n",
-           sum->runs, p->cells, sum->done, sum->failed, sum->evaluations, unknown ? "at least " : "", one,
-           unknown ? "at least " : "", many, (long long)p->jobs);
+           sum->runs, ds_bench_wanted_cells(p), sum->done, sum->failed, sum->evaluations,
+           unknown ? "at least " : "", one, unknown ? "at least " : "", many, (long long)p->jobs);
     printf("* from trial evaluations, and a trial search on a function that costs nothing\n"
            "+ from trial evaluations: simulation only, without the time of the optimizer itself\n"
            "results: %s\n",
            p->out);
 }
 
+/* The first environment that cannot be made: the experiment would end with its status. */
+static int broken_status(const ds_bench_plan *p, const ds_bench_cost *cost, ds_error *e)
+{
+    for (size_t i = 0; i < p->variants[DS_BENCH_ENV]; i++) {
+        if (cost[i].status != 0) {
+            return ds_fail(e, cost[i].status, "%s: %.390s", p->variant[DS_BENCH_ENV][i].part->name,
+                           cost[i].error);
+        }
+    }
+    return 0;
+}
+
+static int print_all(const estimate *q, const row *sum, double seconds, int unknown, json_t *list,
+                     ds_error *e)
+{
+    const ds_bench_plan *p = q->state->plan;
+    if (list == NULL) {
+        print_sum(p, sum, seconds, unknown);
+        int rc = ds_stdout_done(e);
+        return rc != 0 ? rc : broken_status(p, q->cost, e);
+    }
+    double parallel = ds_bench_parallel(seconds, open_runs(sum), (size_t)p->jobs);
+    json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:O}", "out", p->out, "runs", (json_int_t)sum->runs,
+                          "done", (json_int_t)sum->done, "failed", (json_int_t)sum->failed, "left_s",
+                          ds_json_real(seconds), "left_parallel_s", ds_json_real(parallel), "cells", list);
+    int rc = ds_json_write(o, stdout, "standard output", e);
+    json_decref(o);
+    rc = rc != 0 ? rc : ds_stdout_done(e);
+    return rc != 0 ? rc : broken_status(p, q->cost, e);
+}
+
 int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
 {
     const ds_bench_plan *p = s->plan;
     estimate q = {s, calloc(p->variants[DS_BENCH_ENV], sizeof(*q.cost)), calloc(p->cells, sizeof(*q.own)), 0};
-    json_t *list = json_array();
+    json_t *list = json ? json_array() : NULL;
     row sum = {0, 0, 0, 0.0, 0.0, 0.0, 0};
     double seconds = 0.0;
     int unknown = 0;
-    if (q.cost == NULL || q.own == NULL) {
-        free(q.cost);
-        free(q.own);
-        json_decref(list);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    if (!json) {
+    int rc = q.cost == NULL || q.own == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    if (rc == 0 && !json) {
         printf("%-32s %6s %5s %5s %5s %10s %11s %11s\n", "cell", "n", "runs", "done", "fail", "s/eval",
                "one run", "left");
     }
-    for (size_t c = 0; c < p->cells; c++) {
+    for (size_t c = 0; c < p->cells && rc == 0; c++) {
         ds_bench_cost *mine = &q.cost[p->cell[c].env];
+        if (!p->cell[c].wanted) {
+            continue;
+        }
         if (mine->loss == 0.0 && mine->n == 0) {
             ds_bench_trial(p, p->cell[c].env, mine);
         }
         row r = make_row(&q, c);
+        int sig = atomic_load(&ds_stop_flag);
+        if (sig != 0) {
+            rc = ds_fail(e, 128 + sig, "stopped by a signal: the estimate is not complete");
+            break;
+        }
         sum.runs += r.runs;
         sum.done += r.done;
         sum.failed += r.failed;
         sum.evaluations += r.evaluations;
         unknown |= r.evaluations > 0 && (!isfinite(r.each) || !isfinite(r.own));
-        seconds += isfinite(r.each) ? left_seconds(p, &r) : 0.0;
+        seconds += isfinite(left_seconds(p, &r)) ? left_seconds(p, &r) : 0.0;
         if (json) {
             json_array_append_new(list, row_json(s, c, &r, mine));
         } else {
@@ -277,18 +329,9 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
             fflush(stdout);
         }
     }
+    rc = rc != 0 ? rc : print_all(&q, &sum, seconds, unknown, list, e);
     free(q.cost);
     free(q.own);
-    if (!json) {
-        json_decref(list);
-        print_sum(p, &sum, seconds, unknown);
-        return ds_stdout_done(e);
-    }
-    json_t *o =
-        json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "out", p->out, "runs", (json_int_t)sum.runs, "done",
-                  (json_int_t)sum.done, "failed", (json_int_t)sum.failed, "left_s", ds_json_real(seconds),
-                  "left_parallel_s", ds_json_real(seconds / (double)p->jobs), "cells", list);
-    int rc = ds_json_write(o, stdout, "standard output", e);
-    json_decref(o);
-    return rc != 0 ? rc : ds_stdout_done(e);
+    json_decref(list);
+    return rc;
 }

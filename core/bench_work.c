@@ -17,6 +17,7 @@
 
 #include "file.h"
 #include "folder.h"
+#include "results.h"
 #include "run.h"
 
 extern char **environ;
@@ -91,6 +92,20 @@ static void add_flag(arguments *a, const char *key, const char *value)
     add(a, value);
 }
 
+/* Of a run that ended because its time was over: what is left of a larger limit, since every process that
+ * works on a run counts from its start. */
+static double seconds_left(const char *folder, double limit)
+{
+    ds_result r;
+    ds_error ignored = {0, ""};
+    double left = limit;
+    if (limit > 0 && ds_result_read(folder, &r, &ignored) == 1) {
+        left = strcmp(r.ended, "time") == 0 && r.wall_s < limit ? limit - r.wall_s : limit;
+        ds_result_clear(&r);
+    }
+    return left;
+}
+
 /* `dshost run` on the run.ini of its cell; `dshost resume`, with what a resumed run takes, where there is a
  * record. */
 static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder, arguments *a, ds_error *e)
@@ -108,7 +123,11 @@ static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder
         add(a, folder);
         for (size_t i = 0; rc == 0 && i < ds_params_count(o.params); i++) {
             const char *key = ds_params_info(o.params, i)->name;
-            if (ds_run_may_override(key)) {
+            if (strcmp(key, "seconds") == 0) {
+                char seconds[40];
+                snprintf(seconds, sizeof(seconds), "%.17g", seconds_left(folder, p->seconds));
+                add_flag(a, key, seconds);
+            } else if (ds_run_may_override(key)) {
                 add_flag(a, key, ds_params_value_text(o.params, i));
             }
         }

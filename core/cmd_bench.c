@@ -182,7 +182,7 @@ static void say_failures(const ds_bench_state *s)
 {
     for (size_t k = 0; k < s->plan->runs; k++) {
         const ds_bench_run *r = &s->run[k];
-        if (r->state == DS_BENCH_FAILED) {
+        if (r->state == DS_BENCH_FAILED && ds_bench_is_mine(s->plan, k)) {
             char *name = ds_bench_run_name(s->plan, k);
             ds_log(DS_LOG_INFO, NULL, "failed: %s (status %d): %s", name != NULL ? name : "?", r->status,
                    r->error != NULL ? r->error : "it said nothing");
@@ -211,33 +211,39 @@ static int print_end(const ds_bench_state *s, int json, ds_error *e)
 }
 
 /* Rank 0, or the only process. */
-static int lead(const request *q, const ds_bench_plan *plan, const ds_ranks *ranks, ds_error *e)
+static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, ds_error *e)
 {
     ds_bench_state state;
     ds_runlock *lock = NULL;
     memset(&state, 0, sizeof(state));
     int rc = ds_folder_make(plan->out, e);
     rc = rc != 0 ? rc : ds_runlock_take(plan->out, &lock, e);
+    rc = rc != 0 ? rc : ds_bench_plan_join(plan, e);
     rc = rc != 0 ? rc : ds_bench_plan_write(plan, e);
     rc = rc != 0 ? rc : ds_bench_state_open(plan, q->retry, &state, e);
     if (rc == 0) {
-        ds_log(DS_LOG_INFO, NULL, "%zu runs in %zu cells, %zu done already -> %s", state.mine, plan->cells,
-               state.done, plan->out);
+        ds_log(DS_LOG_INFO, NULL, "%zu runs in %zu cells, %zu done already -> %s", state.mine,
+               ds_bench_wanted_cells(plan), state.done, plan->out);
         rc = ds_bench_loop(&state, ranks, e);
     }
     if (rc == 0) {
         rc = print_end(&state, q->json, e);
         rc = rc != 0 ? rc : ds_bench_status(&state);
+        if (rc == 0 && state.done + state.failed < state.mine) { /* stopped before any of them was at work */
+            rc = 128 + atomic_load(&ds_stop_flag);
+        }
     }
     ds_bench_state_close(&state);
     ds_runlock_drop(lock);
     return rc;
 }
 
-static int dry_run(const request *q, const ds_bench_plan *plan, ds_error *e)
+static int dry_run(const request *q, ds_bench_plan *plan, ds_error *e)
 {
     ds_bench_state state;
-    int rc = ds_bench_state_open(plan, q->retry, &state, e);
+    memset(&state, 0, sizeof(state));
+    int rc = ds_bench_plan_join(plan, e); /* refuses what the real command would */
+    rc = rc != 0 ? rc : ds_bench_state_open(plan, q->retry, &state, e);
     rc = rc != 0 ? rc : ds_bench_dry_run(&state, q->json, e);
     ds_bench_state_close(&state);
     return rc;

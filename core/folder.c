@@ -93,9 +93,7 @@ char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
     return NULL;
 }
 
-/* How run.ini names a plugin: the id where the user gave no path, else the absolute path while it fits into a
- * line. */
-static const char *plugin_name(const char *given, const ds_module *module)
+const char *ds_folder_plugin_name(const char *given, const ds_module *module)
 {
     return strchr(given, '/') != NULL && strlen(module->path) < LINE_MAX_BYTES - 8 ? module->path
                                                                                    : module->id;
@@ -119,10 +117,10 @@ static const char *run_text(const ds_recipe *r, const char *key, const char *tex
         return NULL;
     }
     if (strcmp(key, "env") == 0) {
-        return plugin_name(r->options->env, r->env);
+        return ds_folder_plugin_name(r->options->env, r->env);
     }
     if (strcmp(key, "opt") == 0) {
-        return plugin_name(r->options->opt, r->opt);
+        return ds_folder_plugin_name(r->options->opt, r->opt);
     }
     return text;
 }
@@ -290,7 +288,7 @@ int ds_folder_write_failure(const char *folder, const ds_recipe *r, uint64_t id,
             "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n\n[run]\n",
             (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name, name);
     fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n",
-            plugin_name(r->options->env, r->env), (unsigned long long)r->options->seed, r->options->threads);
+            ds_folder_plugin_name(r->options->env, r->env), (unsigned long long)r->options->seed, r->options->threads);
     if (noise_key != 0) {
         fprintf(f, "noise_key = %llu\n", (unsigned long long)noise_key);
     }

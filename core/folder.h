@@ -30,6 +30,9 @@ typedef struct ds_recipe {
     const ds_params *landscape_params; /* NULL for a run */
 } ds_recipe;
 
+/* How .ini files name a plugin: by its path where the user did and the line has room, else by its id. */
+const char *ds_folder_plugin_name(const char *given, const ds_module *module);
+
 /* Writes run.ini (landscape.ini), which reproduces it. */
 int ds_folder_write_ini(const char *folder, const ds_recipe *r, ds_error *e);
 

@@ -23,6 +23,7 @@ core_libcore_la_SOURCES += core/hypothesis.c core/hypothesis.h
 core_libcore_la_SOURCES += core/sample.c core/sample.h
 core_libcore_la_SOURCES += core/arguments.c core/arguments.h
 core_libcore_la_SOURCES += core/bench_file.c core/bench_file.h
+core_libcore_la_SOURCES += core/bench_held.c
 core_libcore_la_SOURCES += core/bench_lines.c core/bench_lines.h
 core_libcore_la_SOURCES += core/bench_loop.c core/bench_loop.h
 core_libcore_la_SOURCES += core/bench_merge.c core/bench_merge.h

@@ -47,7 +47,18 @@ bad 2 "--budget" bench f.ini --budget none
 bad 2 "--shard 3/2: expected I/N" bench f.ini --shard 3/2
 bad 2 "--shard 1/2x: expected I/N" bench f.ini --shard 1/2x
 bad 2 "only run.KEY is possible here" bench f.ini --set env.dim=3
-bad 3 "--only torus/* matches none" bench f.ini --only 'torus/*'
+bad 2 "--only torus/* matches none" bench f.ini --only 'torus/*'
+ini "$short|seed=18446744073709551615"
+bad 3 "f.ini:5: seed = 18446744073709551615 with 2 runs: the last seed would be over" bench f.ini
+ini '[bench]|envs=run.lock|opts=rand|[env run.lock]|plugin=analytic'
+bad 3 "f.ini:2: envs: 'run.lock' cannot be a name" bench f.ini
+ini '[run]|env=analytic|[env]|dim=3'
+bad 3 "f.ini:3: section [env] without [bench]: this is a settings file" bench f.ini
+{
+    printf '[bench]\nopts = rand\nenvs = analytic\n'
+    awk 'BEGIN { for (i = 0; i < 1001; i++) print " e" i }'
+} >f.ini
+bad 3 "f.ini:3: more than 1000 names" bench f.ini
 ini '[bench]|envs=analytic atlantis|opts=rand poseidon nereus'
 bad 4 "f.ini: cannot be loaded: environment atlantis, optimizers poseidon nereus; install them, or leave them out" bench f.ini
 # A copy elsewhere finds no module for MPI, unless one is installed.
@@ -62,7 +73,7 @@ fi
 rm -rf alone results
 # No cell matches, after all names, plugins and parameters have been looked at.
 for f in "$DS_TOP_SRC"/examples/paper/*.ini; do
-    refuses 3 'matches none' "$(basename "$f") is understood" "$dshost" bench "$f" --only 'nothing/*' --skip-missing
+    refuses 2 'matches none' "$(basename "$f") is understood" "$dshost" bench "$f" --only 'nothing/*' --skip-missing
 done
 [ ! -e results ]
 result $? "nothing was written"
@@ -78,6 +89,17 @@ status 0 "a sweep makes a variant of every combination" "$dshost" bench f.ini --
 result $? "and skip leaves out cells"
 status 0 "the effective file gives the experiment again" "$dshost" bench sweep/bench.ini --out sweep2
 same_bench "with the same records" sweep sweep2
+
+ini '[bench]|envs=analytic|opts=adam|runs=1|[opt adam]|lr=0.3|beta1=0.7|[sweep opt adam]|lr=0.1 \174 1|beta1=0.5 \174 0.9|beta2=0.12345678901234567 \174 0.99'
+sed -i 's/\\174/|/g' f.ini
+status 0 "names of variants that would be too long" "$dshost" bench f.ini --budget 5 --out long
+grep -q '^lr = 0.1$' long/analytic/adam@1/seed-0/run.ini && grep -q '^beta2 = 0.99' long/analytic/adam@8/seed-0/run.ini &&
+    grep -q '^beta1 = 0.9' long/analytic/adam@8/seed-0/run.ini && [ "$(count long done)" = 8 ]
+result $? "are numbers, and a sweep wins over the section"
+ini '[bench]|envs=analytic|opts=rand|runs=1|skip=analitic/rand'
+status 0 "a pattern that skips nothing" "$dshost" bench f.ini --budget 5 --out slip
+grep -q 'warning: f.ini: skip analitic/rand matches no cell' "$tmp/err"
+result $? "is named"
 
 # ---- runs ----
 cheap cheap.ini 2 20
@@ -124,7 +146,7 @@ bad 3 "begun1 holds runs of analytic with dim = 6, the file now says 5" bench ch
 status 0 "--dry-run" "$dshost" bench cheap.ini --dry-run --out new
 [ ! -e new ] && grep -q '^72 runs in 36 cells, 0 done' "$tmp/out" && [ "$(grep -c '^[a-z0-9]*/' "$tmp/out")" = 36 ]
 result $? "estimates and writes nothing"
-status 0 "--dry-run --json" "$dshost" bench cheap.ini --dry-run --json
+status 0 "--dry-run --json" "$dshost" bench cheap.ini --budget 30 --dry-run --json
 grep -q '"measured": *"runs"' "$tmp/out"
 result $? "takes the time of finished runs"
 
@@ -181,6 +203,8 @@ sed 's/^fault = segv/fault = none/' bad.ini >mended.ini
 "$dshost" bench bad.ini >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 4 ] && [ "$(rows results/bad/faulty/rand/seed-0)" = "$before" ]
 result $? "failed runs are tried again, but not those with too many failures"
+grep -q 'failed: faulty/rand/seed-0 (status 5): .*see results/bad/faulty/rand/seed-0.log; --retry tries it again' "$tmp/err"
+result $? "which are told how"
 cat >slow.ini <<END
 [bench]
 envs = faulty
