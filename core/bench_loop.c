@@ -13,6 +13,7 @@
 #include "log.h"
 #include "share.h"
 #include "signals.h"
+#include "text.h"
 
 enum {
     HELLO = 1, /* rank -> 0: what it thinks the experiment is */
@@ -21,9 +22,24 @@ enum {
     HALT,      /* both ways: a signal came, end the runs */
     RUN,       /* 0 -> rank: do this run */
     QUIT,      /* 0 -> rank: all is done */
+    ALIVE,     /* both ways: every ALIVE_NS */
 };
 
 enum { WAIT_ALONE_MS = 200, WAIT_MS = 3, PROGRESS_NS = 500000000, LOCKED_MS = 100 };
+
+static const uint64_t ALIVE_NS = 1000000000;
+
+/* Times that ranks are patient with rank 0, which may have to write to a slow disk. */
+enum { LEADER_PATIENCE = 5 };
+
+/* A rank that is silent for so long is lost: what it had in hand goes back to the queue. */
+static uint64_t patience_ns(void)
+{
+    const char *text = getenv("DS_RANK_TIMEOUT");
+    int64_t seconds = 0;
+    int given = text != NULL && ds_parse_int(text, &seconds) && seconds > 0 && seconds < 1000000;
+    return 1000000000u * (uint64_t)(given ? seconds : 60);
+}
 
 typedef struct message {
     int kind, status;
@@ -53,6 +69,11 @@ static void say_all(const ds_ranks *ranks, int kind)
     }
 }
 
+void ds_bench_dismiss(const ds_ranks *ranks)
+{
+    say_all(ranks, QUIT);
+}
+
 /* ---- agreement ---- */
 
 /* FNV-1a of the effective experiment, so that a rank with another file or other plugins is found out. */
@@ -65,9 +86,7 @@ static uint64_t digest_of(const ds_bench_plan *p)
         h = (h ^ (unsigned char)*c) * 1099511628211u;
     }
     for (size_t i = 0; i < p->cells; i++) { /* --only */
-        for (const char *c = p->cell[i].name; *c != '\0'; c++) {
-            h = (h ^ (unsigned char)*c) * 1099511628211u;
-        }
+        h = (h ^ (unsigned)p->cell[i].wanted) * 1099511628211u;
     }
     free(text);
     return h;
@@ -124,7 +143,11 @@ typedef struct leader {
     size_t *asked; /* free slots of every rank that wait for a run */
     size_t slots;  /* of all ranks, as far as they have asked */
     size_t *of_rank;
-    uint64_t shown;
+    int *owner;      /* rank of every run that is at work elsewhere, else 0 */
+    uint64_t *heard; /* ds_clock_ns() of the last message of every rank; 0 = it is lost */
+    char *told;      /* lost ranks that spoke again, and were sent home */
+    uint64_t looked; /* ds_clock_ns() when the ranks were looked at */
+    uint64_t patience, shown, alive;
     int halted;
     int status;
     ds_error *e;
@@ -138,6 +161,7 @@ static void note(leader *l, const ds_bench_event *v)
         r->evaluations = v->evaluations > r->evaluations ? v->evaluations : r->evaluations;
         return;
     }
+    l->owner[v->run] = 0;
     ds_bench_ended(s, v->run, v->status, v->error);
     if (v->status == DS_EXIT_LOCKED) { /* the one who has it may be about to end */
         ds_sleep_ms(LOCKED_MS);
@@ -148,8 +172,10 @@ static void note(leader *l, const ds_bench_event *v)
                r->error != NULL ? r->error : "it said nothing");
         free(name);
     }
-    int rc = ds_bench_state_write(s, r->state == DS_BENCH_FAILED, l->e);
-    l->status = l->status != 0 ? l->status : rc;
+    if (r->state == DS_BENCH_FAILED) {
+        int rc = ds_bench_state_write(s, 1, l->e);
+        l->status = l->status != 0 ? l->status : rc;
+    }
 }
 
 static void start_here(leader *l)
@@ -176,8 +202,19 @@ static void start_elsewhere(leader *l)
         long k;
         while (l->asked[r] > 0 && (k = ds_bench_take(l->state)) >= 0) {
             l->asked[r]--;
+            l->owner[k] = r;
             say(l->ranks, r, RUN, (size_t)k);
         }
+    }
+}
+
+/* A rank that was given up lives: its runs are others' now, it saves and goes home. */
+static void send_home(leader *l, int rank)
+{
+    if (!l->told[rank]) {
+        l->told[rank] = 1;
+        say(l->ranks, rank, HALT, 0);
+        say(l->ranks, rank, QUIT, 0);
     }
 }
 
@@ -186,6 +223,11 @@ static void receive_all(leader *l)
     message m;
     int from = 0;
     while (!is_alone(l->ranks) && l->ranks->receive(l->ranks, &from, &m, sizeof(m))) {
+        if (l->heard[from] == 0) {
+            send_home(l, from);
+            continue;
+        }
+        l->heard[from] = ds_clock_ns();
         switch (m.kind) {
         case ASK:
             l->asked[from]++;
@@ -206,6 +248,60 @@ static void receive_all(leader *l)
     }
 }
 
+static void halt_all(leader *l)
+{
+    for (int r = 1; !is_alone(l->ranks) && r < l->ranks->size; r++) {
+        if (l->heard[r] != 0) {
+            say(l->ranks, r, HALT, 0);
+        }
+    }
+}
+
+static void lose(leader *l, int rank, uint64_t silent)
+{
+    size_t back = 0;
+    l->heard[rank] = 0;
+    l->slots -= l->of_rank[rank];
+    l->asked[rank] = 0;
+    for (size_t k = 0; k < l->state->plan->runs; k++) {
+        if (l->owner[k] == rank) {
+            l->owner[k] = 0;
+            ds_bench_give_back(l->state, k);
+            back++;
+        }
+    }
+    ds_log(DS_LOG_WARNING, NULL, "rank %d is lost (silent for %llu s): its %zu runs go back to the queue",
+           rank, (unsigned long long)(silent / 1000000000), back);
+}
+
+static void lose_silent(leader *l)
+{
+    uint64_t now = ds_clock_ns();
+    int asleep = now - l->looked > l->patience / 2; /* we, not they */
+    l->looked = now;
+    for (int r = 1; !is_alone(l->ranks) && r < l->ranks->size; r++) {
+        l->heard[r] = asleep && l->heard[r] != 0 ? now : l->heard[r];
+        if (l->heard[r] != 0 && now - l->heard[r] > l->patience) {
+            lose(l, r, now - l->heard[r]);
+        }
+    }
+}
+
+/* So that ranks whose leader is lost do not wait for ever. */
+static void say_alive(leader *l)
+{
+    uint64_t now = ds_clock_ns();
+    if (now - l->alive < ALIVE_NS) {
+        return;
+    }
+    l->alive = now;
+    for (int r = 1; !is_alone(l->ranks) && r < l->ranks->size; r++) {
+        if (l->heard[r] != 0) {
+            say(l->ranks, r, ALIVE, 0);
+        }
+    }
+}
+
 static void show(leader *l)
 {
     uint64_t now = ds_clock_ns();
@@ -217,24 +313,66 @@ static void show(leader *l)
     }
 }
 
-int ds_bench_loop(ds_bench_state *state, const ds_ranks *ranks, ds_error *e)
+static int open_leader(leader *l, size_t size, ds_error *e)
 {
-    size_t jobs = (size_t)state->plan->jobs;
+    size_t jobs = (size_t)l->state->plan->jobs;
+    l->asked = calloc(size, sizeof(*l->asked));
+    l->of_rank = calloc(size, sizeof(*l->of_rank));
+    l->owner = calloc(l->state->plan->runs, sizeof(*l->owner));
+    l->heard = calloc(size, sizeof(*l->heard));
+    l->told = calloc(size, sizeof(*l->told));
+    if (l->asked == NULL || l->of_rank == NULL || l->owner == NULL || l->heard == NULL || l->told == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    for (size_t r = 0; r < size; r++) {
+        l->heard[r] = l->looked;
+    }
+    int rc = ds_bench_work_open(l->state->plan, jobs, &l->work, e);
+    return rc != 0 ? rc : ds_bench_state_write(l->state, 1, e);
+}
+
+/* Sends all ranks home; returns how many are lost. */
+static size_t close_leader(leader *l, size_t size)
+{
+    size_t lost = 0;
+    for (size_t r = 1; r < size; r++) {
+        if (l->heard != NULL && l->heard[r] == 0) {
+            lost++;
+        } else {
+            say(l->ranks, (int)r, QUIT, 0);
+        }
+    }
+    ds_bench_work_close(l->work);
+    free(l->asked);
+    free(l->of_rank);
+    free(l->owner);
+    free(l->heard);
+    free(l->told);
+    return lost;
+}
+
+int ds_bench_loop(ds_bench_state *state, const ds_ranks *ranks, size_t *lost, ds_error *e)
+{
     size_t size = is_alone(ranks) ? 1 : (size_t)ranks->size;
-    leader l = {.state = state, .ranks = ranks, .slots = jobs, .e = e, .shown = ds_clock_ns()};
-    l.asked = calloc(size, sizeof(*l.asked));
-    l.of_rank = calloc(size, sizeof(*l.of_rank));
-    int rc = l.asked == NULL || l.of_rank == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                                                  : ds_bench_work_open(state->plan, jobs, &l.work, e);
-    rc = rc != 0 ? rc : ds_bench_state_write(state, 1, e);
+    uint64_t now = ds_clock_ns();
+    leader l = {.state = state,
+                .ranks = ranks,
+                .slots = (size_t)state->plan->jobs,
+                .e = e,
+                .shown = now,
+                .looked = now,
+                .patience = patience_ns()};
+    int rc = open_leader(&l, size, e);
     while (rc == 0) {
         int halt = atomic_load(&ds_stop_flag) != 0 || l.status != 0;
         if (halt && !l.halted) {
             l.halted = 1;
             ds_bench_work_stop(l.work);
-            say_all(ranks, HALT);
+            halt_all(&l);
         }
         receive_all(&l);
+        lose_silent(&l);
+        say_alive(&l);
         if (!l.halted) {
             start_here(&l);
             start_elsewhere(&l);
@@ -247,13 +385,12 @@ int ds_bench_loop(ds_bench_state *state, const ds_ranks *ranks, ds_error *e)
         if (ds_bench_work_next(l.work, is_alone(ranks) ? WAIT_ALONE_MS : WAIT_MS, &v)) {
             note(&l, &v);
         }
+        int wrote = ds_bench_state_write(state, 0, e);
+        l.status = l.status != 0 ? l.status : wrote;
         show(&l);
     }
     ds_log_progress("");
-    say_all(ranks, QUIT);
-    ds_bench_work_close(l.work);
-    free(l.asked);
-    free(l.of_rank);
+    *lost = close_leader(&l, size);
     rc = rc != 0 ? rc : l.status;
     ds_error late = {0, ""};
     int wrote = ds_bench_state_write(state, 1, rc == 0 ? e : &late);
@@ -287,44 +424,83 @@ static void begin(const ds_ranks *ranks, ds_bench_work *work, size_t run)
     }
 }
 
-int ds_bench_follow(const ds_bench_plan *plan, const ds_ranks *ranks, ds_error *e)
+typedef struct follower {
+    size_t asked;
+    int quit, halted;
+    uint64_t heard; /* ds_clock_ns() of the last message of rank 0; 0 = its loop has not begun */
+    uint64_t told;  /* ds_clock_ns() of our last ALIVE */
+    uint64_t patience;
+} follower;
+
+static void halt_leader(const ds_ranks *ranks)
 {
-    size_t asked = 0;
-    int quit = 0, halted = 0;
+    message m;
+    memset(&m, 0, sizeof(m));
+    m.kind = HALT;
+    m.status = atomic_load(&ds_stop_flag);
+    ranks->send(ranks, 0, &m, sizeof(m));
+}
+
+/* What rank 0 says. */
+static void obey(const ds_ranks *ranks, ds_bench_work *work, follower *f)
+{
+    message m;
+    int from = 0;
+    while (ranks->receive(ranks, &from, &m, sizeof(m))) {
+        f->heard = ds_clock_ns();
+        if (m.kind == RUN) {
+            f->asked--;
+            begin(ranks, work, m.event.run);
+        } else if (m.kind == HALT) {
+            ds_stop_raise(SIGTERM);
+        } else if (m.kind == QUIT) {
+            f->quit = 1;
+        }
+    }
+}
+
+/* Lets rank 0 know that we live. Returns whether it does: it may be lost, too. */
+static int keep_touch(const ds_ranks *ranks, follower *f)
+{
+    uint64_t now = ds_clock_ns();
+    int asleep = now - f->told > f->patience / 2;
+    f->heard = asleep && f->heard != 0 ? now : f->heard;
+    if (now - f->told > ALIVE_NS) {
+        f->told = now;
+        say(ranks, 0, ALIVE, 0);
+    }
+    return f->heard == 0 || now - f->heard < LEADER_PATIENCE * f->patience;
+}
+
+int ds_bench_follow(const ds_bench_plan *plan, const ds_ranks *ranks, size_t *lost, ds_error *e)
+{
+    follower f = {.told = ds_clock_ns(), .patience = patience_ns()};
     ds_bench_work *work = NULL;
     int rc = ds_bench_work_open(plan, (size_t)plan->jobs, &work, e);
+    *lost = 0;
     if (rc != 0) {
         return rc;
     }
-    while (!quit || ds_bench_work_busy(work) > 0) {
-        message m;
-        int from = 0;
+    while (!f.quit || ds_bench_work_busy(work) > 0) {
         ds_bench_event v;
-        if (atomic_load(&ds_stop_flag) != 0 && !halted) {
-            halted = 1;
+        if (atomic_load(&ds_stop_flag) != 0 && !f.halted) {
+            f.halted = 1;
             ds_bench_work_stop(work);
-            memset(&m, 0, sizeof(m));
-            m.kind = HALT;
-            m.status = atomic_load(&ds_stop_flag);
-            ranks->send(ranks, 0, &m, sizeof(m));
+            halt_leader(ranks);
         }
-        for (; !quit && asked < ds_bench_work_free(work); asked++) {
+        for (; !f.quit && f.asked < ds_bench_work_free(work); f.asked++) {
             say(ranks, 0, ASK, 0);
         }
-        while (ranks->receive(ranks, &from, &m, sizeof(m))) {
-            if (m.kind == RUN) {
-                asked--;
-                begin(ranks, work, m.event.run);
-            } else if (m.kind == HALT) {
-                ds_stop_raise(SIGTERM);
-            } else if (m.kind == QUIT) {
-                quit = 1;
-            }
+        obey(ranks, work, &f);
+        if (!f.quit && !keep_touch(ranks, &f)) {
+            *lost = 1;
+            rc = ds_fail(e, DS_EXIT_IO, "rank %d: rank 0 is lost; the same command goes on", ranks->rank);
+            break;
         }
         if (ds_bench_work_next(work, WAIT_MS, &v)) {
             report(ranks, &v);
         }
     }
     ds_bench_work_close(work);
-    return 0;
+    return rc;
 }

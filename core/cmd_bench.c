@@ -211,7 +211,7 @@ static int print_end(const ds_bench_state *s, int json, ds_error *e)
 }
 
 /* Rank 0, or the only process. */
-static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, ds_error *e)
+static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, size_t *lost, ds_error *e)
 {
     ds_bench_state state;
     ds_runlock *lock = NULL;
@@ -224,7 +224,9 @@ static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, ds
     if (rc == 0) {
         ds_log(DS_LOG_INFO, NULL, "%zu runs in %zu cells, %zu done already -> %s", state.mine,
                ds_bench_wanted_cells(plan), state.done, plan->out);
-        rc = ds_bench_loop(&state, ranks, e);
+        rc = ds_bench_loop(&state, ranks, lost, e);
+    } else {
+        ds_bench_dismiss(ranks);
     }
     if (rc == 0) {
         rc = print_end(&state, q->json, e);
@@ -271,6 +273,7 @@ static int run(const request *q, ds_error *e)
     if (rc != 0) {
         return rc;
     }
+    size_t lost = 0; /* ranks */
     int follower = ranks != NULL && ranks->rank != 0;
     if (follower) {
         ds_log_set_level(DS_LOG_ERROR); /* rank 0 has warned */
@@ -286,14 +289,17 @@ static int run(const request *q, ds_error *e)
     rc = ds_bench_agree(&plan, ranks, rc, e);
     if (rc == 0) {
         rc = q->dry     ? dry_run(q, &plan, e)
-             : follower ? ds_bench_follow(&plan, ranks, e)
-                        : lead(q, &plan, ranks, e);
+             : follower ? ds_bench_follow(&plan, ranks, &lost, e)
+                        : lead(q, &plan, ranks, &lost, e);
     }
-    if (rc != 0 && !follower && ranks != NULL && e->text[0] != '\0') {
+    if (rc != 0 && (!follower || lost > 0) && ranks != NULL && e->text[0] != '\0') {
         ds_command_failed(e); /* before MPI says in many lines that a rank has ended */
         e->text[0] = '\0';
     }
-    if (ranks != NULL) {
+    if (ranks != NULL && lost > 0) { /* leaving would wait for them; all is written */
+        fflush(NULL);
+        ranks->abort(ranks, rc);
+    } else if (ranks != NULL) {
         ranks->leave(ranks);
     }
     ds_bench_plan_clear(&plan);

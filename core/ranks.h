@@ -18,6 +18,7 @@ typedef struct ds_ranks {
     int rank, size;
     /* Joins the job; returns 0, or -1 after writing why to `why`. */
     int (*join)(struct ds_ranks *self, char *why, size_t room);
+    /* Never waits, also where the other rank is gone. */
     void (*send)(const struct ds_ranks *self, int to, const void *data, size_t bytes);
     /* 1 = a message of exactly `bytes` was received, 0 = there is none. Never waits. */
     int (*receive)(const struct ds_ranks *self, int *from, void *data, size_t bytes);

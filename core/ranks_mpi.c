@@ -2,6 +2,7 @@
 /* ranks_mpi.c - the module that speaks MPI for ranks.h; the only file that sees mpi.h. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ranks.h"
@@ -21,11 +22,48 @@ static int join(ds_ranks *self, char *why, size_t room)
     return 0;
 }
 
-/* Messages are below the size at which a send waits for its receiver. */
+/* A message on its way. A rank that is gone never takes it, for which nobody may wait. */
+typedef struct parcel {
+    struct parcel *next;
+    MPI_Request request;
+    char data[];
+} parcel;
+
+static parcel *on_way;
+
+/* Forgets messages that have arrived; with `all` waits for them. */
+static void tidy(int all)
+{
+    for (parcel **at = &on_way; *at != NULL;) {
+        parcel *p = *at;
+        int there = 1;
+        if (all) {
+            MPI_Wait(&p->request, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Test(&p->request, &there, MPI_STATUS_IGNORE);
+        }
+        if (there) {
+            *at = p->next;
+            free(p);
+        } else {
+            at = &p->next;
+        }
+    }
+}
+
 static void send_bytes(const ds_ranks *self, int to, const void *data, size_t bytes)
 {
     (void)self;
-    MPI_Send(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    tidy(0);
+    parcel *p = malloc(sizeof(*p) + bytes);
+    if (p == NULL) { /* the message is small enough that it rarely has to wait */
+        MPI_Send(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+        return;
+    }
+    memcpy(p->data, data, bytes);
+    MPI_Isend(p->data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &p->request);
+    p->next = on_way;
+    on_way = p;
 }
 
 static int receive(const ds_ranks *self, int *from, void *data, size_t bytes)
@@ -44,6 +82,7 @@ static int receive(const ds_ranks *self, int *from, void *data, size_t bytes)
 static void leave(ds_ranks *self)
 {
     (void)self;
+    tidy(1);
     MPI_Finalize();
 }
 

@@ -19,7 +19,8 @@ export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM LSAN_OPTIONS ASAN_O
 ranks() { # ranks N ARGUMENT...
     n=$1
     shift
-    mpirun --oversubscribe --mca btl self,vader,tcp -n "$n" "$dshost" "$@"
+    # shellcheck disable=SC2086
+    timeout 300 mpirun ${recover-} --oversubscribe --mca btl self,vader,tcp -n "$n" "$dshost" "$@"
 }
 cheap all.ini "$RUNS" "$BUDGET"
 status 0 "one process" "$dshost" bench all.ini --only "$ONLY" --jobs 2 --out one
@@ -56,6 +57,13 @@ status 0 "a dry run is done by one rank" ranks 2 bench slow.ini --dry-run --skip
 [ "$(grep -c '^analytic/cmaes' "$tmp/out")" -eq 1 ]
 result $? "and printed once"
 
+# A wait for ever would be ended by timeout, with status 124.
+got=0
+sed 's/^dim = 5/dim = 6/' all.ini >other.ini
+ranks 3 bench other.ini --only "$ONLY" --out four >"$tmp/out" 2>"$tmp/err" || got=$?
+[ $got -eq 3 ] && [ "$(grep -c '^dshost: error: four holds runs of' "$tmp/err")" -eq 1 ]
+result $? "what rank 0 refuses ends the job"
+
 # A rank that is killed: it may take the job with it; the same command again goes on.
 "$dshost" bench slow.ini --out slow1 >"$tmp/out" 2>"$tmp/err"
 # children PID: its child processes.
@@ -64,6 +72,11 @@ children() {
 }
 stores() {
     find slow3 -name run.sqlite 2>/dev/null | wc -l
+}
+# last_rank PID: that of the job in the background; mpirun is below the shell of the function and timeout.
+last_rank() {
+    for rank in $(children "$(children "$(children "$1" | tr -d ' ')" | tr -d ' ')"); do :; done
+    echo "$rank"
 }
 lost=0
 for k in 1 2; do
@@ -75,8 +88,7 @@ for k in 1 2; do
         tries=$((tries + 1))
         sleep 0.05
     done
-    # The function runs in a shell of its own, mpirun is its child, the ranks are those of mpirun: the last one.
-    for rank in $(children "$(children $pid | tr -d ' ')"); do :; done
+    rank=$(last_rank $pid)
     [ -n "$rank" ] && kill -9 "$rank" 2>"$tmp/err" && lost=$((lost + 1))
     wait $pid
 done
@@ -84,4 +96,23 @@ done
 result $? "ranks were killed"
 status 0 "the same command again" ranks 3 bench slow.ini --out slow3
 same_bench "nothing is lost" slow1 slow3
+
+# With a flag that keeps the job alive others do the runs of a rank that is gone.
+recover='--mca orte_enable_recovery 1'
+DS_RANK_TIMEOUT=5
+export DS_RANK_TIMEOUT
+rm -rf slow3
+ranks 3 bench slow.ini --out slow3 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+tries=0
+while [ "$(stores)" -lt 2 ] && [ $tries -lt 200 ]; do
+    tries=$((tries + 1))
+    sleep 0.05
+done
+rank=$(last_rank $pid)
+[ -n "$rank" ] && kill -9 "$rank"
+wait $pid
+[ "$(count slow3 done)" = "$(count slow1 done)" ]
+result $? "the others do the work of a rank that is lost"
+same_bench "with the same records" slow1 slow3
 finish
