@@ -16,11 +16,12 @@
 #include "bench_state.h"
 #include "file.h"
 #include "folder.h"
+#include "log.h"
 #include "runlock.h"
 #include "signals.h"
 #include "store.h"
 
-enum { CHUNK = 1 << 20, FILE_LIMIT = 1 << 20 };
+enum { CHUNK = 1 << 20 };
 
 static int no_memory(ds_error *e)
 {
@@ -132,14 +133,42 @@ static char *beside(const char *folder, const char *word)
     return path;
 }
 
-/* Copies a run: first to FOLDER.new, which then takes the place of what is there. */
-static int copy_run(const char *from, const char *to, ds_error *e)
+/* "DIR/.NAMEword": hidden, so that nobody takes a copy that was not finished for a run; to be freed. */
+static char *hidden(const char *folder, const char *word)
 {
-    char *draft = beside(to, ".new");
-    char *old = beside(to, ".old");
+    const char *slash = strrchr(folder, '/');
+    const char *name = slash != NULL ? slash + 1 : folder;
+    char *path = NULL;
+    return asprintf(&path, "%.*s.%s%s", (int)(name - folder), folder, name, word) < 0 ? NULL : path;
+}
+
+/* A part on a medium that cannot be written has no one who works on it; but what a killed process has left in
+ * the log cannot be folded in there. */
+static int lock_part(const char *from, ds_runlock **lock, ds_error *e)
+{
+    int rc = ds_runlock_take(from, lock, e);
+    if (rc == DS_EXIT_IO && access(from, W_OK) != 0 && (errno == EROFS || errno == EACCES)) {
+        char *log = ds_folder_path(from, "run.sqlite-wal");
+        struct stat st;
+        if (log != NULL && (stat(log, &st) != 0 || st.st_size == 0)) {
+            *e = (ds_error){0, ""};
+            rc = 0;
+        }
+        free(log);
+    }
+    return rc;
+}
+
+/* Copies a run: first to a hidden folder, which then takes the place of what is there. *source tells whether
+ * a failure is one of the part. */
+static int copy_run(const char *from, const char *to, int *source, ds_error *e)
+{
+    char *draft = hidden(to, ".new");
+    char *old = hidden(to, ".old");
     ds_runlock *lock = NULL;
-    int rc = draft == NULL || old == NULL ? no_memory(e) : ds_runlock_take(from, &lock, e);
-    rc = rc != 0 ? rc : settle(from, e);
+    int rc = draft == NULL || old == NULL ? no_memory(e) : lock_part(from, &lock, e);
+    rc = rc != 0 || lock == NULL ? rc : settle(from, e);
+    *source = rc != 0 && rc != DS_EXIT_MEMORY;
     if (rc == 0 && (remove_folder(draft) != 0 || remove_folder(old) != 0)) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", draft, strerror(errno));
     }
@@ -172,49 +201,47 @@ static int copy_log(const char *from, const char *to, ds_error *e)
 
 /* ---- experiments ---- */
 
-/* The text of bench.ini without its comments, which name versions; to be freed. */
-static char *experiment_of(const char *folder, ds_error *e)
+static int has_experiment(const char *folder)
 {
     char *path = ds_folder_path(folder, "bench.ini");
-    void *text = NULL;
-    size_t length = 0;
-    if (path == NULL) {
-        no_memory(e);
-    } else if (access(path, F_OK) != 0) {
-        ds_fail(e, DS_EXIT_IO, "%s holds no experiment (there is no bench.ini)", folder);
-    } else if (ds_file_read(path, FILE_LIMIT, &text, &length, DS_EXIT_IO, e) == 0) {
-        char *to = text;
-        for (char *line = text; *line != '\0';) {
-            size_t n = strcspn(line, "\n");
-            n += line[n] == '\n';
-            if (line[0] != ';') {
-                memmove(to, line, n);
-                to += n;
-            }
-            line += n;
-        }
-        *to = '\0';
-    }
+    int has = path != NULL && access(path, F_OK) == 0;
     free(path);
-    return text;
+    return has;
 }
 
-static int check_parts(const char *const *parts, size_t count, ds_error *e)
+static int check_parts(const char *out, const char *const *parts, size_t count, ds_error *e)
 {
-    char *first = experiment_of(parts[0], e);
-    int rc = first == NULL ? e->status : 0;
-    for (size_t i = 1; i < count && rc == 0; i++) {
-        char *other = experiment_of(parts[i], e);
-        rc = other == NULL ? e->status : 0;
-        if (rc == 0 && strcmp(first, other) != 0) {
-            rc = ds_fail(e, DS_EXIT_CONFIG,
-                         "%s and %s are parts of different experiments: their bench.ini differ", parts[0],
-                         parts[i]);
-        }
-        free(other);
+    int rc = 0;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = ds_bench_same(parts[0], parts[i], e); /* the first one, too: it must have a bench.ini */
     }
-    free(first);
+    return rc == 0 && has_experiment(out) ? ds_bench_same(parts[0], out, e) : rc;
+}
+
+static int plan_of(const char *folder, const char *out, ds_bench_plan *plan, ds_error *e)
+{
+    const ds_bench_choice choice = {.out = out, .shards = 1};
+    ds_settings none;
+    char *ini = ds_folder_path(folder, "bench.ini");
+    memset(&none, 0, sizeof(none));
+    int rc = ini == NULL ? no_memory(e) : ds_bench_plan_make(ini, &none, &none, &choice, plan, e);
+    free(ini);
     return rc;
+}
+
+/* By the first bench.ini whose plugins and files are on this machine. */
+static int make_plan(const char *out, const char *const *parts, size_t count, ds_bench_plan *plan,
+                     ds_error *e)
+{
+    ds_error first = {0, ""};
+    int rc = has_experiment(out) ? plan_of(out, out, plan, e) : DS_EXIT_PLUGIN;
+    for (size_t i = 0; i < count && (rc == DS_EXIT_PLUGIN || rc == DS_EXIT_CONFIG); i++) {
+        ds_bench_plan_clear(plan);
+        rc = plan_of(parts[i], out, plan, e);
+        first = first.status == 0 ? *e : first;
+    }
+    *e = rc == 0 ? (ds_error){0, ""} : first.status != 0 ? first : *e;
+    return e->status;
 }
 
 /* ---- runs ---- */
@@ -232,7 +259,43 @@ static int64_t progress_of(const char *folder, ds_error *e)
     rc = rc != 0 ? rc : ds_store_count(s, &count, e);
     ds_store_close(s, NULL);
     free(path);
+    if (rc == 0) {
+        *e = (ds_error){0, ""}; /* on a medium that cannot be written the first attempt fails */
+    }
     return rc != 0 ? -2 : (int64_t)count;
+}
+
+/* Says which run of a part cannot be had now; the others are merged. */
+static void leave_out(ds_merge_counts *counts, ds_error *e)
+{
+    ds_log(DS_LOG_WARNING, NULL, "left out: %s", e->text);
+    counts->status = counts->status != 0 ? counts->status : e->status;
+    counts->left_out++;
+    *e = (ds_error){0, ""};
+}
+
+/* Which part has most of a run; NULL = none has more than `most`. */
+static char *best_part(const char *name, const char *to, const char *const *parts, size_t count,
+                       int64_t *most, ds_merge_counts *counts, ds_error *e)
+{
+    char *best = NULL;
+    for (size_t i = 0; i < count && e->status == 0; i++) {
+        char *from = ds_folder_path(parts[i], name);
+        int64_t here = from != NULL ? progress_of(from, e) : -1;
+        if (from == NULL) {
+            no_memory(e);
+        } else if (here == -2) { /* one damaged store must not keep all others out */
+            leave_out(counts, e);
+        }
+        if (e->status == 0 && copy_log(from, to, e) == 0 && here > *most) {
+            free(best);
+            best = from;
+            *most = here;
+        } else {
+            free(from);
+        }
+    }
+    return best;
 }
 
 static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *parts, size_t count,
@@ -240,51 +303,45 @@ static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *par
 {
     char *name = ds_bench_run_name(plan, k);
     char *to = name != NULL ? ds_folder_path(plan->out, name) : NULL;
-    char *best = NULL;
     int64_t most = to != NULL ? progress_of(to, e) : -1;
-    int rc = name == NULL || to == NULL ? no_memory(e) : most == -2 ? e->status : 0;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        char *from = ds_folder_path(parts[i], name);
-        int64_t here = from != NULL ? progress_of(from, e) : -1;
-        rc = from == NULL ? no_memory(e) : here == -2 ? e->status : copy_log(from, to, e);
-        if (rc == 0 && here > most) {
-            free(best);
-            best = from;
-            most = here;
-        } else {
-            free(from);
-        }
+    char *best = NULL;
+    if (to == NULL) {
+        no_memory(e);
+    } else if (most == -2) {
+        leave_out(counts, e);
+    } else {
+        best = best_part(name, to, parts, count, &most, counts, e);
+        counts->kept += best == NULL && most >= 0;
+        counts->missing += best == NULL && most < 0;
     }
-    if (rc == 0 && best != NULL) {
-        rc = copy_run(best, to, e);
-        counts->copied++;
-    } else if (rc == 0) {
-        counts->kept += most >= 0;
-        counts->missing += most < 0;
+    if (e->status == 0 && best != NULL) {
+        int source = 0;
+        int rc = copy_run(best, to, &source, e);
+        counts->copied += rc == 0;
+        if (source) {
+            leave_out(counts, e);
+        }
     }
     free(best);
     free(to);
     free(name);
-    return rc;
+    return e->status;
 }
 
 int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts,
                    ds_error *e)
 {
-    const ds_bench_choice choice = {.out = out, .shards = 1};
-    ds_settings none;
     ds_bench_plan plan;
     ds_bench_state state;
     ds_runlock *lock = NULL;
-    memset(&none, 0, sizeof(none));
     memset(&plan, 0, sizeof(plan));
     memset(&state, 0, sizeof(state));
     memset(counts, 0, sizeof(*counts));
-    int rc = check_parts(parts, count, e);
-    char *ini = ds_folder_path(parts[0], "bench.ini");
-    rc = rc != 0 ? rc : ini == NULL ? no_memory(e) : ds_bench_plan_make(ini, &none, &none, &choice, &plan, e);
+    int rc = check_parts(out, parts, count, e);
+    rc = rc != 0 ? rc : make_plan(out, parts, count, &plan, e);
     rc = rc != 0 ? rc : ds_folder_make(out, e);
     rc = rc != 0 ? rc : ds_runlock_take(out, &lock, e);
+    rc = rc != 0 ? rc : ds_bench_plan_join(&plan, e);
     rc = rc != 0 ? rc : ds_bench_plan_write(&plan, e);
     for (size_t k = 0; k < plan.runs && rc == 0; k++) {
         rc = atomic_load(&ds_stop_flag) > 0 ? ds_fail(e, 128 + atomic_load(&ds_stop_flag),
@@ -298,6 +355,5 @@ int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_m
     ds_bench_state_close(&state);
     ds_bench_plan_clear(&plan);
     ds_runlock_drop(lock);
-    free(ini);
     return rc;
 }

@@ -11,12 +11,19 @@
 typedef struct ds_merge_counts {
     size_t copied, kept, missing; /* runs that were taken over, that were there already, that no part has */
     size_t done, all;
+    size_t left_out; /* locked by a process that works on them, or damaged */
+    int status;      /* exit status of the first of these */
 } ds_merge_counts;
 
 /* Copies the runs of all parts to `out`, where of each run the one with the most evaluations counts. All
  * parts must be of the same experiment (bench.ini), also what `out` may hold already; else DS_EXIT_CONFIG.
- * Nothing in the parts changes. A merge that was interrupted can be repeated. */
+ * Runs that cannot be had now are left out. Nothing in the parts changes. A merge that was interrupted can be
+ * repeated. */
 int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts,
                    ds_error *e);
+
+/* Are two result folders of one experiment? DS_EXIT_CONFIG with the first line that differs, DS_EXIT_IO where
+ * one is none. */
+int ds_bench_same(const char *folder, const char *other, ds_error *e);
 
 #endif

@@ -51,7 +51,12 @@ static int merge(int argc, char **argv, int json, ds_error *e)
     }
     int rc =
         ds_bench_merge(out, (const char *const *)argv + optind + 1, (size_t)(argc - optind - 1), &counts, e);
-    return rc != 0 ? rc : print(out, &counts, json, e);
+    rc = rc != 0 ? rc : print(out, &counts, json, e);
+    return rc == 0 && counts.left_out > 0
+               ? ds_fail(e, counts.status,
+                         "%zu runs were left out, see above; the same command tries them again",
+                         counts.left_out)
+               : rc;
 }
 
 int ds_cmd_merge(int argc, char **argv)

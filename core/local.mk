@@ -29,6 +29,7 @@ core_libcore_la_SOURCES += core/bench_loop.c core/bench_loop.h
 core_libcore_la_SOURCES += core/bench_merge.c core/bench_merge.h
 core_libcore_la_SOURCES += core/bench_plan.c core/bench_plan.h
 core_libcore_la_SOURCES += core/bench_progress.c
+core_libcore_la_SOURCES += core/bench_same.c
 core_libcore_la_SOURCES += core/bench_state.c core/bench_state.h
 core_libcore_la_SOURCES += core/bench_sweep.c
 core_libcore_la_SOURCES += core/bench_trial.c core/bench_trial.h
