@@ -21,7 +21,7 @@ mkdir -p "$out"
 
 # slice FLAGS: the landscape of the line that was read, or the rest of it
 slice() {
-    if [ -f "$folder/landscape.ini" ]; then
+    if [ -f "$folder/landscape.sqlite" ]; then
         "$dshost" landscape "$folder"
         return
     fi
@@ -40,7 +40,11 @@ printf '%-12s %-7s %-22s %s\n' task axes here published
 while read -r task axes low high file set; do
     case " ${TASKS-$task} " in *" $task "*) ;; *) continue ;; esac
     folder=$out/$task-$axes
-    slice "$@" > "$folder.txt" 2> "$folder.log" || { cat "$folder.log" >&2 && exit 1; }
+    slice "$@" > "$folder.txt" 2> "$folder.log" || {
+        status=$?
+        cat "$folder.log" >&2
+        exit $status
+    }
     here=$(sed -n 's/^loss  *\([^ ]*\) to \([^,]*\),.*/\1 .. \2/p' "$folder.txt")
     printf '%-12s %-7s %-22s %s\n' "$task" "$axes" "$here" "$low .. $high"
 done << 'END'
