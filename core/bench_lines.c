@@ -51,16 +51,6 @@ void ds_bench_lines_clear(ds_bench_lines *all)
 
 #define SECTIONS "[bench], [run], [env NAME], [opt NAME] or [sweep env|opt NAME]"
 
-/* Without [bench] before it, a section of `dshost run` shows that the file is for that. */
-static int is_settings_file(const ds_bench_lines *all, const char *name)
-{
-    int known = strcmp(name, "env") == 0 || strcmp(name, "opt") == 0 || strcmp(name, "landscape") == 0;
-    for (size_t i = 0; i < all->count && known; i++) {
-        known = all->item[i].kind == DS_BENCH_IN_RUN;
-    }
-    return known;
-}
-
 static int on_section(void *user, const char *name, const char *origin, ds_error *e)
 {
     static const struct {
@@ -73,12 +63,6 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
                  [DS_BENCH_SWEEP_ENV] = {"sweep env", 1},
                  [DS_BENCH_SWEEP_OPT] = {"sweep opt", 1}};
     ds_bench_lines *all = user;
-    if (is_settings_file(all, name)) {
-        return ds_fail(e, DS_EXIT_CONFIG,
-                       "%s: section [%s] without [bench]: this is a settings file, no experiment: dshost %s "
-                       "--config FILE",
-                       origin, name, strcmp(name, "landscape") == 0 ? "landscape" : "run");
-    }
     for (int k = 0; k <= DS_BENCH_SWEEP_OPT; k++) {
         size_t n = strlen(known[k].begin);
         if (strncmp(name, known[k].begin, n) == 0 && (name[n] == '\0' || name[n] == ' ')) {

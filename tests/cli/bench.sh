@@ -53,7 +53,9 @@ bad 3 "f.ini:5: seed = 18446744073709551615 with 2 runs: the last seed would be 
 ini '[bench]|envs=run.lock|opts=rand|[env run.lock]|plugin=analytic'
 bad 3 "f.ini:2: envs: 'run.lock' cannot be a name" bench f.ini
 ini '[run]|env=analytic|[env]|dim=3'
-bad 3 "f.ini:3: section [env] without [bench]: this is a settings file" bench f.ini
+bad 3 "f.ini: a file of settings for one run, not an experiment: dshost run --config f.ini" bench f.ini
+ini '[run]|env=analytic|[landscape]|axes=0'
+bad 3 "f.ini: a file of settings for one run, not an experiment: dshost landscape --config f.ini" bench f.ini
 {
     printf '[bench]\nopts = rand\nenvs = analytic\n'
     awk 'BEGIN { for (i = 0; i < 1001; i++) print " e" i }'
