@@ -74,7 +74,10 @@ result $? "so that a resumed run gets on"
 cp slow/summary.json summary.before
 "$dshost" resume slow --budget 400 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-sleep 0.3
+for _ in $(seq 200); do # a signal before the handler is there would be lost: begun in the background, INT is ignored
+    grep -q "repeating the record" "$tmp/err" && break
+    sleep 0.05
+done
 kill -INT $pid
 wait $pid
 [ $? -eq 130 ] && grep -q "while repeating the record.*nothing was changed" "$tmp/err" && cmp -s slow/summary.json summary.before
