@@ -124,11 +124,18 @@ hup=HUP:129
 case $(sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status 2>/dev/null) in
     [13579bdf]) hup= && skip "SIGHUP is ignored here" && skip "SIGHUP is ignored here" ;;
 esac
+# grown FOLDER N: waits until more than N evaluations are recorded; a signal that comes earlier tests something else
+grown() {
+    for _ in $(seq 400); do
+        [ -f "$1/run.sqlite" ] && [ "$(rows "$1")" -gt "$2" ] && return
+        sleep 0.05
+    done
+}
 for s in INT:130 TERM:143 $hup; do
     sig=${s%:*}
     "$dshost" --env "$faulty" --set env.work=0.01 --opt "$badopt" --budget 200 --out "sig$sig" >"$tmp/out" 2>"$tmp/err" &
     pid=$!
-    sleep 0.7
+    grown "sig$sig" 10
     kill -"$sig" $pid
     wait $pid
     [ $? -eq "${s#*:}" ] && grep -q "stopped by a signal, everything is saved" "$tmp/err"
@@ -142,7 +149,7 @@ same "and equals an undisturbed one" sigINT undisturbed
 "$dshost" --env "$faulty" --set env.fault=loop --set env.above=0.5 --opt "$badopt" --budget 200 --jobs 1 --out stuck \
     >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-sleep 0.7
+grown stuck 0
 kill -INT $pid
 wait $pid
 [ $? -eq 130 ] && [ "$(rows stuck)" -gt 0 ]
@@ -155,7 +162,7 @@ case ${DS_SANITIZE-} in
 *)
     "$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=loop --budget 200 --jobs 1 --out deaf >"$tmp/out" 2>"$tmp/err" &
     pid=$!
-    sleep 0.5
+    grown deaf 19
     kill -INT $pid
     sleep 0.2
     kill -INT $pid
