@@ -28,7 +28,8 @@ EXTRA_DIST += docs/images/landscape-assembly.png docs/images/landscape-chopstick
 	docs/images/landscape-fluid.png docs/images/landscape-move.png docs/images/landscape-pinch.png \
 	docs/images/landscape-rollingpin.png docs/images/landscape-rope.png docs/images/landscape-table.png \
 	docs/images/landscape-triplemove.png docs/images/landscape-writer.png
-EXTRA_DIST += docs/results/rigid/index.html docs/results/rigid/cells.csv docs/results/rigid/runs.csv
+EXTRA_DIST += docs/results/rigid/index.html docs/results/rigid/cells.csv docs/results/rigid/runs.csv \
+	docs/results/rigid/summary.csv
 EXTRA_DIST += docs/results/optimizers/cells.csv docs/results/optimizers/runs.csv \
 	docs/results/optimizers/torus-cells.csv docs/results/optimizers/torus-runs.csv
 EXTRA_DIST += docs/results/particles/index.html docs/results/particles/cells.csv docs/results/particles/runs.csv \
