@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The slices of the paper's landscape figures: draws each and prints least and largest loss beside the published ones.
 #
-#     examples/paper/slices.sh                           results/slices; half an hour on two cores
+#     examples/paper/slices.sh                           results/slices; three quarters of an hour on two busy cores
 #     examples/paper/slices.sh FOLDER --grid 31x31       flags are those of dshost landscape
 #
 # The same command again goes on. Variables of the shell change more:

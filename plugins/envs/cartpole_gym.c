@@ -18,8 +18,8 @@ static const double pole_mass = 0.1;    /* kg */
 static const double half_length = 0.5;  /* m, of the pole */
 static const double push = 10.0;        /* N */
 static const double dt = 0.02;          /* s */
-static const double track = 2.4;        /* m, to each side */
-static const double lean = 0.2094395102393195; /* rad = 12 degrees */
+static const double x_limit = 2.4;        /* m, to each side */
+static const double theta_limit = 0.2094395102393195; /* rad = 12 degrees */
 static const double start_range = 0.05; /* of each number of a random start state */
 
 enum { N_OBS = 4, MAX_STEPS = 100000 };
@@ -58,15 +58,16 @@ static state step(const state *s, double action)
 {
     const double mass = cart_mass + pole_mass, moment = pole_mass * half_length;
     double force = action > 0 ? push : -push, c = cos(s->theta), sine = sin(s->theta);
-    double pressed = (force + moment * s->omega * s->omega * sine) / mass;
-    double turn = (gravity * sine - c * pressed) / (half_length * (4.0 / 3.0 - pole_mass * c * c / mass));
-    double slide = pressed - moment * turn * c / mass;
-    return (state){s->x + dt * s->v, s->v + dt * slide, s->theta + dt * s->omega, s->omega + dt * turn};
+    /* Of the cart as if the pole did not push back. */
+    double cart_acc = (force + moment * s->omega * s->omega * sine) / mass;
+    double theta_acc = (gravity * sine - c * cart_acc) / (half_length * (4.0 / 3.0 - pole_mass * c * c / mass));
+    double x_acc = cart_acc - moment * theta_acc * c / mass;
+    return (state){s->x + dt * s->v, s->v + dt * x_acc, s->theta + dt * s->omega, s->omega + dt * theta_acc};
 }
 
 static int fallen(const state *s)
 {
-    return !(fabs(s->x) <= track && fabs(s->theta) <= lean);
+    return !(fabs(s->x) <= x_limit && fabs(s->theta) <= theta_limit);
 }
 
 static void begin(balance *b, uint64_t noise_key)
@@ -136,14 +137,14 @@ static ds_status create(const ds_host *host, void **out)
         b->at = calloc((size_t)b->steps + 1, sizeof *b->at);
         scene_kit_open(&b->scene, (uint64_t)b->steps, dt, place);
         b->scene.info.flat = 1;
-        scene_kit_body(&b->scene, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){track, 0.02, 0.02, 0});
+        scene_kit_body(&b->scene, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){x_limit, 0.02, 0.02, 0});
         scene_kit_body(&b->scene, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){0.2, 0.1, 0.1, 0});
         scene_kit_body(&b->scene, "pole", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
                        (double[4]){0.03, 2 * half_length, 0, 0});
         scene_kit_metric(&b->scene, "x", "m");
         scene_kit_metric(&b->scene, "theta", "rad");
-        scene_kit_include(&b->scene, -track, 0, 0, 0.3);
-        scene_kit_include(&b->scene, track, 0, 0, 0.3);
+        scene_kit_include(&b->scene, -x_limit, 0, 0, 0.3);
+        scene_kit_include(&b->scene, x_limit, 0, 0, 0.3);
         scene_kit_include(&b->scene, 0, 2 * half_length, 0, 0.2);
         if (b->at == NULL || !scene_kit_ready(&b->scene)) {
             host->error(host, DS_E_NOMEM, "out of memory");
