@@ -91,6 +91,8 @@ static void add_number(ds_canvas *c, double v)
     long a = labs(k);
     if (a % 100 == 0) {
         snprintf(s, sizeof s, "%s%ld", k < 0 ? "-" : "", a / 100);
+    } else if (a % 10 == 0) {
+        snprintf(s, sizeof s, "%s%ld.%ld", k < 0 ? "-" : "", a / 100, a % 100 / 10);
     } else {
         snprintf(s, sizeof s, "%s%ld.%02ld", k < 0 ? "-" : "", a / 100, a % 100);
     }
@@ -188,7 +190,7 @@ ds_canvas *ds_canvas_new(int kind, int width, int height)
         char s[200];
         snprintf(s, sizeof s,
                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                 "font-family=\"DejaVu Sans, Verdana, sans-serif\">\n",
+                 "font-family=\"DejaVu Sans, Verdana, sans-serif\" stroke-linejoin=\"round\">\n",
                  width, height, width, height);
         add(c, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         add(c, s);
@@ -265,7 +267,7 @@ void ds_canvas_polygon(ds_canvas *c, const double *xy, size_t n, ds_color fill, 
         return;
     }
     if (c->kind == DS_CANVAS_SVG) {
-        add(c, "<polygon stroke-linejoin=\"round\"");
+        add(c, "<polygon");
         add_points(c, xy, n);
         add_paint(c, fill, stroke, line);
         return;
@@ -282,7 +284,7 @@ void ds_canvas_polyline(ds_canvas *c, const double *xy, size_t n, ds_color strok
     }
     ds_color none = {0, 0, 0, 0};
     if (c->kind == DS_CANVAS_SVG) {
-        add(c, "<polyline stroke-linejoin=\"round\"");
+        add(c, "<polyline");
         add_points(c, xy, n);
         if (dash > 0) {
             add_attribute(c, "stroke-dasharray", dash);
