@@ -101,8 +101,13 @@ static uint32_t never(const ds_host *host)
  * process so far. */
 static void bench_trial(size_t n, size_t d)
 {
-    static const surrogate_options usual = {.model = {GP_SE, GP_PRIOR_2024, 0.0}, .alpha = 1.0, .raw = 512,
-                                            .starts = 10, .around_best = 1, .fit_max = 500, .n_max = 4000};
+    static const surrogate_options usual = {.model = {GP_SE, GP_PRIOR_2024, 0.0},
+                                            .alpha = 1.0,
+                                            .raw = 512,
+                                            .starts = 10,
+                                            .around_best = 1,
+                                            .fit_max = 500,
+                                            .n_max = 4000};
     ds_host host = {.struct_size = sizeof(host), .seed = 1, .log = silent, .should_stop = never};
     ds_problem problem = {.struct_size = sizeof(problem), .n = d, .loss_floor = -INFINITY};
     double *v = malloc(n * d * sizeof(double)), *y = malloc(n * sizeof(double)),

@@ -25,7 +25,7 @@ typedef struct cost {
     double cpu, elapsed; /* seconds of one episode, the best of two */
     double ns;           /* processor time per particle and substep */
     double loss;
-    size_t memory;       /* of the fast engine */
+    size_t memory; /* of the fast engine */
     uint32_t particles;
 } cost;
 

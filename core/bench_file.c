@@ -15,8 +15,7 @@
     (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_WORDS, 0, 0, 0, name_, "", "", doc_, NULL})
 
 const ds_param *const ds_bench_schema[] = {
-    WORDS("envs",
-            "Names of the environments: plugin ids, or names that an [env NAME] section explains."),
+    WORDS("envs", "Names of the environments: plugin ids, or names that an [env NAME] section explains."),
     WORDS("opts", "Names of the optimizers, likewise."),
     DS_TEXT("seed", "0", "Seed of the first run of every cell, 0 to 18446744073709551615."),
     DS_INT("runs", "10", 1, 1e6, "", "Runs of every cell, with seeds seed, seed + 1, ..."),
@@ -318,7 +317,7 @@ static int which_of(int kind)
 {
     return kind == DS_BENCH_IN_ENV || kind == DS_BENCH_SWEEP_ENV   ? DS_BENCH_ENV
            : kind == DS_BENCH_IN_OPT || kind == DS_BENCH_SWEEP_OPT ? DS_BENCH_OPT
-                                              : -1;
+                                                                   : -1;
 }
 
 static int read_parts(const ds_bench_lines *all, const char *base, ds_bench_file *f, ds_error *e)

@@ -56,12 +56,9 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
     static const struct {
         const char *begin;
         int named;
-    } known[] = {[DS_BENCH_IN_BENCH] = {"bench", 0},
-                 [DS_BENCH_IN_RUN] = {"run", 0},
-                 [DS_BENCH_IN_ENV] = {"env", 1},
-                 [DS_BENCH_IN_OPT] = {"opt", 1},
-                 [DS_BENCH_SWEEP_ENV] = {"sweep env", 1},
-                 [DS_BENCH_SWEEP_OPT] = {"sweep opt", 1}};
+    } known[] = {[DS_BENCH_IN_BENCH] = {"bench", 0},      [DS_BENCH_IN_RUN] = {"run", 0},
+                 [DS_BENCH_IN_ENV] = {"env", 1},          [DS_BENCH_IN_OPT] = {"opt", 1},
+                 [DS_BENCH_SWEEP_ENV] = {"sweep env", 1}, [DS_BENCH_SWEEP_OPT] = {"sweep opt", 1}};
     ds_bench_lines *all = user;
     for (int k = 0; k <= DS_BENCH_SWEEP_OPT; k++) {
         size_t n = strlen(known[k].begin);

@@ -45,7 +45,8 @@ static double stand_in(uint64_t n, const double *x, double *gradient)
 /* 0 = no memory. */
 static int answer(watch *w, uint64_t count, const double *x)
 {
-    double *loss = realloc(w->loss, count * sizeof *loss), *grad = realloc(w->grad, count * w->n * sizeof *grad);
+    double *loss = realloc(w->loss, count * sizeof *loss),
+           *grad = realloc(w->grad, count * w->n * sizeof *grad);
     w->loss = loss != NULL ? loss : w->loss;
     w->grad = grad != NULL ? grad : w->grad;
     if (loss == NULL || grad == NULL) {

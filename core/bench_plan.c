@@ -187,9 +187,9 @@ static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
     if (rc == 0 && p->cells == 0) {
         rc = ds_fail(e, DS_EXIT_CONFIG, "%s: no cell is left", p->path);
     } else if (rc == 0 && ds_bench_wanted_cells(p) == 0) {
-        rc = ds_fail(e, DS_EXIT_USAGE,
-                     "%s: --only %.200s matches none of %zu cells (they are called ENV/OPT)", p->path, only,
-                     p->cells);
+        rc =
+            ds_fail(e, DS_EXIT_USAGE, "%s: --only %.200s matches none of %zu cells (they are called ENV/OPT)",
+                    p->path, only, p->cells);
     }
     return rc;
 }

@@ -116,8 +116,8 @@ typedef struct row {
     size_t runs, done, failed;
     double evaluations; /* left */
     double each;        /* seconds of one evaluation, INFINITY = not known */
-    double own;         /* seconds of the optimizer itself in one run; INFINITY = not known; 0 = part of `each` */
-    int measured;       /* by runs that are there, not by a trial */
+    double own;   /* seconds of the optimizer itself in one run; INFINITY = not known; 0 = part of `each` */
+    int measured; /* by runs that are there, not by a trial */
 } row;
 
 /* Times of optimizers that have been measured; they depend on the problem's size alone. */

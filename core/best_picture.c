@@ -40,8 +40,8 @@ int ds_best_picture(ds_pool *pool, const double *x, uint64_t noise_key, int midd
 }
 
 /* The pool of a run's environment, and its best point in *x (to be freed). */
-static int open_run(const ds_result *run, const ds_settings *settings, const ds_run_options *options, ds_pool **pool,
-                    double **x, ds_error *e)
+static int open_run(const ds_result *run, const ds_settings *settings, const ds_run_options *options,
+                    ds_pool **pool, double **x, ds_error *e)
 {
     ds_pool_config config = ds_pool_config_of(NULL, settings, options);
     config.jobs = 1;

@@ -19,16 +19,16 @@ typedef struct ds_check_bits {
 
 /* What one test records, as lines that also travel through a pipe: a letter, a blank, a text. */
 enum {
-    DS_CHECK_SEEN = 'F', /* a broken promise: the test has failed */
-    DS_CHECK_HINT = 'H', /* what to do about it */
-    DS_CHECK_NOTE = 'N', /* a figure, or a remark */
-    DS_CHECK_SKIP = 'S', /* why the test does not apply */
-    DS_CHECK_KIND = 'K', /* "KIND FLAGS ID" of the plugin */
+    DS_CHECK_SEEN = 'F',    /* a broken promise: the test has failed */
+    DS_CHECK_HINT = 'H',    /* what to do about it */
+    DS_CHECK_NOTE = 'N',    /* a figure, or a remark */
+    DS_CHECK_SKIP = 'S',    /* why the test does not apply */
+    DS_CHECK_KIND = 'K',    /* "KIND FLAGS ID" of the plugin */
     DS_CHECK_REFUSED = 'R', /* why the settings are none of this plugin */
-    DS_CHECK_COST = 'C', /* "SECONDS SECONDS": one evaluation without and with gradient */
-    DS_CHECK_BITS = 'B', /* "HEX HEX": ds_check_bits of the reference evaluation */
-    DS_CHECK_DOING = 'D', /* the call that is made now, where its failure would not explain itself */
-    DS_CHECK_END = 'E'    /* the test function has returned */
+    DS_CHECK_COST = 'C',    /* "SECONDS SECONDS": one evaluation without and with gradient */
+    DS_CHECK_BITS = 'B',    /* "HEX HEX": ds_check_bits of the reference evaluation */
+    DS_CHECK_DOING = 'D',   /* the call that is made now, where its failure would not explain itself */
+    DS_CHECK_END = 'E'      /* the test function has returned */
 };
 
 typedef struct ds_check_line {

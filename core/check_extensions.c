@@ -319,8 +319,8 @@ void ds_check_residuals(ds_check *c)
             *ns[k] = memory + (size_t)k * env.n;
             *ms[k] = memory + 5 * env.n + (size_t)k * b.m;
         }
-        uint64_t points = ds_check_plan(c, "points", POINTS, 1,
-                                        8 * c->options->cost + 4 * c->options->cost_gradient);
+        uint64_t points =
+            ds_check_plan(c, "points", POINTS, 1, 8 * c->options->cost + 4 * c->options->cost_gradient);
         for (unsigned k = 0; k < points; k++) {
             try_point(&b, k);
         }

@@ -182,8 +182,8 @@ static void judge(ds_check *c, const work *w)
     ds_check_note(c,
                   "%zu differences at %u points (%u more without a gradient): %.0f %% of them usable, where "
                   "two step sizes agree; the gradient is zero at %u points",
-                  w->count, w->points, w->failed,
-                  w->count > 0 ? 100.0 * (double)n / (double)w->count : 0.0, w->zero);
+                  w->count, w->points, w->failed, w->count > 0 ? 100.0 * (double)n / (double)w->count : 0.0,
+                  w->zero);
     if (w->points == 0 && w->missing > 0) {
         ds_check_seen(c, "none of %u points has a gradient in finite numbers, though %u of them have a loss",
                       w->failed, w->missing);
@@ -201,10 +201,9 @@ static void judge(ds_check *c, const work *w)
     qsort(list, n, sizeof *list, by_error);
     const probe *median = list[n / 2], *worst = list[n - 1];
     name_probe(name, sizeof name, worst);
-    ds_check_note(c,
-                  "relative error: median %.2g, worst %.2g (%s at point %u: %.10g, quotient %.10g +- %.1g)",
-                  median->error, worst->error, name, worst->point, worst->exact, worst->quotient,
-                  worst->spread);
+    ds_check_note(
+        c, "relative error: median %.2g, worst %.2g (%s at point %u: %.10g, quotient %.10g +- %.1g)",
+        median->error, worst->error, name, worst->point, worst->exact, worst->quotient, worst->spread);
     if (w->grad_kind == DS_GRAD_SMOOTHED) {
         ds_check_note(c, "a smoothed gradient may differ: not judged");
     } else if (median->error > MEDIAN_MAX) {

@@ -461,10 +461,9 @@ void ds_check_instance_extensions(ds_check *c)
     if (st != DS_OK || self == NULL) {
         ds_check_seen(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
     } else {
-        ask_extensions(c,
-                       section_of(c) == DS_SECTION_ENV ? c->module->env.get_extension
-                                                       : c->module->opt.get_extension,
-                       self);
+        ask_extensions(
+            c, section_of(c) == DS_SECTION_ENV ? c->module->env.get_extension : c->module->opt.get_extension,
+            self);
         destroy(c, self);
     }
     ds_check_host_close(&h);

@@ -172,9 +172,9 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
 {
     const ds_problem *p = &w->problem.problem;
     if (b == NULL || b->struct_size < sizeof *b || b->count < 1 || b->x == NULL || b->loss == NULL) {
-        ds_check_breach(w,
-               "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
-               b != NULL ? b->struct_size : 0, sizeof *b);
+        ds_check_breach(
+            w, "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
+            b != NULL ? b->struct_size : 0, sizeof *b);
         ds_check_advise(
             w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
         return 0;
@@ -186,7 +186,7 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
     if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
         ds_check_breach(w, "a gradient is wanted of a problem that has none");
         ds_check_advise(w, "look at problem->has_gradient; an optimizer that cannot do without declares "
-                  "DS_OPT_NEEDS_GRADIENT");
+                           "DS_OPT_NEEDS_GRADIENT");
         return 0;
     }
     if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
@@ -197,13 +197,13 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
             double v = b->x[r * p->n + i];
             if (!(v >= p->lower[i] && v <= p->upper[i])) {
                 ds_check_breach(w, "evaluation %llu: variable %llu is %.17g, outside of its bounds %g..%g",
-                       (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i],
-                       p->upper[i]);
-                ds_check_advise(w, isnan(v)
-                              ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
-                                "+INFINITY; leave them out of sums and differences"
-                              : "bring every point back into the box (reflect, or clip with fmin and fmax) "
-                                "before it is evaluated");
+                                (unsigned long long)(w->s->used + r), (unsigned long long)i, v, p->lower[i],
+                                p->upper[i]);
+                ds_check_advise(
+                    w, isnan(v) ? "a NaN comes from INFINITY - INFINITY or 0/0: failed points have the loss "
+                                  "+INFINITY; leave them out of sums and differences"
+                                : "bring every point back into the box (reflect, or clip with fmin and fmax) "
+                                  "before it is evaluated");
                 return 0;
             }
         }
@@ -371,7 +371,7 @@ static void judge_end(ds_check_watch *w)
     const ds_check_search *s = w->s;
     if (s->asked_after > AFTER_FINE) {
         ds_check_breach(w, "it asked %llu%s more times after it was told DS_STOPPED",
-               (unsigned long long)s->asked_after, s->asked_after >= AFTER_CUT ? " and" : "");
+                        (unsigned long long)s->asked_after, s->asked_after >= AFTER_CUT ? " and" : "");
         ds_check_advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
     } else if (w->stopped && s->status != DS_STOPPED && s->status >= 0) {
         ds_check_breach(w, "run() returned %s after the objective had said DS_STOPPED",

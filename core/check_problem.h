@@ -56,8 +56,8 @@ typedef struct ds_check_search {
     double told_stop;         /* when DS_STOPPED was said first, seconds since the start; 0 = never */
     uint64_t wanted_gradient; /* rows for which a gradient was wanted */
     uint64_t wanted_residuals, wanted_products; /* rows for which these were wanted */
-    uint64_t *trace;          /* per evaluation a hash of x and want; free() it */
-    char message[256];        /* of host->error() */
+    uint64_t *trace;                            /* per evaluation a hash of x and want; free() it */
+    char message[256];                          /* of host->error() */
 } ds_check_search;
 
 /* Makes an optimizer for the problem and lets it run. Breaches of the contract are recorded with `name` in

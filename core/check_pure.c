@@ -336,9 +336,8 @@ void ds_check_pure_parallel(ds_check *c)
             answer(&t[0].env, &p, k, &alone);
             t[0].alone = t[1].alone = &alone;
         }
-        t[0].rounds = t[1].rounds = p.count == POINTS
-                                        ? ds_check_plan(c, "rounds", 5, 1, POINTS * seconds(c, &t[0].env))
-                                        : 1;
+        t[0].rounds = t[1].rounds =
+            p.count == POINTS ? ds_check_plan(c, "rounds", 5, 1, POINTS * seconds(c, &t[0].env)) : 1;
         two_at_once(c, t);
     }
     for (int i = 0; i < made; i++) {

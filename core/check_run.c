@@ -277,8 +277,8 @@ static void judge_end(const ds_check_options *o, ds_check_result *r, int status,
         snprintf(text, sizeof text, "gdb --args %s", again);
     } else if (!ended || WEXITSTATUS(status) != 0) {
         const char *leak = strstr(excerpt, "LeakSanitizer") != NULL ? " (memory leaked)" : "";
-        snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s%s", WEXITSTATUS(status), doing,
-                 leak, before, excerpt);
+        snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s%s", WEXITSTATUS(status),
+                 doing, leak, before, excerpt);
         ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
         if (strstr(excerpt, "Sanitizer") != NULL || strstr(excerpt, "runtime error: ") != NULL) {
             snprintf(text, sizeof text, "the sanitizer's whole report: %s", again);

@@ -258,8 +258,9 @@ static void name_other_kind(const char *path, ds_error *e)
     ds_error ignored = {0, ""};
     if (e->status == DS_EXIT_CONFIG && ds_settings_read(&s, path, &ignored) == 0 &&
         ds_settings_find(&s, DS_SECTION_RUN, "env") != NULL) {
-        ds_fail(e, DS_EXIT_CONFIG, "%s: a file of settings for one run, not an experiment: dshost %s --config %s",
-                path, s.section[DS_SECTION_LANDSCAPE].count > 0 ? "landscape" : "run", path);
+        ds_fail(e, DS_EXIT_CONFIG,
+                "%s: a file of settings for one run, not an experiment: dshost %s --config %s", path,
+                s.section[DS_SECTION_LANDSCAPE].count > 0 ? "landscape" : "run", path);
     }
     ds_settings_clear(&s);
 }

@@ -100,9 +100,9 @@ static void say_env(const ds_versus *v, size_t envs)
         printf(" evaluations: more of them alone find lower losses");
     }
     const int sure = v->p_holm < 0.05;
-    printf("\n  => %s\n", !sure                  ? "no significant difference"
-                           : v->test.a12 > 0.5 ? "A is better"
-                                               : "B is better");
+    printf("\n  => %s\n", !sure               ? "no significant difference"
+                          : v->test.a12 > 0.5 ? "A is better"
+                                              : "B is better");
 }
 
 static void say_all(const request *q, const ds_comparison *c)

@@ -120,7 +120,8 @@ static void print_text(const json_t *o)
 {
     const char *key;
     json_t *v;
-    json_object_foreach((json_t *)(uintptr_t)o, key, v) {
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
         if (json_is_string(v)) {
             printf("%-16s %s\n", key, json_string_value(v));
         } else if (json_is_integer(v)) {
@@ -131,7 +132,8 @@ static void print_text(const json_t *o)
             if (json_array_size(v) == 0) {
                 printf("%-16s none\n", key);
             }
-            json_array_foreach(v, i, item) {
+            json_array_foreach(v, i, item)
+            {
                 printf("%-16s %s\n", i == 0 ? key : "", json_string_value(item));
             }
         }

@@ -34,7 +34,7 @@ typedef struct evaluation {
     ds_pool *pool;
     const ds_pool_env *env;
     const char *id;
-    double *x, *grad;    /* n values each */
+    double *x, *grad; /* n values each */
     ds_answer answer;
     ds_quotient *fd;     /* n of them, or NULL */
     ds_scenedata *scene; /* or NULL */
@@ -49,7 +49,8 @@ static const char usage[] =
     "  --set env.K=V        set a parameter\n"
     "  --config F.ini       read settings from a file; --set and flags win over it\n"
     "  --x SPEC             numbers (1,2,3), FILE.npy, FILE.txt, - (standard input), start (the default),\n"
-    "                       center, random:SEED, or DIR or DIR:ID of a run (its best point, or an evaluation)\n"
+    "                       center, random:SEED, or DIR or DIR:ID of a run (its best point, or an "
+    "evaluation)\n"
     "  --gradient           also d loss / d x\n"
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
@@ -272,22 +273,28 @@ static int check_picture(const char *path, ds_error *e)
     const char *dot = name != NULL ? strrchr(name, '.') : NULL;
     return dot == NULL || strcasecmp(dot, ".png") == 0
                ? 0
-               : ds_fail(e, DS_EXIT_USAGE, "--picture %.200s: only PNG is drawn: give a name that ends with .png",
-                         path);
+               : ds_fail(e, DS_EXIT_USAGE,
+                         "--picture %.200s: only PNG is drawn: give a name that ends with .png", path);
 }
 
 /* 0, -1 = help was printed, or an exit status. */
 static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
 {
-    static const struct option options[] = {
-        {"env", required_argument, NULL, 'e'},       {"set", required_argument, NULL, 's'},
-        {"config", required_argument, NULL, 'c'},    {"x", required_argument, NULL, 'x'},
-        {"gradient", no_argument, NULL, 'g'},        {"fd", no_argument, NULL, 'f'},
-        {"metrics", no_argument, NULL, 'm'},         {"trajectory", required_argument, NULL, 't'},
-        {"picture", required_argument, NULL, 'p'},
-        {"seed", required_argument, NULL, 'S'},      {"threads", required_argument, NULL, 'T'},
-        {"isolation", required_argument, NULL, 'i'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},            {0}};
+    static const struct option options[] = {{"env", required_argument, NULL, 'e'},
+                                            {"set", required_argument, NULL, 's'},
+                                            {"config", required_argument, NULL, 'c'},
+                                            {"x", required_argument, NULL, 'x'},
+                                            {"gradient", no_argument, NULL, 'g'},
+                                            {"fd", no_argument, NULL, 'f'},
+                                            {"metrics", no_argument, NULL, 'm'},
+                                            {"trajectory", required_argument, NULL, 't'},
+                                            {"picture", required_argument, NULL, 'p'},
+                                            {"seed", required_argument, NULL, 'S'},
+                                            {"threads", required_argument, NULL, 'T'},
+                                            {"isolation", required_argument, NULL, 'i'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int status = ds_arguments_check(argc, argv, "eval", options, 0, e);
 
     for (int c; status == 0 && (c = ds_arguments_next(argc, argv, "eval", options, e)) != -1;) {

@@ -115,11 +115,10 @@ static void problem_text(const ds_pool_env *env)
 static json_t *problem_json(const ds_pool_env *env)
 {
     return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:b}", "n", (json_int_t)env->info.n, "lower",
-                     ds_json_reals(env->lower, env->info.n), "upper",
-                     ds_json_reals(env->upper, env->info.n), "start", ds_json_reals(env->x0, env->info.n),
-                     "gradient", env->has_gradient, "steps", (json_int_t)env->info.steps, "residuals",
-                     (json_int_t)env->residuals, "horizon", (json_int_t)env->rl.horizon,
-                     "stochastic", env->stochastic);
+                     ds_json_reals(env->lower, env->info.n), "upper", ds_json_reals(env->upper, env->info.n),
+                     "start", ds_json_reals(env->x0, env->info.n), "gradient", env->has_gradient, "steps",
+                     (json_int_t)env->info.steps, "residuals", (json_int_t)env->residuals, "horizon",
+                     (json_int_t)env->rl.horizon, "stochastic", env->stochastic);
 }
 
 /* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
@@ -172,12 +171,11 @@ static void plugin_text(const ds_module *m)
     }
 }
 
-static const char usage[] =
-    "usage: dshost help                  the commands\n"
-    "       dshost help ID [--json]      a plugin and its parameters\n"
-    "       dshost help run [--json]     section [run] of an .ini file\n"
-    "       dshost help COMMAND          the flags of a command\n"
-    "  --json       one object\n";
+static const char usage[] = "usage: dshost help                  the commands\n"
+                            "       dshost help ID [--json]      a plugin and its parameters\n"
+                            "       dshost help run [--json]     section [run] of an .ini file\n"
+                            "       dshost help COMMAND          the flags of a command\n"
+                            "  --json       one object\n";
 
 /* Section [run] of an .ini file. */
 static int help_run(int json, ds_error *e)

@@ -54,9 +54,9 @@ static int choice(const char *flag, const char *value, const char *const *known,
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const struct option options[] = {
-        {"kind", required_argument, NULL, 'k'},      {"env", required_argument, NULL, 'e'},
-        {"along", required_argument, NULL, 'a'},     {"out", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},            {NULL, 0, NULL, 0}};
+        {"kind", required_argument, NULL, 'k'},  {"env", required_argument, NULL, 'e'},
+        {"along", required_argument, NULL, 'a'}, {"out", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     int c, rc = 0;
     q->kind = CURVES;
     while (rc == 0 && (c = ds_arguments_next(argc, argv, "plot", options, e)) != -1) {

@@ -30,18 +30,17 @@ static const char usage[] =
     "  --reference OPT    the optimizer that others are compared with; boleap, else the one with the highest "
     "score of\n"
     "                     those that ran on the most environments\n"
-    "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left no "
+    "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left "
+    "no "
     "picture\n"
     "  --page-only        the page and its tables, without a folder of figures beside them\n";
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {{"out", required_argument, NULL, 'o'},
-                                            {"reference", required_argument, NULL, 'r'},
-                                            {"no-pictures", no_argument, NULL, 'p'},
-                                            {"page-only", no_argument, NULL, 'P'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"out", required_argument, NULL, 'o'},   {"reference", required_argument, NULL, 'r'},
+        {"no-pictures", no_argument, NULL, 'p'}, {"page-only", no_argument, NULL, 'P'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     int c;
     while ((c = ds_arguments_next(argc, argv, "report", options, e)) != -1) {
         switch (c) {

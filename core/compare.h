@@ -23,11 +23,11 @@ typedef struct ds_side {
 typedef struct ds_versus {
     const char *env;
     ds_side a, b;
-    ds_mann_whitney test; /* a against b */
-    double p_holm;        /* test.p, adjusted over the environments */
-    int paired;           /* both sets have the same seeds, each once */
-    ds_wilcoxon pairs;    /* where they have */
-    double difference;    /* mean of b - mean of a */
+    ds_mann_whitney test;     /* a against b */
+    double p_holm;            /* test.p, adjusted over the environments */
+    int paired;               /* both sets have the same seeds, each once */
+    ds_wilcoxon pairs;        /* where they have */
+    double difference;        /* mean of b - mean of a */
     ds_interval difference95; /* bootstrap of both sets, percentile; NaN where one of them has one run */
     int same_budget;          /* of all runs of both */
 } ds_versus;
@@ -36,8 +36,8 @@ typedef struct ds_comparison {
     ds_results results[2];
     ds_versus *item; /* environments that both sets have, by name */
     size_t count;
-    size_t only[2];  /* environments that one of them has alone */
-    size_t open[2];  /* runs that are not finished or cannot be read: left out */
+    size_t only[2];     /* environments that one of them has alone */
+    size_t open[2];     /* runs that are not finished or cannot be read: left out */
     double improvement; /* probability that a run of a ends below one of b, mean over environments */
     ds_interval improvement95;
 } ds_comparison;

@@ -23,7 +23,7 @@ typedef struct ds_crew_config {
 typedef struct ds_crew_env {
     ds_env_info info;
     int has_gradient;
-    ds_rl_info rl; /* horizon 0 = no stepwise control */
+    ds_rl_info rl;              /* horizon 0 = no stepwise control */
     uint64_t residuals;         /* their number, 0 = not offered */
     double *lower, *upper, *x0; /* info.n values each */
 } ds_crew_env;

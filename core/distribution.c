@@ -27,9 +27,8 @@ double ds_normal_quantile(double p)
      * triples the digits. */
     const int left = p < 0.5;
     const double tail = left ? p : 1 - p, t = sqrt(-2 * log(tail));
-    double z = (2.515517 + t * (0.802853 + t * 0.010328)) /
-                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
-               t;
+    double z =
+        (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
     for (int i = 0; i < 3; i++) {
         double e = (ds_normal_cdf(z) - tail) * root_two_pi * exp(0.5 * z * z);
         z -= e / (1 + 0.5 * z * e);

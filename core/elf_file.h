@@ -10,7 +10,7 @@
 enum { DS_ELF_NAMES = 64 };
 
 typedef struct ds_elf {
-    char *needed[DS_ELF_NAMES];   /* DT_NEEDED, in order; the first DS_ELF_NAMES of them */
+    char *needed[DS_ELF_NAMES]; /* DT_NEEDED, in order; the first DS_ELF_NAMES of them */
     size_t needed_count;
     char *exported[DS_ELF_NAMES]; /* defined global or weak dynamic symbols */
     size_t exported_count;        /* may be larger than DS_ELF_NAMES */

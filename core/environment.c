@@ -55,8 +55,8 @@ DS_EXPORT ds_status ds_environment_describe(const ds_environment *e, ds_environm
     return DS_OK;
 }
 
-DS_EXPORT ds_status ds_environment_evaluate(ds_environment *e, const double *x, uint64_t noise_key, double *loss,
-                                            double *grad, uint32_t *outcome)
+DS_EXPORT ds_status ds_environment_evaluate(ds_environment *e, const double *x, uint64_t noise_key,
+                                            double *loss, double *grad, uint32_t *outcome)
 {
     const ds_env *env = e->env;
     ds_answer answer = {0};

@@ -23,8 +23,8 @@ int ds_fail(ds_error *e, int status, const char *format, ...)
 
 const char *ds_status_name(ds_status s)
 {
-#define CASE(name, value, text)                                                                          \
-    case value:                                                                                          \
+#define CASE(name, value, text)                                                                              \
+    case value:                                                                                              \
         return #name;
     switch (s) {
         DS_STATUS_LIST(CASE)
@@ -36,8 +36,8 @@ const char *ds_status_name(ds_status s)
 
 const char *ds_status_text(ds_status s)
 {
-#define CASE(name, value, text)                                                                          \
-    case value:                                                                                          \
+#define CASE(name, value, text)                                                                              \
+    case value:                                                                                              \
         return text;
     switch (s) {
         DS_STATUS_LIST(CASE)
@@ -49,8 +49,8 @@ const char *ds_status_text(ds_status s)
 
 const char *ds_outcome_name(uint32_t outcome)
 {
-#define CASE(name, value, text)                                                                          \
-    case value:                                                                                          \
+#define CASE(name, value, text)                                                                              \
+    case value:                                                                                              \
         return text;
     switch (outcome) {
         DS_OUTCOME_LIST(CASE)

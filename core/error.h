@@ -8,16 +8,16 @@
 /* Exit statuses of dshost: a contract with users' scripts. 77, 99 and 126-128 are never used. */
 enum {
     DS_EXIT_OK = 0,
-    DS_EXIT_UNMET = 1,      /* a requested target or check was not met */
-    DS_EXIT_USAGE = 2,      /* syntax or range of a flag */
-    DS_EXIT_CONFIG = 3,     /* anything in an .ini file or --set, and files named there */
-    DS_EXIT_PLUGIN = 4,     /* plugin not found, refused, failed, or crashed in the host */
-    DS_EXIT_ENV = 5,        /* the environment failed too often */
-    DS_EXIT_IO = 6,         /* input or output */
-    DS_EXIT_MEMORY = 7,     /* out of memory */
-    DS_EXIT_CHECK = 8,      /* conformance or gradient check failed */
-    DS_EXIT_LOCKED = 75,    /* the run is locked by another process */
-    DS_EXIT_SIGINT = 130,   /* stopped by a signal, everything saved */
+    DS_EXIT_UNMET = 1,    /* a requested target or check was not met */
+    DS_EXIT_USAGE = 2,    /* syntax or range of a flag */
+    DS_EXIT_CONFIG = 3,   /* anything in an .ini file or --set, and files named there */
+    DS_EXIT_PLUGIN = 4,   /* plugin not found, refused, failed, or crashed in the host */
+    DS_EXIT_ENV = 5,      /* the environment failed too often */
+    DS_EXIT_IO = 6,       /* input or output */
+    DS_EXIT_MEMORY = 7,   /* out of memory */
+    DS_EXIT_CHECK = 8,    /* conformance or gradient check failed */
+    DS_EXIT_LOCKED = 75,  /* the run is locked by another process */
+    DS_EXIT_SIGINT = 130, /* stopped by a signal, everything saved */
     DS_EXIT_SIGTERM = 143
 };
 

@@ -142,7 +142,7 @@ static int finish_text(FILE *f, char **text, size_t *size, const char *folder, c
     int bad = ferror(f);
     bad |= fclose(f) != 0;
     char *path = ds_folder_path(folder, name);
-    int rc = bad || path == NULL             ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+    int rc = bad || path == NULL            ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
              : is_there(path, *text, *size) ? 0
                                             : ds_file_write_atomic(path, *text, *size, e);
     free(path);
@@ -283,12 +283,14 @@ int ds_folder_write_failure(const char *folder, const ds_recipe *r, uint64_t id,
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     snprintf(name, sizeof(name), "failure-%04llu.ini", (unsigned long long)id);
-    fprintf(f,
-            "; Evaluation %llu: %s: %.140s\n; Its message again: dshost eval --config %s --isolation process\n"
-            "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n\n[run]\n",
-            (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name, name);
+    fprintf(
+        f,
+        "; Evaluation %llu: %s: %.140s\n; Its message again: dshost eval --config %s --isolation process\n"
+        "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n\n[run]\n",
+        (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name, name);
     fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n",
-            ds_folder_plugin_name(r->options->env, r->env), (unsigned long long)r->options->seed, r->options->threads);
+            ds_folder_plugin_name(r->options->env, r->env), (unsigned long long)r->options->seed,
+            r->options->threads);
     if (noise_key != 0) {
         fprintf(f, "noise_key = %llu\n", (unsigned long long)noise_key);
     }

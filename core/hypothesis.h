@@ -8,10 +8,10 @@
 
 /* Two independent samples (Mann and Whitney 1947). */
 typedef struct ds_mann_whitney {
-    double u;     /* pairs with x < y, equal ones counted half */
-    double a12;   /* u / (n m): probability that x is the smaller (Vargha and Delaney 2000) */
-    double p;     /* two-sided */
-    int exact;    /* 1: p from the permutation distribution, ties included; 0: normal approximation with the
+    double u;   /* pairs with x < y, equal ones counted half */
+    double a12; /* u / (n m): probability that x is the smaller (Vargha and Delaney 2000) */
+    double p;   /* two-sided */
+    int exact;  /* 1: p from the permutation distribution, ties included; 0: normal approximation with the
                    * corrections    for ties and continuity */
 } ds_mann_whitney;
 

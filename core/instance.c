@@ -231,8 +231,8 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
         ds_env_close(env);
         return status;
     }
-    env->has_gradient = (module->plugin->desc->flags & DS_ENV_GRADIENT) != 0 &&
-                        (env->info.flags & DS_INFO_NO_GRADIENT) == 0;
+    env->has_gradient =
+        (module->plugin->desc->flags & DS_ENV_GRADIENT) != 0 && (env->info.flags & DS_INFO_NO_GRADIENT) == 0;
     *out = env;
     return 0;
 }

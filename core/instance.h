@@ -52,13 +52,13 @@ void ds_env_close(ds_env *env);
 
 /* Answer of one evaluation as the host hands it on. */
 typedef struct ds_answer {
-    double loss;          /* finite, or +INFINITY where there is none */
-    uint32_t outcome;     /* DS_EVAL_* */
-    uint32_t grad_kind;   /* DS_GRAD_* */
+    double loss;        /* finite, or +INFINITY where there is none */
+    uint32_t outcome;   /* DS_EVAL_* */
+    uint32_t grad_kind; /* DS_GRAD_* */
     int64_t bad_step;
     uint64_t cost_steps;
-    double wall;          /* seconds */
-    char message[200];    /* why it failed; "" otherwise */
+    double wall;       /* seconds */
+    char message[200]; /* why it failed; "" otherwise */
 } ds_answer;
 
 /* Evaluates x (n values inside the bounds) and vets the answer: a non-finite loss or gradient becomes

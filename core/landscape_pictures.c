@@ -231,8 +231,8 @@ static int make_trail(const ds_trail *t, trails *out)
     }
     char loss[48];
     ds_label_number(loss, sizeof loss, best, 4);
-    int n_name = snprintf(out->name[k], sizeof out->name[k], "%s: %s", t->title,
-                          isfinite(best) ? loss : "no loss");
+    int n_name =
+        snprintf(out->name[k], sizeof out->name[k], "%s: %s", t->title, isfinite(best) ? loss : "no loss");
     if (off > 0.005 && n_name > 0) {
         snprintf(out->name[k] + n_name, sizeof out->name[k] - (size_t)n_name, ", %.0f %% off", 100 * off);
     }

@@ -15,7 +15,7 @@ typedef struct ds_landscape_measures {
     ds_loss_measure loss;
     ds_basin_measure basins;
     ds_jump_measure jump;
-    uint64_t outside;  /* points of the grid outside of the box, which are not evaluated */
+    uint64_t outside; /* points of the grid outside of the box, which are not evaluated */
     int has_gradient;
     int not_measured; /* the environment has gradients that were not asked for */
     ds_gradient_measure gradient;

@@ -355,7 +355,7 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
             why += n + 1 + (why[n + 1] == ' ');
         }
         /* clang links no shared library for its sanitizers. */
-        const char *kind = why == NULL                                       ? NULL
+        const char *kind = why == NULL                                        ? NULL
                            : strstr(why, "undefined symbol: __asan_") != NULL ? "address"
                            : strstr(why, "undefined symbol: __tsan_") != NULL ? "thread"
                                                                               : NULL;

@@ -9,10 +9,10 @@
 #include "error.h"
 
 typedef struct ds_module {
-    char *path;             /* absolute, links resolved */
-    char *id;               /* file name without .so, equal to plugin->desc->id */
+    char *path; /* absolute, links resolved */
+    char *id;   /* file name without .so, equal to plugin->desc->id */
     const ds_plugin *plugin;
-    ds_env_vtable env;      /* copies in our own size: fields that the plugin does not know are NULL */
+    ds_env_vtable env; /* copies in our own size: fields that the plugin does not know are NULL */
     ds_optimizer_vtable opt;
 } ds_module;
 

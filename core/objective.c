@@ -287,8 +287,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         ds_run_put_up_with(run);
         return DS_STOPPED;
     }
-    ds_status st = ds_run_episodes_open(run) > 0 ? ds_objective_refuse(run, "episodes are open")
-                                                 : check_batch(run, b);
+    ds_status st =
+        ds_run_episodes_open(run) > 0 ? ds_objective_refuse(run, "episodes are open") : check_batch(run, b);
     if (st != DS_OK) {
         return st;
     }

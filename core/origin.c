@@ -19,8 +19,8 @@ static int stored_params(ds_store *store, const char *id, const ds_params *like,
     size_t count = ds_params_count(like);
     const ds_param **schema = calloc(count + 1, sizeof *schema);
     ds_settings s = {0};
-    int rc = schema == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                            : ds_store_get_settings(store, &s, e);
+    int rc =
+        schema == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_store_get_settings(store, &s, e);
     for (size_t i = 0; i < count && rc == 0; i++) {
         schema[i] = ds_params_info(like, i);
     }
@@ -80,8 +80,7 @@ static int adopt_section(const ds_settings *from, int section, ds_settings *to, 
     int rc = 0;
     for (size_t i = 0; i < from->section[section].count && rc == 0; i++) {
         const ds_setting *s = &from->section[section].item[i];
-        int wanted =
-            section != DS_SECTION_RUN || strcmp(s->key, "env") == 0 || strcmp(s->key, "seed") == 0;
+        int wanted = section != DS_SECTION_RUN || strcmp(s->key, "env") == 0 || strcmp(s->key, "seed") == 0;
         if (wanted && ds_settings_find(to, section, s->key) == NULL) {
             rc = ds_settings_add(to, section, s->key, s->value, s->origin, s->base, s->status, s->layer, e);
         }

@@ -18,8 +18,8 @@ typedef struct ds_group {
 
 typedef struct ds_groups {
     const char *title, *subtitle, *label;
-    int bars;     /* 1: bars from zero, or on a log scale from the edge; 0: points */
-    double line;  /* drawn across where finite */
+    int bars;    /* 1: bars from zero, or on a log scale from the edge; 0: points */
+    double line; /* drawn across where finite */
     const ds_group *group;
     size_t groups;
 } ds_groups;

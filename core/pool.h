@@ -42,7 +42,7 @@ typedef struct ds_pool_env {
     const double *lower, *upper, *x0; /* info.n values each */
     int has_gradient;
     int stochastic;
-    ds_rl_info rl; /* horizon 0 = no stepwise control */
+    ds_rl_info rl;      /* horizon 0 = no stepwise control */
     uint64_t residuals; /* their number; 0 = not offered */
     const ds_params *params;
 } ds_pool_env;

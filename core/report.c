@@ -220,7 +220,7 @@ static void set_scale(ds_report *r, size_t i)
             }
             worst = isfinite(c->final[j]) ? fmax(worst, c->final[j]) : worst;
             env->n = result->n; /* the same for all: ds_results_tell_apart() */
-            env->budget = j == 0 && env->budget == 0 ? result->budget
+            env->budget = j == 0 && env->budget == 0      ? result->budget
                           : env->budget == result->budget ? env->budget
                                                           : UINT64_MAX;
         }
@@ -442,7 +442,8 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
                      reference, near != NULL ? "nearest is" : "there are some of",
                      near != NULL ? near : name[0]);
     }
-    for (size_t k = 1; !found && k < r->opts; k++) { /* with one that did not run everywhere little is compared */
+    for (size_t k = 1; !found && k < r->opts;
+         k++) { /* with one that did not run everywhere little is compared */
         const ds_report_opt *o = &r->opt[k], *so_far = &r->opt[r->reference];
         if (o->envs > so_far->envs || (o->envs == so_far->envs && o->score > so_far->score)) {
             r->reference = k;

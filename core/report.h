@@ -28,38 +28,38 @@ typedef struct ds_report_run {
 typedef struct ds_report_cell {
     size_t runs;
     ds_report_run *run;
-    double *final; /* best loss of each run; +INFINITY = no valid one */
-    double *score; /* ds_score() of each */
+    double *final;                        /* best loss of each run; +INFINITY = no valid one */
+    double *score;                        /* ds_score() of each */
     double expected[2][DS_REPORT_SCORES]; /* evaluations, and simulation steps, until each of
                                            * ds_report_score[]; +INFINITY = never */
     double mean, sd, median, q1, q3, least, most;
     ds_interval student90, student95, bootstrap95; /* of the mean; the bootstrap's by BCa */
     double evaluations, cost_steps, wall_s;        /* mean of each */
-    double area[2];        /* mean of ds_anytime_area(), along evaluations and along simulation steps */
-    double rank;           /* of its mean among the optimizers on this environment, 1 = best */
-    ds_mann_whitney test;  /* this optimizer (x) against the reference (y) */
-    double p_holm;         /* test.p, adjusted over the optimizers compared on this environment */
+    double area[2];       /* mean of ds_anytime_area(), along evaluations and along simulation steps */
+    double rank;          /* of its mean among the optimizers on this environment, 1 = best */
+    ds_mann_whitney test; /* this optimizer (x) against the reference (y) */
+    double p_holm;        /* test.p, adjusted over the optimizers compared on this environment */
 } ds_report_cell;
 
 typedef struct ds_report_env {
     const char *name;
-    uint64_t n;            /* number of variables */
-    uint64_t budget;       /* evaluations planned; 0 where runs differ */
-    double random, best;   /* what scores 0 and 1, see ds_score(); not finite where no run has a valid loss */
-    int zero;              /* what `random` is: DS_ZERO_* */
-    double least_mean;     /* of all optimizers here */
+    uint64_t n;          /* number of variables */
+    uint64_t budget;     /* evaluations planned; 0 where runs differ */
+    double random, best; /* what scores 0 and 1, see ds_score(); not finite where no run has a valid loss */
+    int zero;            /* what `random` is: DS_ZERO_* */
+    double least_mean;   /* of all optimizers here */
     const ds_result *best_run;
 } ds_report_env;
 
 typedef struct ds_report_opt {
     const char *name;
-    size_t envs;            /* environments with runs */
-    double score;           /* interquartile mean over all runs of all environments */
+    size_t envs;  /* environments with runs */
+    double score; /* interquartile mean over all runs of all environments */
     ds_interval score95;
     double improvement; /* probability that a run of it beats one of the reference, mean over environments */
     ds_interval improvement95;
-    double rank;            /* mean over environments */
-    size_t better, worse;   /* environments where it differs from the reference with p_holm < 0.05 */
+    double rank;          /* mean over environments */
+    size_t better, worse; /* environments where it differs from the reference with p_holm < 0.05 */
 } ds_report_opt;
 
 typedef struct ds_report {
@@ -67,8 +67,8 @@ typedef struct ds_report {
     size_t envs, opts;
     ds_report_env *env;
     ds_report_opt *opt;
-    ds_report_cell *cell;  /* envs x opts, row-major */
-    size_t reference;      /* optimizer that others are compared with */
+    ds_report_cell *cell;   /* envs x opts, row-major */
+    size_t reference;       /* optimizer that others are compared with */
     const ds_result **open; /* runs that did not finish, failed, or cannot be read: not in the cells */
     size_t open_count;
 } ds_report;

@@ -319,8 +319,8 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
         most = cell->runs > most ? cell->runs : most;
         for (size_t j = 0; j < cell->runs; j++) {
             last = fmax(last, spent(&cell->run[j], SIZE_MAX, along));
-            first = fmin(first,
-                         cell->run[j].curve.count > 0 ? spent(&cell->run[j], 0, along) : (double)INFINITY);
+            first =
+                fmin(first, cell->run[j].curve.count > 0 ? spent(&cell->run[j], 0, along) : (double)INFINITY);
         }
     }
     double *best = malloc(most * sizeof *best);

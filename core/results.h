@@ -25,9 +25,9 @@ typedef struct ds_result {
     char *host_version, *env_version, *opt_version; /* NULL where there is no summary */
     ds_settings settings; /* as the store has them; not filled by ds_result_read() */
     uint64_t seed, n, budget;
-    uint64_t evaluations;                                 /* of the store where it did not finish */
-    uint64_t gradients, cost_steps, best_id;              /* 0 where there is no summary */
-    double best_loss;                                     /* +INFINITY = none */
+    uint64_t evaluations;                    /* of the store where it did not finish */
+    uint64_t gradients, cost_steps, best_id; /* 0 where there is no summary */
+    double best_loss;                        /* +INFINITY = none */
     double evaluation_s, wall_s;
 } ds_result;
 

@@ -45,8 +45,8 @@ static int open_pool(ds_run *run, ds_error *e)
     }
     run->env = ds_pool_env_of(run->pool);
     uint64_t n = run->env->info.n;
-    run->recipe = (ds_recipe){
-        run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0, NULL};
+    run->recipe =
+        (ds_recipe){run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0, NULL};
     run->width = malloc(n * sizeof(double));
     if (run->width == NULL || ds_ledger_open(&run->ledger, n) != 0) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
@@ -102,8 +102,7 @@ static void make_crash_text(ds_run *run)
     snprintf(run->crash_text, sizeof(run->crash_text),
              "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
              "dshost resume %s",
-             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "",
-             run->folder);
+             run->opt_module->id, local ? " or " : "", local ? run->env_module->id : "", run->folder);
 }
 
 /* ---- close ---- */
@@ -219,13 +218,13 @@ static void lost_text(const ds_ledger *l, char *out, size_t room)
 static void say_end(const ds_run *run, uint64_t left)
 {
     static const char *const texts[] = {"",
-                                      "budget used",
-                                      "target reached",
-                                      "time is up",
-                                      "stopped by a signal, everything is saved",
-                                      "the optimizer has finished by itself",
-                                      "too many evaluations failed",
-                                      "ended by an error, what was done is saved"};
+                                        "budget used",
+                                        "target reached",
+                                        "time is up",
+                                        "stopped by a signal, everything is saved",
+                                        "the optimizer has finished by itself",
+                                        "too many evaluations failed",
+                                        "ended by an error, what was done is saved"};
     const char *why = texts[run->end];
     char best[80] = "no loss";
     char lost[80], without[160];
@@ -259,8 +258,8 @@ static void say_end(const ds_run *run, uint64_t left)
 static int write_summary(const ds_run *run, const json_t *summary, ds_error *e)
 {
     char *path = ds_folder_path(run->folder, "summary.json");
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                          : ds_json_write_file(summary, path, e);
+    int rc =
+        path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(summary, path, e);
     free(path);
     return rc;
 }
@@ -407,9 +406,8 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
 
 /* ---- resume ---- */
 
-static const char *const overridable[] = {"budget",    "seconds",   "jobs",       "threads", "isolation",
-                                          "timeout_s", "memory_mb", "max_failed", "pictures",
-                                          "verify"};
+static const char *const overridable[] = {"budget",    "seconds",   "jobs",       "threads",  "isolation",
+                                          "timeout_s", "memory_mb", "max_failed", "pictures", "verify"};
 
 int ds_run_may_override(const char *key)
 {

@@ -59,8 +59,8 @@ typedef struct ds_run {
     ds_services opt_services;
     void *opt_self;
     ds_objective objective;
-    ds_run_episodes *episodes; /* of stepwise control; NULL until the optimizer asks for it */
-    ds_batch *batch;       /* being answered */
+    ds_run_episodes *episodes;    /* of stepwise control; NULL until the optimizer asks for it */
+    ds_batch *batch;              /* being answered */
     ds_residual_batch *residuals; /* the same, where residuals or products are asked for; else NULL */
     ds_residual_objective residual_objective;
     const double *batch_x; /* rows from the current part of it on */
@@ -71,7 +71,7 @@ typedef struct ds_run {
     uint64_t failures_told;
     ds_run_pictures pictures;
     uint64_t start_ns;
-    double wall_before; /* seconds of earlier starts */
+    double wall_before;    /* seconds of earlier starts */
     char crash_text[4400]; /* PATH_MAX and a line */
 } ds_run;
 

@@ -11,7 +11,7 @@
 
 static const char *const isolations[] = {"process", "none", NULL};
 
-#define DS_PLUGIN_NAME(name_, doc_) \
+#define DS_PLUGIN_NAME(name_, doc_)                                                                          \
     (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_NAME_OR_PATH, 0, 0, 0, name_, "", "", doc_, \
                        NULL})
 
@@ -40,10 +40,11 @@ const ds_param *const ds_run_schema[] = {
         "max_failed", "0.5", 0, 1, "",
         "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
-    &(const ds_param){sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_ADVANCED, 0, 0, 1, "verify", "true", "",
-                      "Before `dshost resume` goes on, repeat the best evaluation of the record, and end with "
-                      "status 4 where it comes out differently: the environment has changed.",
-                      NULL},
+    &(const ds_param){
+        sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_ADVANCED, 0, 0, 1, "verify", "true", "",
+        "Before `dshost resume` goes on, repeat the best evaluation of the record, and end with "
+        "status 4 where it comes out differently: the environment has changed.",
+        NULL},
     &(const ds_param){
         sizeof(ds_param), DS_PARAM_INT, DS_PARAM_ADVANCED, 0, 0, 9007199254740992.0, "noise_key", "0", "",
         "Noise of one evaluation, for `dshost eval`: written by reproducer files; 0 = no noise.", NULL},
@@ -98,11 +99,11 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
         ds_run_options_clear(out);
     } else if (out->seed + (uint64_t)out->runs - 1 < out->seed) {
         const ds_setting *s = ds_settings_find(settings, DS_SECTION_RUN, "runs");
-        status = ds_fail(
-            e, s != NULL ? s->status : DS_EXIT_CONFIG,
-            "%s: runs = %lld from seed %llu would go beyond the largest seed, 18446744073709551615: "
-            "choose a smaller seed",
-            s != NULL ? s->origin : "default", (long long)out->runs, (unsigned long long)out->seed);
+        status =
+            ds_fail(e, s != NULL ? s->status : DS_EXIT_CONFIG,
+                    "%s: runs = %lld from seed %llu would go beyond the largest seed, 18446744073709551615: "
+                    "choose a smaller seed",
+                    s != NULL ? s->origin : "default", (long long)out->runs, (unsigned long long)out->seed);
         ds_run_options_clear(out);
     }
     return status;

@@ -37,7 +37,7 @@ static int choose(void *ctx, uint64_t id, double loss, uint64_t cost_steps, doub
 typedef struct repetition {
     const ds_run *run;
     const ds_row *row;
-    double scale; /* of losses */
+    double scale;      /* of losses */
     double difference; /* relative, of loss and gradient */
     ds_answer answer;
 } repetition;
@@ -108,11 +108,12 @@ static int judge(const repetition *r, ds_error *e)
     } else {
         snprintf(now, sizeof(now), "has another gradient now");
     }
-    return ds_fail(e, DS_EXIT_PLUGIN,
-                   "%s: evaluation %llu, with the recorded loss %.10g, %s: %s is not what it was when this run "
-                   "was made; give back the old plugin, begin a new run with --out, or go on all the same with "
-                   "--verify false; nothing was changed",
-                   run->folder, (unsigned long long)r->row->id, r->row->loss, now, id);
+    return ds_fail(
+        e, DS_EXIT_PLUGIN,
+        "%s: evaluation %llu, with the recorded loss %.10g, %s: %s is not what it was when this run "
+        "was made; give back the old plugin, begin a new run with --out, or go on all the same with "
+        "--verify false; nothing was changed",
+        run->folder, (unsigned long long)r->row->id, r->row->loss, now, id);
 }
 
 int ds_run_recheck(ds_run *run, ds_error *e)
@@ -136,7 +137,8 @@ int ds_run_recheck(ds_run *run, ds_error *e)
     ds_cursor_close(cursor);
     if (rc == DS_POOL_STOPPED) {
         int why = atomic_load(&ds_stop_flag);
-        ds_log(DS_LOG_INFO, NULL, "stopped by a signal before anything new was evaluated: nothing was changed");
+        ds_log(DS_LOG_INFO, NULL,
+               "stopped by a signal before anything new was evaluated: nothing was changed");
         rc = 128 + (why > 0 ? why : 2);
     }
     return rc;

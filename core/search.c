@@ -35,16 +35,16 @@ struct ds_search {
     int turn;
 
     /* Written by the side whose turn it is. */
-    ds_batch *open;        /* the batch of the optimizer that waits for answers, or NULL */
-    uint64_t rows;         /* of it that the budget allows */
-    int told;              /* and they have been answered */
-    int ended;             /* run() has returned `result` */
+    ds_batch *open; /* the batch of the optimizer that waits for answers, or NULL */
+    uint64_t rows;  /* of it that the budget allows */
+    int told;       /* and they have been answered */
+    int ended;      /* run() has returned `result` */
     ds_status result;
-    int refused;           /* a batch broke the contract: `message` says how */
+    int refused; /* a batch broke the contract: `message` says how */
 
     uint64_t used;
-    double best;           /* INFINITY: none */
-    double *best_x;        /* n */
+    double best;    /* INFINITY: none */
+    double *best_x; /* n */
     ds_error error;
 };
 
@@ -136,7 +136,8 @@ static void *run(void *self)
 static int check_options(const ds_search_options *o, ds_error *e)
 {
     if (o == NULL || !DS_HAS(ds_search_options, o, settings)) {
-        return ds_fail(e, DS_EXIT_USAGE, "the options are missing or their struct_size is not sizeof(ds_search_options)");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "the options are missing or their struct_size is not sizeof(ds_search_options)");
     }
     if (o->n == 0 || o->n > SIZE_MAX / sizeof(double) / 8 || o->lower == NULL || o->upper == NULL) {
         return ds_fail(e, DS_EXIT_USAGE, "a search needs n >= 1 variables with lower and upper bounds");
@@ -144,7 +145,8 @@ static int check_options(const ds_search_options *o, ds_error *e)
     for (uint64_t i = 0; i < o->n; i++) {
         double lower = o->lower[i], upper = o->upper[i], x0 = o->x0 != NULL ? o->x0[i] : lower;
         if (!(isfinite(lower) && isfinite(upper) && lower < upper)) {
-            return ds_fail(e, DS_EXIT_USAGE, "bounds of variable %llu are %g..%g: they must be finite and lower < upper",
+            return ds_fail(e, DS_EXIT_USAGE,
+                           "bounds of variable %llu are %g..%g: they must be finite and lower < upper",
                            (unsigned long long)i, lower, upper);
         }
         if (!(x0 >= lower && x0 <= upper)) {
@@ -189,11 +191,13 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, uint64_t 
     const ds_desc *desc = s->module->plugin->desc;
     ds_params *params = NULL;
     if ((desc->flags & DS_OPT_NEEDS_RL) != 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s steps through episodes, which ask and tell do not offer; take another optimizer",
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s steps through episodes, which ask and tell do not offer; take another optimizer",
                        s->module->id);
     }
     if ((desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 && !s->problem.has_gradient) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s needs gradients: set has_gradient, or take another optimizer", s->module->id);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s needs gradients: set has_gradient, or take another optimizer",
+                       s->module->id);
     }
     int status = ds_params_make(desc->params, s->module->id, settings, DS_SECTION_OPT, &params, e);
     if (status != 0) {
@@ -237,8 +241,8 @@ static int start_search(ds_search *s, const ds_module *optimizer, const ds_setti
     return status != 0 ? status : start_thread(s, e);
 }
 
-ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings, const ds_search_options *options,
-                           ds_error *e)
+ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings,
+                           const ds_search_options *options, ds_error *e)
 {
     ds_search *s = calloc(1, sizeof *s);
     if (s == NULL) {
@@ -254,13 +258,15 @@ ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settin
     return s;
 }
 
-DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_options *options, char *why, uint64_t size)
+DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_options *options, char *why,
+                                    uint64_t size)
 {
     const ds_module *module = NULL;
     ds_settings settings = {0};
     ds_error error = {0, ""};
     ds_search *s = NULL;
-    const char *lines = options != NULL && DS_HAS(ds_search_options, options, settings) ? options->settings : NULL;
+    const char *lines =
+        options != NULL && DS_HAS(ds_search_options, options, settings) ? options->settings : NULL;
     if (ds_embed_open(optimizer, DS_KIND_OPTIMIZER, lines, &module, &settings, &error) == 0) {
         s = ds_search_start(module, &settings, options, &error);
     }

@@ -10,7 +10,7 @@
 #include "settings.h"
 
 /* As ds_search_open(), with section [opt] of `settings` in place of options->settings. NULL after filling *e. */
-ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings, const ds_search_options *options,
-                           ds_error *e);
+ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings,
+                           const ds_search_options *options, ds_error *e);
 
 #endif

@@ -197,8 +197,8 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
                            strncmp(name, "opt ", 4) == 0 || strncmp(name, "sweep ", 6) == 0)) {
         const char *colon = strrchr(origin, ':');
         return ds_fail(e, DS_EXIT_CONFIG,
-                       "%s: [%s] is of an experiment file, which dshost bench reads: dshost bench %.*s", origin,
-                       name, colon != NULL ? (int)(colon - origin) : 0, origin);
+                       "%s: [%s] is of an experiment file, which dshost bench reads: dshost bench %.*s",
+                       origin, name, colon != NULL ? (int)(colon - origin) : 0, origin);
     }
     return t->section >= 0
                ? 0

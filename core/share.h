@@ -36,11 +36,11 @@ typedef struct ds_slot {
     alignas(64) atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
     uint32_t want;                 /* DS_WANT_* */
     uint64_t noise_key;
-    uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
+    uint32_t keep;      /* DS_KEEP_*, where the scene is wanted */
     uint16_t residuals; /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
     uint16_t alone;     /* not in one call with other slots */
     ds_answer answer;
-    uint64_t episode;   /* 1 + lane of a step of an episode; 0 = an evaluation */
+    uint64_t episode; /* 1 + lane of a step of an episode; 0 = an evaluation */
     /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each; then extra[] */
 } ds_slot;
 

@@ -584,8 +584,8 @@ int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
         "SELECT id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
         " at, NULL, NULL, NULL FROM eval WHERE id>=?1 ORDER BY id";
     int64_t has_extra = 0;
-    int rc = query_int(s, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='extra'",
-                       &has_extra, e);
+    int rc =
+        query_int(s, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='extra'", &has_extra, e);
     if (rc != 0) {
         ds_cursor_close(c);
         return rc;

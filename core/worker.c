@@ -40,8 +40,8 @@ typedef struct worker {
     ds_env *env;
     ds_share *share;
     ds_share_worker *mine;
-    ds_guard x, grad;  /* what the plugin gets to see */
-    ds_guard v, out;   /* with residuals: more of that */
+    ds_guard x, grad;   /* what the plugin gets to see */
+    ds_guard v, out;    /* with residuals: more of that */
     ds_guard xs, grads; /* with the extension batch: `many` rows */
     uint64_t many;
     double typical_ns; /* running mean of the time of one evaluation */

@@ -43,7 +43,7 @@ typedef struct ds_worker_hello {
     uint32_t reserved;
     uint64_t residuals; /* their number, 0 = not offered */
     ds_env_info info;
-    ds_rl_info rl; /* horizon 0 = no stepwise control */
+    ds_rl_info rl;  /* horizon 0 = no stepwise control */
     ds_error error; /* status 0 = the instance was made */
 } ds_worker_hello;
 

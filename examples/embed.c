@@ -22,8 +22,12 @@ int main(int argc, char **argv)
     }
     ds_environment_box box = {.struct_size = sizeof box};
     ds_environment_describe(e, &box);
-    ds_search_options o = {.struct_size = sizeof o, .has_gradient = box.has_gradient, .n = box.n,
-                           .lower = box.lower, .upper = box.upper, .x0 = box.x0,
+    ds_search_options o = {.struct_size = sizeof o,
+                           .has_gradient = box.has_gradient,
+                           .n = box.n,
+                           .lower = box.lower,
+                           .upper = box.upper,
+                           .x0 = box.x0,
                            .budget = strtoull(argv[3], NULL, 10)};
     ds_search *s = ds_search_open(argv[2], &o, why, sizeof why);
     if (s == NULL) {

@@ -60,15 +60,15 @@ static ds_status run(void *self, const ds_objective *objective)
 }
 
 static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
-static const ds_desc desc = {
-    .struct_size = sizeof desc,
-    .kind = DS_KIND_OPTIMIZER,
-    .id = "walk_full",
-    .version = "1",
-    .license = "Apache-2.0",
-    .summary = "(1+1) evolution strategy with the one-fifth success rule.",
-    .description = "",
-    .citation = "S. Kern et al., Learning probability distributions in continuous "
-                "evolutionary algorithms - a comparative review, Natural Computing 3, 2004.",
-    .params = params};
+static const ds_desc desc = {.struct_size = sizeof desc,
+                             .kind = DS_KIND_OPTIMIZER,
+                             .id = "walk_full",
+                             .version = "1",
+                             .license = "Apache-2.0",
+                             .summary = "(1+1) evolution strategy with the one-fifth success rule.",
+                             .description = "",
+                             .citation =
+                                 "S. Kern et al., Learning probability distributions in continuous "
+                                 "evolutionary algorithms - a comparative review, Natural Computing 3, 2004.",
+                             .params = params};
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -36,7 +36,7 @@ extern "C" {
 
 /* What the compiler of the plugin believed about the machine: byte order, size of a pointer, of
  * double, of int. */
-#define DS_LAYOUT                                                                                        \
+#define DS_LAYOUT                                                                                            \
     ((1u << 24) | ((uint32_t)sizeof(void *) << 16) | ((uint32_t)sizeof(double) << 8) | (uint32_t)sizeof(int))
 
 /* Marks the one function that a plugin exports. Everything else should be static or hidden. */
@@ -54,32 +54,32 @@ extern "C" {
  * of text. */
 typedef int32_t ds_status;
 
-#define DS_STATUS_LIST(X)                                                                                \
-    X(DS_OK, 0, "ok")                                                                                    \
-    X(DS_STOPPED, 1, "stopped on request of the host")                                                   \
-    X(DS_E_GENERIC, -1, "error")                                                                         \
-    X(DS_E_ARG, -2, "invalid argument")                                                                  \
-    X(DS_E_NOMEM, -3, "out of memory")                                                                   \
-    X(DS_E_STATE, -4, "call not allowed in this state")                                                  \
-    X(DS_E_UNSUPPORTED, -5, "not supported")                                                             \
-    X(DS_E_PARAM, -6, "bad or unknown parameter")                                                        \
-    X(DS_E_IO, -7, "input or output failed")                                                             \
-    X(DS_E_DATA, -8, "malformed data")                                                                   \
+#define DS_STATUS_LIST(X)                                                                                    \
+    X(DS_OK, 0, "ok")                                                                                        \
+    X(DS_STOPPED, 1, "stopped on request of the host")                                                       \
+    X(DS_E_GENERIC, -1, "error")                                                                             \
+    X(DS_E_ARG, -2, "invalid argument")                                                                      \
+    X(DS_E_NOMEM, -3, "out of memory")                                                                       \
+    X(DS_E_STATE, -4, "call not allowed in this state")                                                      \
+    X(DS_E_UNSUPPORTED, -5, "not supported")                                                                 \
+    X(DS_E_PARAM, -6, "bad or unknown parameter")                                                            \
+    X(DS_E_IO, -7, "input or output failed")                                                                 \
+    X(DS_E_DATA, -8, "malformed data")                                                                       \
     X(DS_E_NUMERIC, -9, "numerical failure")
 #define DS_STATUS_ENUM_(name, value, text) name = (value),
 enum { DS_STATUS_LIST(DS_STATUS_ENUM_) DS_STATUS_END_ = 0x7fffffff };
 
 /* What became of one evaluation (of one point x). Everything but DS_EVAL_OK and DS_EVAL_BAD_GRAD means that
  * there is no loss: the optimizer is then told loss = +INFINITY and a zero gradient. */
-#define DS_OUTCOME_LIST(X)                                                                               \
-    X(DS_EVAL_OK, 0, "ok")                                                                               \
-    X(DS_EVAL_BAD_GRAD, 1, "bad_gradient") /* the loss is valid, the gradient is not (told as zero) */   \
-    X(DS_EVAL_DIVERGED, 2, "diverged")     /* the simulation left its valid range */                     \
-    X(DS_EVAL_INFEASIBLE, 3, "infeasible") /* x describes no simulation */                               \
-    X(DS_EVAL_STOPPED, 4, "stopped")       /* set by the host: interrupted, not counted */               \
-    X(DS_EVAL_INVALID, 5, "invalid")       /* set by the host: non-finite result or broken contract */   \
-    X(DS_EVAL_CRASHED, 6, "crashed")       /* set by the host: the worker process died */                \
-    X(DS_EVAL_TIMEOUT, 7, "timeout")       /* set by the host: time limit of one evaluation */           \
+#define DS_OUTCOME_LIST(X)                                                                                   \
+    X(DS_EVAL_OK, 0, "ok")                                                                                   \
+    X(DS_EVAL_BAD_GRAD, 1, "bad_gradient") /* the loss is valid, the gradient is not (told as zero) */       \
+    X(DS_EVAL_DIVERGED, 2, "diverged")     /* the simulation left its valid range */                         \
+    X(DS_EVAL_INFEASIBLE, 3, "infeasible") /* x describes no simulation */                                   \
+    X(DS_EVAL_STOPPED, 4, "stopped")       /* set by the host: interrupted, not counted */                   \
+    X(DS_EVAL_INVALID, 5, "invalid")       /* set by the host: non-finite result or broken contract */       \
+    X(DS_EVAL_CRASHED, 6, "crashed")       /* set by the host: the worker process died */                    \
+    X(DS_EVAL_TIMEOUT, 7, "timeout")       /* set by the host: time limit of one evaluation */               \
     X(DS_EVAL_ERROR, 8, "error")           /* set by the host: evaluate() returned an error status */
 #define DS_OUTCOME_ENUM_(name, value, text) name = (value),
 enum { DS_OUTCOME_LIST(DS_OUTCOME_ENUM_) DS_OUTCOME_END_ = 0x7fffffff };

@@ -25,10 +25,10 @@ enum {
 typedef struct ds_env_info {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* DS_INFO_*; 0 before the call */
-    uint64_t n;        /* number of decision variables, at least 1 */
-    uint64_t steps;    /* output steps of one episode; metrics have steps + 1 values */
-    double dt;         /* seconds per output step; 0 where time has no meaning */
-    double loss_floor; /* a proven lower bound of the loss, or -INFINITY */
+    uint64_t n;           /* number of decision variables, at least 1 */
+    uint64_t steps;       /* output steps of one episode; metrics have steps + 1 values */
+    double dt;            /* seconds per output step; 0 where time has no meaning */
+    double loss_floor;    /* a proven lower bound of the loss, or -INFINITY */
 } ds_env_info;
 
 /* One evaluation, in and out. All buffers belong to the caller and are dead when the call returns. */
@@ -40,10 +40,10 @@ typedef struct ds_eval {
     uint64_t noise_key;   /* in: 0 = no noise, else selects the noise of a stochastic environment */
     double *grad;         /* out: n values where DS_WANT_GRAD is set, else not to be touched (may be NULL) */
     double loss; /* out: to be minimised; finite, or +INFINITY where the outcome says that there is none */
-    uint32_t outcome;     /* out: DS_EVAL_OK, _BAD_GRAD, _DIVERGED, _INFEASIBLE */
-    uint32_t grad_kind;   /* out: DS_GRAD_* */
-    int64_t bad_step;     /* out: first output step that went wrong, or -1 */
-    uint64_t cost_steps;  /* out: simulation steps spent, forward and backward, repeated ones included */
+    uint32_t outcome;    /* out: DS_EVAL_OK, _BAD_GRAD, _DIVERGED, _INFEASIBLE */
+    uint32_t grad_kind;  /* out: DS_GRAD_* */
+    int64_t bad_step;    /* out: first output step that went wrong, or -1 */
+    uint64_t cost_steps; /* out: simulation steps spent, forward and backward, repeated ones included */
 } ds_eval;
 
 /* The functions of an environment plugin. create, destroy, info, bounds and evaluate are required. */

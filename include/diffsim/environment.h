@@ -25,17 +25,17 @@ typedef struct ds_environment ds_environment;
  * "key = value" lines as in section [env] of an .ini file, NULL = defaults; `threads` is how many one evaluation may
  * use, at least 1. Returns NULL after writing one line to `why` (at most `size` bytes with the final NUL; may be
  * NULL): what is wrong, where, and what to do. */
-ds_environment *ds_environment_open(const char *environment, const char *settings, uint64_t seed, uint32_t threads,
-                                    char *why, uint64_t size);
+ds_environment *ds_environment_open(const char *environment, const char *settings, uint64_t seed,
+                                    uint32_t threads, char *why, uint64_t size);
 
 /* The search problem; the arrays have n values and belong to the environment. */
 typedef struct ds_environment_box {
-    uint32_t struct_size;   /* in: sizeof(ds_environment_box) */
+    uint32_t struct_size; /* in: sizeof(ds_environment_box) */
     uint32_t has_gradient;
     uint64_t n;
     const double *lower, *upper; /* bounds */
-    const double *x0;       /* a start point inside them */
-    double loss_floor;      /* proven lower bound of the loss, or -INFINITY */
+    const double *x0;            /* a start point inside them */
+    double loss_floor;           /* proven lower bound of the loss, or -INFINITY */
 } ds_environment_box;
 
 /* Fills *box. DS_OK, or DS_E_ARG where its struct_size is wrong. */
@@ -45,8 +45,8 @@ ds_status ds_environment_describe(const ds_environment *environment, ds_environm
  * NULL, and is zero where there is none; *outcome (may be NULL) is DS_EVAL_*. Equal noise keys give equal noise, where
  * the environment has any. DS_OK also for failed simulations: look at the outcome, and at ds_environment_message() for
  * the reason. DS_E_ARG: a value is outside of its bounds; DS_E_UNSUPPORTED: no gradient exists. */
-ds_status ds_environment_evaluate(ds_environment *environment, const double *x, uint64_t noise_key, double *loss,
-                                  double *grad, uint32_t *outcome);
+ds_status ds_environment_evaluate(ds_environment *environment, const double *x, uint64_t noise_key,
+                                  double *loss, double *grad, uint32_t *outcome);
 
 /* Why the last evaluation failed; "" where it did not. Valid until the next one. */
 const char *ds_environment_message(const ds_environment *environment);

@@ -22,8 +22,8 @@ struct ds_host {
     uint32_t struct_size;
     uint32_t abi_minor; /* minor version of the host */
     void *ctx;          /* private to the host */
-    uint64_t seed; /* of the run; combine it with a stream name (diffsim/random.h), never with the time */
-    uint32_t threads;   /* how many threads one call may use, at least 1; results must not depend on it */
+    uint64_t seed;    /* of the run; combine it with a stream name (diffsim/random.h), never with the time */
+    uint32_t threads; /* how many threads one call may use, at least 1; results must not depend on it */
     uint32_t reserved;
 
     /* [any] One line of text without a newline; truncated at 1023 bytes. Shown with the plugin's id. */
@@ -43,7 +43,7 @@ struct ds_host {
      * pointers stay valid until destroy() has returned. [instance] */
     ds_status (*get_int)(const ds_host *host, const char *name,
                          int64_t *out); /* BOOL 0|1, INT, ENUM (index) */
-    ds_status (*get_real)(const ds_host *host, const char *name, double *out);   /* REAL, INT */
+    ds_status (*get_real)(const ds_host *host, const char *name, double *out); /* REAL, INT */
     ds_status (*get_text)(const ds_host *host, const char *name,
                           const char **out); /* TEXT, PATH, ENUM (choice) */
     ds_status (*get_list)(const ds_host *host, const char *name, const double **out,

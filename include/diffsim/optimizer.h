@@ -22,29 +22,29 @@ extern "C" {
 /* The search problem. Owned by the host, constant, valid until destroy() has returned. */
 typedef struct ds_problem {
     uint32_t struct_size;
-    uint32_t has_gradient;  /* 1 where the environment returns d loss / d x */
-    uint64_t n;             /* number of decision variables */
-    const double *lower;    /* n values each, finite, lower < upper */
+    uint32_t has_gradient; /* 1 where the environment returns d loss / d x */
+    uint64_t n;            /* number of decision variables */
+    const double *lower;   /* n values each, finite, lower < upper */
     const double *upper;
-    const double *x0;       /* n values: a start point that the environment suggests */
-    uint64_t budget;        /* evaluations planned at the first start of the run; 0 = no limit */
-    double target;          /* the run ends at the first loss <= target; -INFINITY = none */
-    double loss_floor;      /* proven lower bound of the loss, or -INFINITY */
+    const double *x0;  /* n values: a start point that the environment suggests */
+    uint64_t budget;   /* evaluations planned at the first start of the run; 0 = no limit */
+    double target;     /* the run ends at the first loss <= target; -INFINITY = none */
+    double loss_floor; /* proven lower bound of the loss, or -INFINITY */
 } ds_problem;
 
 /* One request for evaluations, in and out. Buffers belong to the optimizer. */
 typedef struct ds_batch {
     uint32_t struct_size;
-    uint32_t want;      /* in: DS_WANT_GRAD or 0, for every row */
-    uint64_t count;     /* in: rows, at least 1 */
-    const double *x;    /* in: count x n, row-major; every value finite and inside the bounds */
-    double *loss;       /* out: count values; +INFINITY where the outcome is not OK or BAD_GRAD; never NaN */
-    double *grad; /* out: count x n where DS_WANT_GRAD, zero rows where there is none; else may be NULL */
-    uint32_t *outcome;  /* out: count values DS_EVAL_*; may be NULL */
+    uint32_t want;   /* in: DS_WANT_GRAD or 0, for every row */
+    uint64_t count;  /* in: rows, at least 1 */
+    const double *x; /* in: count x n, row-major; every value finite and inside the bounds */
+    double *loss;    /* out: count values; +INFINITY where the outcome is not OK or BAD_GRAD; never NaN */
+    double *grad;    /* out: count x n where DS_WANT_GRAD, zero rows where there is none; else may be NULL */
+    uint32_t *outcome; /* out: count values DS_EVAL_*; may be NULL */
     const char
         *tag; /* in: what the rows are for ("init", "sample", "descent"), at most 15 bytes; may be NULL */
-    uint64_t group;     /* in: number of the restart, leap or generation they belong to, for plots; else 0 */
-    uint64_t done;      /* out: rows answered, from the first on; less than count only with DS_STOPPED */
+    uint64_t group; /* in: number of the restart, leap or generation they belong to, for plots; else 0 */
+    uint64_t done;  /* out: rows answered, from the first on; less than count only with DS_STOPPED */
 } ds_batch;
 
 /* How an optimizer evaluates. Made by the host, valid during run(). */

@@ -28,15 +28,15 @@ extern "C" {
 
 /* All of it is copied by ds_search_open(). */
 typedef struct ds_search_options {
-    uint32_t struct_size;   /* sizeof(ds_search_options) */
-    uint32_t has_gradient;  /* 1 where tell() can give gradients */
-    uint64_t n;             /* number of variables, at least 1 */
-    const double *lower;    /* n values each: bounds, finite, lower < upper */
+    uint32_t struct_size;  /* sizeof(ds_search_options) */
+    uint32_t has_gradient; /* 1 where tell() can give gradients */
+    uint64_t n;            /* number of variables, at least 1 */
+    const double *lower;   /* n values each: bounds, finite, lower < upper */
     const double *upper;
-    const double *x0;       /* n values: a start point inside the bounds; NULL = the middle of the box */
-    uint64_t budget;        /* evaluations; 0 = no limit, and the optimizer plans for none */
+    const double *x0; /* n values: a start point inside the bounds; NULL = the middle of the box */
+    uint64_t budget;  /* evaluations; 0 = no limit, and the optimizer plans for none */
     uint64_t seed;
-    const char *settings;   /* "key = value" lines as in section [opt] of an .ini file; NULL = defaults */
+    const char *settings; /* "key = value" lines as in section [opt] of an .ini file; NULL = defaults */
 } ds_search_options;
 
 typedef struct ds_search ds_search;

@@ -135,84 +135,84 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
  * (n_ values) and returns the loss; `param` has the values of the schema in its order. Writes the n_
  *             derivatives where grad is not NULL. Pure, see ds_env_vtable.evaluate. A result that is not
  * finite means that the simulation diverged. [any] */
-#define DS_SIMPLE_ENV(id_, summary_, params_, flags_, n_, lower_, upper_, start_, loss_)                 \
-    static ds_status ds_simple_create(const ds_host *host, void **out)                                   \
-    {                                                                                                    \
-        double *value = ds_simple_params(host, params_, 0);                                              \
-        if (value == NULL) {                                                                             \
-            return DS_E_PARAM;                                                                           \
-        }                                                                                                \
-        *out = value;                                                                                    \
-        return DS_OK;                                                                                    \
-    }                                                                                                    \
-    static ds_status ds_simple_info(void *self, ds_env_info *out)                                        \
-    {                                                                                                    \
-        (void)self;                                                                                      \
-        out->n = (n_);                                                                                   \
-        out->steps = 1;                                                                                  \
-        out->dt = 0;                                                                                     \
-        out->loss_floor = -INFINITY;                                                                     \
-        return DS_OK;                                                                                    \
-    }                                                                                                    \
-    static ds_status ds_simple_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)  \
-    {                                                                                                    \
-        (void)self;                                                                                      \
-        for (uint64_t i = 0; i < n; i++) {                                                               \
-            lower[i] = (lower_);                                                                         \
-            upper[i] = (upper_);                                                                         \
-            if (x0 != NULL) {                                                                            \
-                x0[i] = (start_);                                                                        \
-            }                                                                                            \
-        }                                                                                                \
-        return DS_OK;                                                                                    \
-    }                                                                                                    \
-    static ds_status ds_simple_evaluate(void *self, ds_eval *io)                                         \
-    {                                                                                                    \
-        /* The same forward code with and without gradient: the loss must not depend on what is wanted. */ \
-        const int graded = (io->want & DS_WANT_GRAD) != 0 && ((flags_) & DS_ENV_GRADIENT) != 0;          \
-        io->loss = loss_((const double *)self, io->x, graded ? io->grad : NULL);                         \
-        io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;                                \
-        /* A gradient with a hole in it is none; the loss beside it still counts. */                    \
-        for (uint64_t i = 0; graded && i < io->n; i++) {                                                 \
-            io->outcome = io->outcome == DS_EVAL_OK && !isfinite(io->grad[i]) ? DS_EVAL_BAD_GRAD         \
-                                                                              : io->outcome;             \
-        }                                                                                                \
-        io->loss = isfinite(io->loss) ? io->loss : INFINITY;                                             \
-        io->grad_kind = graded ? DS_GRAD_ADJOINT : DS_GRAD_NONE;                                         \
-        io->bad_step = -1;                                                                               \
-        io->cost_steps = 1;                                                                              \
-        return DS_OK;                                                                                    \
-    }                                                                                                    \
-    static const ds_env_vtable ds_simple_vtable = {.struct_size = sizeof(ds_env_vtable),                 \
-                                                   .create = ds_simple_create,                           \
-                                                   .destroy = free,                                      \
-                                                   .info = ds_simple_info,                               \
-                                                   .bounds = ds_simple_bounds,                           \
-                                                   .evaluate = ds_simple_evaluate};                      \
-    DS_SIMPLE_DESC_(DS_KIND_ENV, id_, summary_, params_, flags_)                                         \
+#define DS_SIMPLE_ENV(id_, summary_, params_, flags_, n_, lower_, upper_, start_, loss_)                     \
+    static ds_status ds_simple_create(const ds_host *host, void **out)                                       \
+    {                                                                                                        \
+        double *value = ds_simple_params(host, params_, 0);                                                  \
+        if (value == NULL) {                                                                                 \
+            return DS_E_PARAM;                                                                               \
+        }                                                                                                    \
+        *out = value;                                                                                        \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static ds_status ds_simple_info(void *self, ds_env_info *out)                                            \
+    {                                                                                                        \
+        (void)self;                                                                                          \
+        out->n = (n_);                                                                                       \
+        out->steps = 1;                                                                                      \
+        out->dt = 0;                                                                                         \
+        out->loss_floor = -INFINITY;                                                                         \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static ds_status ds_simple_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)      \
+    {                                                                                                        \
+        (void)self;                                                                                          \
+        for (uint64_t i = 0; i < n; i++) {                                                                   \
+            lower[i] = (lower_);                                                                             \
+            upper[i] = (upper_);                                                                             \
+            if (x0 != NULL) {                                                                                \
+                x0[i] = (start_);                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static ds_status ds_simple_evaluate(void *self, ds_eval *io)                                             \
+    {                                                                                                        \
+        /* The same forward code with and without gradient: the loss must not depend on what is wanted. */   \
+        const int graded = (io->want & DS_WANT_GRAD) != 0 && ((flags_)&DS_ENV_GRADIENT) != 0;                \
+        io->loss = loss_((const double *)self, io->x, graded ? io->grad : NULL);                             \
+        io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;                                    \
+        /* A gradient with a hole in it is none; the loss beside it still counts. */                         \
+        for (uint64_t i = 0; graded && i < io->n; i++) {                                                     \
+            io->outcome =                                                                                    \
+                io->outcome == DS_EVAL_OK && !isfinite(io->grad[i]) ? DS_EVAL_BAD_GRAD : io->outcome;        \
+        }                                                                                                    \
+        io->loss = isfinite(io->loss) ? io->loss : INFINITY;                                                 \
+        io->grad_kind = graded ? DS_GRAD_ADJOINT : DS_GRAD_NONE;                                             \
+        io->bad_step = -1;                                                                                   \
+        io->cost_steps = 1;                                                                                  \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static const ds_env_vtable ds_simple_vtable = {.struct_size = sizeof(ds_env_vtable),                     \
+                                                   .create = ds_simple_create,                               \
+                                                   .destroy = free,                                          \
+                                                   .info = ds_simple_info,                                   \
+                                                   .bounds = ds_simple_bounds,                               \
+                                                   .evaluate = ds_simple_evaluate};                          \
+    DS_SIMPLE_DESC_(DS_KIND_ENV, id_, summary_, params_, flags_)                                             \
     DS_DEFINE_ENV(ds_simple_desc, ds_simple_vtable)
 
 /* The descriptor of either kind; used by the two macros only. */
-#define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_)                                           \
-    static const ds_desc ds_simple_desc = {.struct_size = sizeof(ds_desc),                               \
-                                           .kind = (kind_),                                              \
-                                           .flags = (flags_),                                            \
-                                           .id = id_,                                                    \
-                                           .version = DS_SIMPLE_VERSION,                                 \
-                                           .license = DS_SIMPLE_LICENSE,                                 \
-                                           .summary = summary_,                                          \
-                                           .description = DS_SIMPLE_DESCRIPTION,                         \
-                                           .citation = "",                                               \
+#define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_)                                               \
+    static const ds_desc ds_simple_desc = {.struct_size = sizeof(ds_desc),                                   \
+                                           .kind = (kind_),                                                  \
+                                           .flags = (flags_),                                                \
+                                           .id = id_,                                                        \
+                                           .version = DS_SIMPLE_VERSION,                                     \
+                                           .license = DS_SIMPLE_LICENSE,                                     \
+                                           .summary = summary_,                                              \
+                                           .description = DS_SIMPLE_DESCRIPTION,                             \
+                                           .citation = "",                                                   \
                                            .params = params_};
 
 /* A search, as the function of DS_SIMPLE_OPTIMIZER sees it. Owned by the host side of this header; the
  * function may draw from `random` and reads the rest. */
 typedef struct ds_search {
     const ds_host *host;
-    const ds_problem *problem;     /* n, bounds, start point, budget (optimizer.h) */
-    const double *param;           /* values of the schema in its order */
-    double *point; /* 2 n zeros for the search's own use: say, the best point and the next one */
-    ds_random random;              /* stream of the run's seed, named after the plugin */
+    const ds_problem *problem; /* n, bounds, start point, budget (optimizer.h) */
+    const double *param;       /* values of the schema in its order */
+    double *point;             /* 2 n zeros for the search's own use: say, the best point and the next one */
+    ds_random random;          /* stream of the run's seed, named after the plugin */
     const ds_objective *objective; /* for batches; see ds_search_evaluate() for single points */
 } ds_search;
 
@@ -233,46 +233,46 @@ static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double
  *   search_   ds_status search_(ds_search *s): loops over ds_search_evaluate() until that returns something
  * else than DS_OK, and returns it; returns DS_OK when it has nothing more to ask. Deterministic, see
  * optimizer.h. */
-#define DS_SIMPLE_OPTIMIZER(id_, summary_, params_, flags_, search_)                                     \
-    static ds_status ds_simple_create(const ds_host *host, const ds_problem *problem, void **out)        \
-    {                                                                                                    \
-        const uint64_t n = problem->n;                                                                   \
-        double *memory = ds_simple_params(host, params_, 2 * n);                                         \
-        ds_search *s = (ds_search *)calloc(1, sizeof *s);                                                \
-        if (memory == NULL || s == NULL) {                                                               \
-            if (memory != NULL) {                                                                        \
-                host->error(host, DS_E_NOMEM, "no memory for the search");                               \
-            }                                                                                            \
-            free(memory);                                                                                \
-            free(s);                                                                                     \
-            return DS_E_GENERIC;                                                                         \
-        }                                                                                                \
-        s->host = host;                                                                                  \
-        s->problem = problem;                                                                            \
-        s->param = memory + 2 * n;                                                                       \
-        s->point = memory;                                                                               \
-        s->random = ds_random_open(host->seed, id_, 0);                                                  \
-        *out = s;                                                                                        \
-        return DS_OK;                                                                                    \
-    }                                                                                                    \
-    static void ds_simple_destroy(void *self)                                                            \
-    {                                                                                                    \
-        if (self != NULL) {                                                                              \
-            free(((ds_search *)self)->point);                                                            \
-            free(self);                                                                                  \
-        }                                                                                                \
-    }                                                                                                    \
-    static ds_status ds_simple_run(void *self, const ds_objective *objective)                            \
-    {                                                                                                    \
-        ds_search *s = (ds_search *)self;                                                                \
-        s->objective = objective;                                                                        \
-        return search_(s);                                                                               \
-    }                                                                                                    \
-    static const ds_optimizer_vtable ds_simple_vtable = {.struct_size = sizeof(ds_optimizer_vtable),     \
-                                                         .create = ds_simple_create,                     \
-                                                         .destroy = ds_simple_destroy,                   \
-                                                         .run = ds_simple_run};                          \
-    DS_SIMPLE_DESC_(DS_KIND_OPTIMIZER, id_, summary_, params_, flags_)                                   \
+#define DS_SIMPLE_OPTIMIZER(id_, summary_, params_, flags_, search_)                                         \
+    static ds_status ds_simple_create(const ds_host *host, const ds_problem *problem, void **out)            \
+    {                                                                                                        \
+        const uint64_t n = problem->n;                                                                       \
+        double *memory = ds_simple_params(host, params_, 2 * n);                                             \
+        ds_search *s = (ds_search *)calloc(1, sizeof *s);                                                    \
+        if (memory == NULL || s == NULL) {                                                                   \
+            if (memory != NULL) {                                                                            \
+                host->error(host, DS_E_NOMEM, "no memory for the search");                                   \
+            }                                                                                                \
+            free(memory);                                                                                    \
+            free(s);                                                                                         \
+            return DS_E_GENERIC;                                                                             \
+        }                                                                                                    \
+        s->host = host;                                                                                      \
+        s->problem = problem;                                                                                \
+        s->param = memory + 2 * n;                                                                           \
+        s->point = memory;                                                                                   \
+        s->random = ds_random_open(host->seed, id_, 0);                                                      \
+        *out = s;                                                                                            \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static void ds_simple_destroy(void *self)                                                                \
+    {                                                                                                        \
+        if (self != NULL) {                                                                                  \
+            free(((ds_search *)self)->point);                                                                \
+            free(self);                                                                                      \
+        }                                                                                                    \
+    }                                                                                                        \
+    static ds_status ds_simple_run(void *self, const ds_objective *objective)                                \
+    {                                                                                                        \
+        ds_search *s = (ds_search *)self;                                                                    \
+        s->objective = objective;                                                                            \
+        return search_(s);                                                                                   \
+    }                                                                                                        \
+    static const ds_optimizer_vtable ds_simple_vtable = {.struct_size = sizeof(ds_optimizer_vtable),         \
+                                                         .create = ds_simple_create,                         \
+                                                         .destroy = ds_simple_destroy,                       \
+                                                         .run = ds_simple_run};                              \
+    DS_SIMPLE_DESC_(DS_KIND_OPTIMIZER, id_, summary_, params_, flags_)                                       \
     DS_DEFINE_OPTIMIZER(ds_simple_desc, ds_simple_vtable)
 
 #endif

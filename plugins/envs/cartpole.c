@@ -23,10 +23,9 @@ static const char *const losses[] = {"auto", "tip", "state_norm", "state_sq", NU
 static const char *const integrators[] = {"explicit", "semi-implicit", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM(
-        "variant", "paper", variants,
-        "Where defaults come from. paper: cart velocity and torques bring the tip to the target. nimble: "
-        "the cart-pole example of Nimble, force on the cart, no torque, the final state is to be zero."),
+    DS_ENUM("variant", "paper", variants,
+            "Where defaults come from. paper: cart velocity and torques bring the tip to the target. nimble: "
+            "the cart-pole example of Nimble, force on the cart, no torque, the final state is to be zero."),
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, CHAIN_MAX_LINKS, "links", "1", "",
                       "Links of the chain.", NULL},
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 100000, "steps", "100", "",

@@ -12,15 +12,15 @@
 #include "engines/scene/scene_kit.h"
 
 /* Constants of CartPole-v1. */
-static const double gravity = 9.8;      /* m/s^2 */
-static const double cart_mass = 1.0;    /* kg */
-static const double pole_mass = 0.1;    /* kg */
-static const double half_length = 0.5;  /* m, of the pole */
-static const double push = 10.0;        /* N */
-static const double dt = 0.02;          /* s */
-static const double x_limit = 2.4;        /* m, to each side */
+static const double gravity = 9.8;                    /* m/s^2 */
+static const double cart_mass = 1.0;                  /* kg */
+static const double pole_mass = 0.1;                  /* kg */
+static const double half_length = 0.5;                /* m, of the pole */
+static const double push = 10.0;                      /* N */
+static const double dt = 0.02;                        /* s */
+static const double x_limit = 2.4;                    /* m, to each side */
 static const double theta_limit = 0.2094395102393195; /* rad = 12 degrees */
-static const double start_range = 0.05; /* of each number of a random start state */
+static const double start_range = 0.05;               /* of each number of a random start state */
 
 enum { N_OBS = 4, MAX_STEPS = 100000 };
 enum { FIXED = 0, RANDOM = 1 };
@@ -33,10 +33,10 @@ static const ds_param *const params[] = {
     &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, MAX_STEPS, "steps", "500", "",
                       "Pushes of an episode: 500 in CartPole-v1, 200 in CartPole-v0.", NULL},
     DS_ENUM("start", "fixed", starts,
-            "fixed = theta0, all else 0; random = that of CartPole-v1, position, velocity, angle and rate in [-0.05, "
+            "fixed = theta0, all else 0; random = that of CartPole-v1, position, velocity, angle and rate in "
+            "[-0.05, "
             "0.05], others for every episode."),
-    DS_REAL("theta0", "0.02", -0.2, 0.2, "rad", "Angle of the pole at a fixed start; 0 is upright."),
-    NULL};
+    DS_REAL("theta0", "0.02", -0.2, 0.2, "rad", "Angle of the pole at a fixed start; 0 is upright."), NULL};
 
 typedef struct state {
     double x, v, theta, omega;
@@ -60,7 +60,8 @@ static state step(const state *s, double action)
     double force = action > 0 ? push : -push, c = cos(s->theta), sine = sin(s->theta);
     /* Of the cart as if the pole did not push back. */
     double cart_acc = (force + moment * s->omega * s->omega * sine) / mass;
-    double theta_acc = (gravity * sine - c * cart_acc) / (half_length * (4.0 / 3.0 - pole_mass * c * c / mass));
+    double theta_acc =
+        (gravity * sine - c * cart_acc) / (half_length * (4.0 / 3.0 - pole_mass * c * c / mass));
     double x_acc = cart_acc - moment * theta_acc * c / mass;
     return (state){s->x + dt * s->v, s->v + dt * x_acc, s->theta + dt * s->omega, s->omega + dt * theta_acc};
 }
@@ -280,7 +281,8 @@ static const ds_desc desc = {
     "1",
     "Apache-2.0",
     "CartPole-v1 of Gymnasium: keep the pole up by pushes left or right.",
-    "Variable t pushes the cart in step t of 0.02 s: 10 N to the right where it is above 0, to the left elsewhere. The\n"
+    "Variable t pushes the cart in step t of 0.02 s: 10 N to the right where it is above 0, to the left "
+    "elsewhere. The\n"
     "episode ends when the pole leans by more than 12 degrees or the cart is more than 2.4 m off. Loss: the\n"
     "steps that are missing to a whole episode, 500 minus the return of CartPole-v1. There is no gradient.\n"
     "Stepwise control: observations x, v, theta, omega; a reward of 1 for every step.\n"

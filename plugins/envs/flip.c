@@ -15,9 +15,9 @@
 
 enum { PANCAKE, PAN, MARKS, TARGET };
 enum { M_X, M_Y, M_Z, M_ANGLE, M_PAN_X, M_PAN_Y, M_PAN_TILT, M_DISTANCE };
-enum { SEGMENT = 40, MAX_SEGMENTS = 100 };         /* steps between checkpoints; of the pan's motion */
+enum { SEGMENT = 40, MAX_SEGMENTS = 100 };              /* steps between checkpoints; of the pan's motion */
 enum { RADIUS = 8, SIDE = 2 * RADIUS + 1, LAYERS = 2 }; /* of the pancake, in lattice steps */
-enum { N_ACT = 3, N_OBS = 3 + 6 * 5 };             /* observed: the pan; place and velocity of the centre and the marks */
+enum { N_ACT = 3, N_OBS = 3 + 6 * 5 }; /* observed: the pan; place and velocity of the centre and the marks */
 #define NO_EPISODE UINT64_MAX
 
 static const double spacing = 0.01, lift = 0.001; /* m: of the lattice, of the lowest layer above the pan */
@@ -46,10 +46,10 @@ typedef struct flip {
     double lower[3], upper[3];
     double way[MAX_SEGMENTS + 1][3], way_bar[MAX_SEGMENTS + 1][3]; /* x, y, tilt; the first is the start */
     uint32_t corner[4];
-    double *goal;                      /* targets of the corners, at their vertices */
-    double *frame;                     /* positions at every output step */
+    double *goal;  /* targets of the corners, at their vertices */
+    double *frame; /* positions at every output step */
     uint32_t *vertex, *triangle,
-        *pan; /* vertices of the pancake; triangles of pancake and pan as they are drawn */
+        *pan;                   /* vertices of the pancake; triangles of pancake and pan as they are drawn */
     uint64_t vertices, corners; /* lengths of the first two lists */
     double view[6];
     uint64_t next; /* stepwise control: segment that comes next in the open episode, NO_EPISODE */

@@ -18,11 +18,11 @@ enum { SIGN_CORRECTED, SIGN_PRINTED };
 enum { RINGS = 25, SECTORS = 48 }; /* of the ladle, as it is drawn */
 
 static const double tank[3] = {0.4, 0.5, 0.4}; /* inner size; the walls are higher than what is drawn */
-static const double rim = 0.2;            /* of the tank in the paper; the cube is to get above it */
-static const double depth = 0.12;         /* of the syrup */
-static const double axis[2] = {0.2, 0.2}; /* x and z of the middle of the tank */
-static const double speed_limit = 2.0;    /* of the ladle, each component */
-static const double frame_time = 0.02;    /* seconds per output step */
+static const double rim = 0.2;                 /* of the tank in the paper; the cube is to get above it */
+static const double depth = 0.12;              /* of the syrup */
+static const double axis[2] = {0.2, 0.2};      /* x and z of the middle of the tank */
+static const double speed_limit = 2.0;         /* of the ladle, each component */
+static const double frame_time = 0.02;         /* seconds per output step */
 
 static const char *const preset_choices[] = {"default", "fast", "small", NULL};
 static const char *const sign_choices[] = {"corrected", "printed", NULL};

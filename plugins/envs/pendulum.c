@@ -53,8 +53,8 @@ typedef struct pendulum {
     /* The last episode: states 0..steps. */
     double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1];
     uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
-    double running;     /* loss of the steps so far */
-    uint64_t next;      /* step of the open episode, NO_EPISODE */
+    double running;              /* loss of the steps so far */
+    uint64_t next;               /* step of the open episode, NO_EPISODE */
     int has_scene;
     double metric[METRICS][MAX_STEPS + 1];
 } pendulum;

@@ -15,10 +15,8 @@ static const mpm_task pinch = {
     .scene =
         {
             .n_bodies = 1,
-            .bodies = {{.shape = MPM_BODY_BOX,
-                        .count = 6000,
-                        .center = {0.5, 0.1, 0.5},
-                        .size = {0.2, 0.2, 0.2}}},
+            .bodies =
+                {{.shape = MPM_BODY_BOX, .count = 6000, .center = {0.5, 0.1, 0.5}, .size = {0.2, 0.2, 0.2}}},
             .n_tools = 1,
             .tools = {{.shape = MPM_SPHERE,
                        .size = {0.04},
@@ -47,7 +45,8 @@ static const ds_desc desc = {
         "units of 0.02, one triple per segment.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far the ball is from the material. (PlasticineLab's own "
-        "targets hold 10000 particles: with them the density loss cannot fall below 0.244.)" MPM_STEPWISE_TEXT,
+        "targets hold 10000 particles: with them the density loss cannot fall below "
+        "0.244.)" MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(pinch, desc)

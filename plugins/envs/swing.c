@@ -69,11 +69,11 @@ typedef struct swing {
     int64_t variables, loss, size;
     uint64_t n, patches, steps, hold, every, frames; /* `every` steps make an output step */
     double range[2], fixed_k, fixed_v[3], fixed_size[2], height;
-    double *k, *k_bar;               /* per patch: N/m */
-    double v[3], v_bar[3], dim[2];   /* of the present episode: velocity, width and length */
+    double *k, *k_bar;             /* per patch: N/m */
+    double v[3], v_bar[3], dim[2]; /* of the present episode: velocity, width and length */
     uint32_t corner[4];
     double *target, *goal; /* final positions of the target; its centre of mass, in the form of one vertex */
-    double *frame;                   /* positions at every output step */
+    double *frame;         /* positions at every output step */
     double view[6];
 } swing;
 

@@ -11,14 +11,19 @@ static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {
     {{0.12, 0.0, 0.12}, {0.1, 0.0, 0.04}, {-0.1, 0.0, -0.1}, {-0.1, 0.0, 0.0}, {0.0, 0.0, 0.0}},
     {{-0.13, 0.0, 0.13}, {-0.08, 0.0, 0.1}, {0.1, 0.0, -0.1}, {0.1, 0.0, -0.1}, {0.0, 0.0, 0.0}}};
 
-#define LEG(x_, z_)                                                                                      \
-    {.shape = MPM_BODY_BOX, .count = 2000, .center = {x_, 0.1, z_}, .size = {0.04, 0.1, 0.04}}
+#define LEG(x_, z_)                                                                                          \
+    {                                                                                                        \
+        .shape = MPM_BODY_BOX, .count = 2000, .center = {x_, 0.1, z_}, .size = { 0.04, 0.1, 0.04 }           \
+    }
 
 static const mpm_task table = {
     .scene =
         {
             .n_bodies = 5,
-            .bodies = {LEG(0.425, 0.425), LEG(0.425, 0.575), LEG(0.575, 0.425), LEG(0.575, 0.575),
+            .bodies = {LEG(0.425, 0.425),
+                       LEG(0.425, 0.575),
+                       LEG(0.575, 0.425),
+                       LEG(0.575, 0.575),
                        {.shape = MPM_BODY_BOX,
                         .count = 2000,
                         .center = {0.5, 0.18, 0.5},

@@ -48,7 +48,8 @@ static const ds_desc desc = {
         "per step, in units of 0.004, one triple per segment.\n"
         "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
         "of the mass to the target, and how far the ring is from the material. The gradient is the exact "
-        "adjoint of the whole episode; the loss has jumps where a grid node enters the reach of the ring." MPM_STEPWISE_TEXT,
+        "adjoint of the whole episode; the loss has jumps where a grid node enters the reach of the "
+        "ring." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(torus, desc)

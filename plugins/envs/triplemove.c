@@ -19,8 +19,10 @@ static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, doubl
     }
 }
 
-#define CUBE(x_)                                                                                         \
-    {.shape = MPM_BODY_BOX, .count = 3333, .center = {x_, 0.05, 0.5}, .size = {0.1, 0.1, 0.1}}
+#define CUBE(x_)                                                                                             \
+    {                                                                                                        \
+        .shape = MPM_BODY_BOX, .count = 3333, .center = {x_, 0.05, 0.5}, .size = { 0.1, 0.1, 0.1 }           \
+    }
 #define BALL(x_) MPM_MOVED_BALL(0.03, 0.01, x_, 0.05, 0.5)
 
 static const mpm_task triplemove = {

@@ -31,14 +31,14 @@ static const char *const rules[] = {"adam", "sgd", "momentum", "nesterov", NULL}
 static const char *const schedules[] = {"constant", "cosine", "halve", NULL};
 
 typedef struct arm {
-    double *x;                   /* iterate */
-    double *probe;               /* point to simulate: x, with nesterov ahead of it */
-    double *m, *q;               /* moments of the gradient */
-    int64_t t;                   /* simulations of this search */
-    double best, rate;           /* least smoothed loss; factor of the schedule "halve" */
+    double *x;         /* iterate */
+    double *probe;     /* point to simulate: x, with nesterov ahead of it */
+    double *m, *q;     /* moments of the gradient */
+    int64_t t;         /* simulations of this search */
+    double best, rate; /* least smoothed loss; factor of the schedule "halve" */
     int64_t stall;
-    double recent[3];            /* last losses */
-    double norm[NORMS];          /* last gradient norms, a ring */
+    double recent[3];   /* last losses */
+    double norm[NORMS]; /* last gradient norms, a ring */
 } arm;
 
 typedef struct adam {
@@ -88,7 +88,8 @@ static double learning_rate(const adam *self, const arm *a)
 {
     if (self->schedule == COSINE && self->j > 1) {
         double done = (double)(a->t - 1) / (double)(self->j - 1);
-        return self->lr * (LEAST_RATE + (1.0 - LEAST_RATE) * 0.5 * (1.0 + cos(3.14159265358979323846 * done)));
+        return self->lr *
+               (LEAST_RATE + (1.0 - LEAST_RATE) * 0.5 * (1.0 + cos(3.14159265358979323846 * done)));
     }
     return self->lr * a->rate;
 }
@@ -266,12 +267,14 @@ static const ds_param *const params[] = {
     DS_ENUM("rule", "adam", rules, "How the gradient becomes a step."),
     DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
     DS_ENUM("schedule", "constant", schedules,
-            "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, whenever the "
+            "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, "
+            "whenever the "
             "loss has not fallen for `patience` evaluations, down to a hundredth."),
     DS_INT("j", "100", 1, 1e9, "", "Most evaluations of a search, its start included."),
-    DS_INT("patience", "20", 0, 1e9, "",
-           "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did "
-           "not improve."),
+    DS_INT(
+        "patience", "20", 0, 1e9, "",
+        "A search ends (schedule = halve: halves its rate) when more than so many evaluations in a row did "
+        "not improve."),
     DS_REAL("beta1", "0.9", 0, 0.999999, "", "Decay of the first moment: adam, momentum, nesterov."),
     DS_REAL("beta2", "0.999", 0, 0.999999, "", "Decay of the second moment: adam."),
     DS_REAL("eps", "1e-8", 0, 1, "", "Added to the root of the second moment: adam."),
@@ -293,12 +296,13 @@ static const ds_desc desc = {
     .version = "0.1.0",
     .license = "Apache-2.0",
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
-    .description = "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
-                   "last steps and with adam scaled per coordinate, for at most j evaluations; stop earlier "
-                   "once the loss has not fallen for `patience` evaluations, at a zero gradient, or where the "
-                   "simulation fails.\n"
-                   "The learning rate may follow a schedule, and gradients far longer than the last ones are "
-                   "shortened.",
+    .description =
+        "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
+        "last steps and with adam scaled per coordinate, for at most j evaluations; stop earlier "
+        "once the loss has not fallen for `patience` evaluations, at a zero gradient, or where the "
+        "simulation fails.\n"
+        "The learning rate may follow a schedule, and gradients far longer than the last ones are "
+        "shortened.",
     .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",
     .params = params,
 };

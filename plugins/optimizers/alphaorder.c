@@ -39,12 +39,12 @@ typedef struct alphaorder {
     double lr, tol;
     int64_t j, patience;
     sim sim;
-    ds_random rng;             /* of the present search */
-    double *x, *m, *q, *g;     /* n each: iterate, moments, gradient */
-    double *v, *gradient;      /* (N + 1) x n: x, then the samples */
-    double *loss;              /* N + 1 */
-    double *w, *work;          /* N x n, (2 N + 1) x n */
-    uint32_t *outcome;         /* N + 1 */
+    ds_random rng;         /* of the present search */
+    double *x, *m, *q, *g; /* n each: iterate, moments, gradient */
+    double *v, *gradient;  /* (N + 1) x n: x, then the samples */
+    double *loss;          /* N + 1 */
+    double *w, *work;      /* N x n, (2 N + 1) x n */
+    uint32_t *outcome;     /* N + 1 */
 } alphaorder;
 
 /* x and the samples x + w_i, in antithetic pairs w, -w where wanted. */
@@ -85,8 +85,13 @@ static int estimate_gradient(alphaorder *self)
         self->gradient[i] = unclamped == self->v[i] ? self->gradient[i] : 0.0;
     }
     double base = isfinite(self->loss[0]) ? self->loss[0] : mean_loss(self);
-    alpha_samples samples = {n,    self->N, self->w, self->loss + 1, self->has_gradient ? self->gradient + n : NULL,
-                             self->outcome + 1, base};
+    alpha_samples samples = {n,
+                             self->N,
+                             self->w,
+                             self->loss + 1,
+                             self->has_gradient ? self->gradient + n : NULL,
+                             self->outcome + 1,
+                             base};
     return alpha_gradient(&self->rule, &samples, self->work, self->g, &alpha);
 }
 
@@ -234,12 +239,15 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 }
 
 static const ds_param *const params[] = {
-    DS_INT("samples", "10", 4, 1e5, "", "Samples per iteration; it costs one evaluation more. Rounded up to pairs."),
+    DS_INT("samples", "10", 4, 1e5, "",
+           "Samples per iteration; it costs one evaluation more. Rounded up to pairs."),
     DS_REAL("s", "0.05", 1e-9, 10, "",
             "Standard deviation of the samples, where the box is [-1, 1]: width of the smoothing."),
-    DS_BOOL("antithetic", "true", "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
+    DS_BOOL("antithetic", "true",
+            "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
     DS_ENUM("rule", "ivw", rules,
-            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, which has to be "
+            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, which "
+            "has to be "
             "given (the paper)."),
     DS_REAL("gamma", "inf", 0, INFINITY, "",
             "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
@@ -265,12 +273,14 @@ static const ds_desc desc = {
     .version = "0.1.0",
     .license = "Apache-2.0",
     .summary = "Descent on a smoothed loss with mixtures of first- and zeroth-order gradients",
-    .description = "Repeats from random starts: sample around the present point; estimate the gradient of the "
-                   "smoothed loss as the mean of the sampled gradients (first order) and from the sampled "
-                   "losses alone (zeroth order); step against their mixture, weighted by their variances. "
-                   "Where the loss jumps the first order is wrong, and rule = bias limits its part.",
-    .citation = "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
-                "gradients? ICML 2022, arXiv:2202.00817",
+    .description =
+        "Repeats from random starts: sample around the present point; estimate the gradient of the "
+        "smoothed loss as the mean of the sampled gradients (first order) and from the sampled "
+        "losses alone (zeroth order); step against their mixture, weighted by their variances. "
+        "Where the loss jumps the first order is wrong, and rule = bias limits its part.",
+    .citation =
+        "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
+        "gradients? ICML 2022, arXiv:2202.00817",
     .params = params,
 };
 

@@ -25,15 +25,15 @@ typedef struct bo {
     descent descent;
     double *x_n; /* start of the present descent */
     uint64_t trial;
-    int at_start; /* the next evaluation is the start */
+    int at_start;              /* the next evaluation is the start */
     int64_t told, polish_from; /* evaluations; those after which the polish begins, negative = never */
     double *best, best_loss, polished; /* the best point; its loss after the last polish */
     refine *polish;
 } bo;
 
 /* Simulates points and adds them to the data of the model; is_start marks the first as the start of a search. */
-static ds_status simulate(bo *self, sim_label label, size_t count, int is_start, const double *v, double *loss,
-                          double *gradient, uint32_t *outcome)
+static ds_status simulate(bo *self, sim_label label, size_t count, int is_start, const double *v,
+                          double *loss, double *gradient, uint32_t *outcome)
 {
     size_t done;
     ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
@@ -48,7 +48,8 @@ static ds_status simulate(bo *self, sim_label label, size_t count, int is_start,
 }
 
 /* Sim(s): evaluates a point of the present descent. */
-static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient, uint32_t *outcome)
+static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient,
+                               uint32_t *outcome)
 {
     bo *self = self_;
     int random_start = surrogate_recorded(self->model) == 0, at_start = self->at_start;
@@ -73,7 +74,8 @@ static ds_status evaluate_design(bo *self)
         return DS_E_NOMEM;
     }
     surrogate_design(self->model, count, v);
-    ds_status status = simulate(self, (sim_label){"init", 0}, count, 0, v, v + count * self->sim.n, NULL, NULL);
+    ds_status status =
+        simulate(self, (sim_label){"init", 0}, count, 0, v, v + count * self->sim.n, NULL, NULL);
     free(v);
     return status;
 }
@@ -142,7 +144,8 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
     self->polish_from = polish > 0.0 ? (int64_t)ceil((1.0 - polish) * (double)problem->budget) : -1;
     if (in.status == DS_OK && polish > 0.0 && problem->budget == 0) {
         in.status = DS_E_PARAM;
-        host->error(host, DS_E_PARAM, "polish is a share of the budget: give the run a budget, or polish = 0");
+        host->error(host, DS_E_PARAM,
+                    "polish is a share of the budget: give the run a budget, or polish = 0");
     }
     surrogate_options model = surrogate_read_options(&in);
     descent_options steps = descent_read_options(&in);
@@ -172,13 +175,16 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
 
 static const ds_param *const params[] = {
     DS_INT("j", "50", 1, 1e9, "", "Evaluations of each descent, its start included; 1 = no descents."),
-    DS_INT("n_init", "0", 0, 1e6, "",
-           "Points of a Sobol design evaluated first. 0: none with descents (the first one starts at a uniform "
-           "random point), else 2 n + 2, at most a tenth of the budget."),
+    DS_INT(
+        "n_init", "0", 0, 1e6, "",
+        "Points of a Sobol design evaluated first. 0: none with descents (the first one starts at a uniform "
+        "random point), else 2 n + 2, at most a tenth of the budget."),
     DS_REAL("polish", "0", 0, 1, "",
             "Share of the budget at the end for ever more careful descents from the best point; without "
             "gradient, for CMA-ES around it."),
-    DESCENT_PARAMS, SURROGATE_PARAMS, NULL};
+    DESCENT_PARAMS,
+    SURROGATE_PARAMS,
+    NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),

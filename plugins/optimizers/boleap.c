@@ -33,10 +33,10 @@ typedef struct boleap {
     surrogate *model; /* GP posterior over S, all points simulated so far */
     surrogate_options model_options;
     leap_options leap_options;
-    leap *leap;      /* those that advance in step */
-    uint64_t begun;  /* n of the paper: leaps begun so far */
-    int64_t told;    /* evaluations so far */
-    double run_best; /* of the leaps that have ended */
+    leap *leap;                        /* those that advance in step */
+    uint64_t begun;                    /* n of the paper: leaps begun so far */
+    int64_t told;                      /* evaluations so far */
+    double run_best;                   /* of the leaps that have ended */
     double *best, best_loss, polished; /* the best point of the run; its loss after the last polish */
     refine *polish;
 
@@ -44,12 +44,12 @@ typedef struct boleap {
     double *v, *loss, *gradient, *x_n; /* rows x n, rows, leaps x n, n */
     uint32_t *outcome;
     unsigned char *start; /* rows: proposed by the GP */
-    double *fantasy; /* leaps x n means of the leaps in progress, and their best losses */
+    double *fantasy;      /* leaps x n means of the leaps in progress, and their best losses */
 } boleap;
 
 /* Simulates `count` points and adds them to S; `start` marks those that the GP proposed, NULL = none. */
-static ds_status simulate(boleap *self, sim_label label, size_t count, const unsigned char *start, const double *v,
-                          double *loss, double *gradient, uint32_t *outcome)
+static ds_status simulate(boleap *self, sim_label label, size_t count, const unsigned char *start,
+                          const double *v, double *loss, double *gradient, uint32_t *outcome)
 {
     size_t done;
     ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
@@ -86,7 +86,8 @@ static ds_status begin_leap(boleap *self, leap *next)
         }
     }
     uint64_t number = ++self->begun;
-    ds_status status = surrogate_propose_beside(self->model, number, fantasies, self->fantasy, loss, self->x_n);
+    ds_status status =
+        surrogate_propose_beside(self->model, number, fantasies, self->fantasy, loss, self->x_n);
     if (status == DS_OK) {
         leap_begin(next, self->x_n, number, ds_random_open(self->host->seed, "sample", number));
     }
@@ -189,7 +190,7 @@ static void boleap_destroy(void *self_)
         sim_free(&self->sim);
         free(self->v);
         free(self->outcome);
-    free(self->start);
+        free(self->start);
         free(self);
     }
 }
@@ -201,8 +202,8 @@ static ds_status check_parameters(const boleap *self)
     const leap_options *o = &self->leap_options;
     long long least = (long long)o->K + (o->J > 0);
     if (o->K > 0 && o->mu > o->K) {
-        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples", o->mu,
-                 o->K);
+        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples",
+                 o->mu, o->K);
     } else if (o->K == 0 && o->J == 0) {
         snprintf(line, sizeof(line), "k = 0 and j = 0 leave nothing to do: raise one of them");
     } else if (o->steps < least) {
@@ -270,7 +271,8 @@ static int allocate(boleap *self, const ds_problem *problem)
     self->start = calloc(self->rows, 1);
     self->leap = calloc(self->leaps, sizeof(*self->leap));
     self->model = surrogate_create(self->host, problem, &self->model_options);
-    if (!self->v || !self->outcome || !self->start || !self->leap || !self->model || !sim_init(&self->sim, problem, most)) {
+    if (!self->v || !self->outcome || !self->start || !self->leap || !self->model ||
+        !sim_init(&self->sim, problem, most)) {
         return 0;
     }
     self->loss = self->v + self->rows * n;

@@ -118,8 +118,8 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
         return DS_E_NOMEM;
     }
     param_reader in = {host, DS_OK};
-    self->options = (lbfgsb_options){(int)param_int(&in, "memory"), param_real(&in, "ftol"), param_real(&in, "gtol"),
-                                     INT_MAX, INT_MAX};
+    self->options = (lbfgsb_options){(int)param_int(&in, "memory"), param_real(&in, "ftol"),
+                                     param_real(&in, "gtol"), INT_MAX, INT_MAX};
     self->limit = param_int(&in, "j");
     self->patience = param_int(&in, "patience");
     status = multistart_init(&self->starts, &in, problem);
@@ -133,13 +133,16 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 }
 
 static const ds_param *const params[] = {
-    DS_INT("memory", "10", 1, 20, "", "Pairs of steps and gradient changes that the model of the loss is made of."),
+    DS_INT("memory", "10", 1, 20, "",
+           "Pairs of steps and gradient changes that the model of the loss is made of."),
     DS_REAL("ftol", "2.220446e-9", 0, 1, "",
             "A search ends when a step lowers the loss by less than ftol max(1, |loss|)."),
-    DS_REAL("gtol", "1e-5", 0, INFINITY, "",
-            "A search ends when no component of the projected gradient exceeds gtol, where the box is [-1, 1]."),
+    DS_REAL(
+        "gtol", "1e-5", 0, INFINITY, "",
+        "A search ends when no component of the projected gradient exceeds gtol, where the box is [-1, 1]."),
     DS_INT("patience", "20", 0, 1e6, "",
-           "A search ends when more than so many evaluations in a row were no improvement; 3 suits rugged losses."),
+           "A search ends when more than so many evaluations in a row were no improvement; 3 suits rugged "
+           "losses."),
     DS_INT("j", "0", 0, 1e9, "", "Most evaluations of a search, its start included; 0 = no limit."),
     MULTISTART_PARAMS,
     NULL};
@@ -152,11 +155,12 @@ static const ds_desc desc = {
     .version = "0.1.0",
     .license = "Apache-2.0",
     .summary = "Limited-memory quasi-Newton searches (L-BFGS-B) from random starts",
-    .description = "Repeats: draw a start uniformly from the box; minimise a quadratic model made of the last "
-                   "`memory` steps over the box; search along the line to that point; until the projected "
-                   "gradient or the decrease is small. Every trial of a line search is one evaluation.\n"
-                   "The fastest choice for a smooth loss with few local minima; noise in the loss or in the "
-                   "gradient misleads its model.",
+    .description =
+        "Repeats: draw a start uniformly from the box; minimise a quadratic model made of the last "
+        "`memory` steps over the box; search along the line to that point; until the projected "
+        "gradient or the decrease is small. Every trial of a line search is one evaluation.\n"
+        "The fastest choice for a smooth loss with few local minima; noise in the loss or in the "
+        "gradient misleads its model.",
     .citation = "R. Byrd, P. Lu, J. Nocedal, C. Zhu: A limited memory algorithm for bound constrained "
                 "optimization. SIAM J. Sci. Comput. 16 (1995) 1190-1208; J. Morales, J. Nocedal: Remark on "
                 "algorithm 778. ACM Trans. Math. Softw. 38 (2011) 7",

@@ -51,8 +51,8 @@ typedef struct leaprefine {
 } leaprefine;
 
 /* Simulates points, adds them to S, and keeps the best. */
-static ds_status simulate(void *self_, const char *tag, size_t count, const double *v, double *loss, double *gradient,
-                          uint32_t *outcome)
+static ds_status simulate(void *self_, const char *tag, size_t count, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
 {
     leaprefine *self = self_;
     size_t done;
@@ -152,7 +152,8 @@ static ds_status read_parameters(leaprefine *self, const ds_problem *problem, le
     self->refine_from = share > 0.0 ? (int64_t)ceil((1.0 - share) * (double)problem->budget) : INT64_MAX;
     if (in.status == DS_OK && o->steps < (int64_t)o->K + (o->J > 0)) {
         char line[160];
-        snprintf(line, sizeof(line), "leap_steps = %lld is too few for k = %zu samples and a descent: at least %lld",
+        snprintf(line, sizeof(line),
+                 "leap_steps = %lld is too few for k = %zu samples and a descent: at least %lld",
                  (long long)o->steps, o->K, (long long)o->K + (o->J > 0));
         in.status = DS_E_PARAM;
         self->host->error(self->host, DS_E_PARAM, line);
@@ -206,9 +207,10 @@ static ds_status leaprefine_create(const ds_host *host, const ds_problem *proble
 }
 
 static const ds_param *const params[] = {
-    DS_REAL("refine", "0.3", 0, 1, "",
-            "Share of the budget kept for the refinement of the best point; 0 = no refinement. Without a budget, "
-            "every leap that improved the best point is followed by one."),
+    DS_REAL(
+        "refine", "0.3", 0, 1, "",
+        "Share of the budget kept for the refinement of the best point; 0 = no refinement. Without a budget, "
+        "every leap that improved the best point is followed by one."),
     DS_INT("k", "10", 2, 1e5, "", "Samples of a generation; the mean of the better half starts the descent."),
     DS_INT("j", "10", 1, 1e6, "", "Most evaluations of a descent in a leap."),
     DS_INT("leap_steps", "100", 1, 1e9, "",
@@ -217,7 +219,9 @@ static const ds_param *const params[] = {
             "Standard deviation of the first samples of a leap, where the box is [-1, 1]."),
     DS_BOOL("first", "true", "A leap begins with a descent from the proposed point, before any samples."),
     DS_BOOL("trust", "true", "Descents get shorter while they do not improve on their starts."),
-    DESCENT_PARAMS, SURROGATE_PARAMS, NULL};
+    DESCENT_PARAMS,
+    SURROGATE_PARAMS,
+    NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
@@ -228,11 +232,14 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",
     .description =
-        "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each begins with a "
-        "gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take turns at the best point, "
+        "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each begins "
+        "with a "
+        "gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take turns at the best "
+        "point, "
         "each turn given to the one that gained most lately; when none gains any more, leaps begin again.",
-    .citation = "This project; after R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with "
-                "differentiable simulation from a global perspective. CoRL 2022, arXiv:2207.00167",
+    .citation =
+        "This project; after R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with "
+        "differentiable simulation from a global perspective. CoRL 2022, arXiv:2207.00167",
     .params = params,
 };
 

@@ -72,8 +72,8 @@ static ds_status search(levenberg *self)
 
 static ds_status prepare(levenberg *self, const ds_objective *objective)
 {
-    ds_status status = least_squares_open(&self->squares, self->host, self->problem, objective,
-                                          self->residuals, 1);
+    ds_status status =
+        least_squares_open(&self->squares, self->host, self->problem, objective, self->residuals, 1);
     if (status != DS_OK) {
         return status;
     }

@@ -21,54 +21,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE 1e100           /* losses are cut at this size: NLopt squares them */
-#define MEMORY 20             /* gradients kept by the quasi-Newton methods; NLopt's own choice fills 10 MB */
-#define UNKNOWN_FAILURE 1e10  /* loss of a failed simulation as long as none has succeeded */
+#define LARGE 1e100          /* losses are cut at this size: NLopt squares them */
+#define MEMORY 20            /* gradients kept by the quasi-Newton methods; NLopt's own choice fills 10 MB */
+#define UNKNOWN_FAILURE 1e10 /* loss of a failed simulation as long as none has succeeded */
 
 /* Name, NLopt's constant, and whether random numbers or the start change the search. */
-#define ALGORITHMS(X)                                                                                    \
-    X("gn_direct", NLOPT_GN_DIRECT, 0)                                                                   \
-    X("gn_direct_l", NLOPT_GN_DIRECT_L, 0)                                                               \
-    X("gn_direct_l_rand", NLOPT_GN_DIRECT_L_RAND, 1)                                                     \
-    X("gn_direct_noscal", NLOPT_GN_DIRECT_NOSCAL, 0)                                                     \
-    X("gn_direct_l_noscal", NLOPT_GN_DIRECT_L_NOSCAL, 0)                                                 \
-    X("gn_direct_l_rand_noscal", NLOPT_GN_DIRECT_L_RAND_NOSCAL, 1)                                       \
-    X("gn_orig_direct", NLOPT_GN_ORIG_DIRECT, 0)                                                         \
-    X("gn_orig_direct_l", NLOPT_GN_ORIG_DIRECT_L, 0)                                                     \
-    X("gd_stogo", NLOPT_GD_STOGO, 0)                                                                     \
-    X("gd_stogo_rand", NLOPT_GD_STOGO_RAND, 1)                                                           \
-    X("ld_lbfgs", NLOPT_LD_LBFGS, 1)                                                                     \
-    X("ln_praxis", NLOPT_LN_PRAXIS, 1)                                                                   \
-    X("ld_var1", NLOPT_LD_VAR1, 1)                                                                       \
-    X("ld_var2", NLOPT_LD_VAR2, 1)                                                                       \
-    X("ld_tnewton", NLOPT_LD_TNEWTON, 1)                                                                 \
-    X("ld_tnewton_restart", NLOPT_LD_TNEWTON_RESTART, 1)                                                 \
-    X("ld_tnewton_precond", NLOPT_LD_TNEWTON_PRECOND, 1)                                                 \
-    X("ld_tnewton_precond_restart", NLOPT_LD_TNEWTON_PRECOND_RESTART, 1)                                 \
-    X("gn_crs2_lm", NLOPT_GN_CRS2_LM, 1)                                                                 \
-    X("gn_mlsl", NLOPT_GN_MLSL, 1)                                                                       \
-    X("gd_mlsl", NLOPT_GD_MLSL, 1)                                                                       \
-    X("gn_mlsl_lds", NLOPT_GN_MLSL_LDS, 1)                                                               \
-    X("gd_mlsl_lds", NLOPT_GD_MLSL_LDS, 1)                                                               \
-    X("ld_mma", NLOPT_LD_MMA, 1)                                                                         \
-    X("ln_cobyla", NLOPT_LN_COBYLA, 1)                                                                   \
-    X("ln_newuoa", NLOPT_LN_NEWUOA, 1)                                                                   \
-    X("ln_newuoa_bound", NLOPT_LN_NEWUOA_BOUND, 1)                                                       \
-    X("ln_neldermead", NLOPT_LN_NELDERMEAD, 1)                                                           \
-    X("ln_sbplx", NLOPT_LN_SBPLX, 1)                                                                     \
-    X("ln_auglag", NLOPT_LN_AUGLAG, 1)                                                                   \
-    X("ld_auglag", NLOPT_LD_AUGLAG, 1)                                                                   \
-    X("ln_auglag_eq", NLOPT_LN_AUGLAG_EQ, 1)                                                             \
-    X("ld_auglag_eq", NLOPT_LD_AUGLAG_EQ, 1)                                                             \
-    X("ln_bobyqa", NLOPT_LN_BOBYQA, 1)                                                                   \
-    X("gn_isres", NLOPT_GN_ISRES, 1)                                                                     \
-    X("auglag", NLOPT_AUGLAG, 1)                                                                         \
-    X("auglag_eq", NLOPT_AUGLAG_EQ, 1)                                                                   \
-    X("g_mlsl", NLOPT_G_MLSL, 1)                                                                         \
-    X("g_mlsl_lds", NLOPT_G_MLSL_LDS, 1)                                                                 \
-    X("ld_slsqp", NLOPT_LD_SLSQP, 1)                                                                     \
-    X("ld_ccsaq", NLOPT_LD_CCSAQ, 1)                                                                     \
-    X("gn_esch", NLOPT_GN_ESCH, 1)                                                                       \
+#define ALGORITHMS(X)                                                                                        \
+    X("gn_direct", NLOPT_GN_DIRECT, 0)                                                                       \
+    X("gn_direct_l", NLOPT_GN_DIRECT_L, 0)                                                                   \
+    X("gn_direct_l_rand", NLOPT_GN_DIRECT_L_RAND, 1)                                                         \
+    X("gn_direct_noscal", NLOPT_GN_DIRECT_NOSCAL, 0)                                                         \
+    X("gn_direct_l_noscal", NLOPT_GN_DIRECT_L_NOSCAL, 0)                                                     \
+    X("gn_direct_l_rand_noscal", NLOPT_GN_DIRECT_L_RAND_NOSCAL, 1)                                           \
+    X("gn_orig_direct", NLOPT_GN_ORIG_DIRECT, 0)                                                             \
+    X("gn_orig_direct_l", NLOPT_GN_ORIG_DIRECT_L, 0)                                                         \
+    X("gd_stogo", NLOPT_GD_STOGO, 0)                                                                         \
+    X("gd_stogo_rand", NLOPT_GD_STOGO_RAND, 1)                                                               \
+    X("ld_lbfgs", NLOPT_LD_LBFGS, 1)                                                                         \
+    X("ln_praxis", NLOPT_LN_PRAXIS, 1)                                                                       \
+    X("ld_var1", NLOPT_LD_VAR1, 1)                                                                           \
+    X("ld_var2", NLOPT_LD_VAR2, 1)                                                                           \
+    X("ld_tnewton", NLOPT_LD_TNEWTON, 1)                                                                     \
+    X("ld_tnewton_restart", NLOPT_LD_TNEWTON_RESTART, 1)                                                     \
+    X("ld_tnewton_precond", NLOPT_LD_TNEWTON_PRECOND, 1)                                                     \
+    X("ld_tnewton_precond_restart", NLOPT_LD_TNEWTON_PRECOND_RESTART, 1)                                     \
+    X("gn_crs2_lm", NLOPT_GN_CRS2_LM, 1)                                                                     \
+    X("gn_mlsl", NLOPT_GN_MLSL, 1)                                                                           \
+    X("gd_mlsl", NLOPT_GD_MLSL, 1)                                                                           \
+    X("gn_mlsl_lds", NLOPT_GN_MLSL_LDS, 1)                                                                   \
+    X("gd_mlsl_lds", NLOPT_GD_MLSL_LDS, 1)                                                                   \
+    X("ld_mma", NLOPT_LD_MMA, 1)                                                                             \
+    X("ln_cobyla", NLOPT_LN_COBYLA, 1)                                                                       \
+    X("ln_newuoa", NLOPT_LN_NEWUOA, 1)                                                                       \
+    X("ln_newuoa_bound", NLOPT_LN_NEWUOA_BOUND, 1)                                                           \
+    X("ln_neldermead", NLOPT_LN_NELDERMEAD, 1)                                                               \
+    X("ln_sbplx", NLOPT_LN_SBPLX, 1)                                                                         \
+    X("ln_auglag", NLOPT_LN_AUGLAG, 1)                                                                       \
+    X("ld_auglag", NLOPT_LD_AUGLAG, 1)                                                                       \
+    X("ln_auglag_eq", NLOPT_LN_AUGLAG_EQ, 1)                                                                 \
+    X("ld_auglag_eq", NLOPT_LD_AUGLAG_EQ, 1)                                                                 \
+    X("ln_bobyqa", NLOPT_LN_BOBYQA, 1)                                                                       \
+    X("gn_isres", NLOPT_GN_ISRES, 1)                                                                         \
+    X("auglag", NLOPT_AUGLAG, 1)                                                                             \
+    X("auglag_eq", NLOPT_AUGLAG_EQ, 1)                                                                       \
+    X("g_mlsl", NLOPT_G_MLSL, 1)                                                                             \
+    X("g_mlsl_lds", NLOPT_G_MLSL_LDS, 1)                                                                     \
+    X("ld_slsqp", NLOPT_LD_SLSQP, 1)                                                                         \
+    X("ld_ccsaq", NLOPT_LD_CCSAQ, 1)                                                                         \
+    X("gn_esch", NLOPT_GN_ESCH, 1)                                                                           \
     X("gn_ags", NLOPT_GN_AGS, 0)
 
 #define NAME(name, constant, varies) name,
@@ -91,11 +91,11 @@ typedef struct library_search {
     nlopt_opt opt;
 
     /* The present search. */
-    double *start;       /* n values, then the end of the search */
+    double *start; /* n values, then the end of the search */
     double *v, *lower, *upper;
     uint64_t number, evaluations;
-    double worst;        /* largest finite loss; -INFINITY = none yet */
-    ds_status status;    /* what the objective answered last */
+    double worst;     /* largest finite loss; -INFINITY = none yet */
+    ds_status status; /* what the objective answered last */
 } library_search;
 
 static int is_local(const struct algorithm *a)
@@ -156,7 +156,8 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
         self->status = DS_STOPPED;
     }
     if (self->status == DS_OK) {
-        sim_label label = {self->evaluations == 0 ? "init" : (is_local(self->algorithm) ? "descent" : "sample"),
+        sim_label label = {self->evaluations == 0 ? "init"
+                                                  : (is_local(self->algorithm) ? "descent" : "sample"),
                            self->number};
         self->status = sim_evaluate(&self->sim, label, 1, self->v, &loss, gradient, NULL, &done);
         self->evaluations++;
@@ -178,7 +179,8 @@ static void draw_start(library_search *self)
     for (size_t k = 0; k < self->sim.n; k++) {
         if (self->use_x0 && self->number == 1) {
             double half = 0.5 * p->upper[k] - 0.5 * p->lower[k];
-            self->start[k] = box_clamp((p->x0[k] - (0.5 * p->upper[k] + 0.5 * p->lower[k])) / half, -1.0, 1.0);
+            self->start[k] =
+                box_clamp((p->x0[k] - (0.5 * p->upper[k] + 0.5 * p->lower[k])) / half, -1.0, 1.0);
         } else {
             self->start[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
         }
@@ -194,9 +196,11 @@ static ds_status refused(const library_search *self, nlopt_result result)
     char line[400];
     const char *why = nlopt_get_errmsg(self->opt);
     snprintf(line, sizeof line,
-             "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose another one; the "
+             "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose another "
+             "one; the "
              "stogo algorithms and gn_ags are missing where NLopt was built without C++",
-             self->algorithm->name, self->sim.n, nlopt_result_to_string(result), why ? ": " : "", why ? why : "");
+             self->algorithm->name, self->sim.n, nlopt_result_to_string(result), why ? ": " : "",
+             why ? why : "");
     self->host->error(self->host, DS_E_UNSUPPORTED, line);
     return DS_E_UNSUPPORTED;
 }
@@ -285,14 +289,17 @@ static ds_status check_algorithm(const library_search *self)
     char line[300];
     const struct algorithm *a = takes_local(self->algorithm) ? self->local : self->algorithm;
     if (takes_local(self->algorithm) && (a->name[0] != 'l' || strstr(a->name, "auglag"))) {
-        snprintf(line, sizeof line, "local = %s is no local algorithm: choose one that begins with ln_ or ld_", a->name);
+        snprintf(line, sizeof line,
+                 "local = %s is no local algorithm: choose one that begins with ln_ or ld_", a->name);
         self->host->error(self->host, DS_E_PARAM, line);
         return DS_E_PARAM;
     }
     if (takes_gradient(a) && !self->problem->has_gradient) {
         snprintf(line, sizeof line,
-                 "algorithm %s needs gradients and this environment has none: choose one whose name begins with ln_ "
-                 "or gn_", a->name);
+                 "algorithm %s needs gradients and this environment has none: choose one whose name begins "
+                 "with ln_ "
+                 "or gn_",
+                 a->name);
         self->host->error(self->host, DS_E_UNSUPPORTED, line);
         return DS_E_UNSUPPORTED;
     }
@@ -337,13 +344,15 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 }
 
 static const ds_param *const params[] = {
-    DS_ENUM("algorithm", "auto", names,
-            "NLopt's name of the algorithm: g = global, l = local (from random starts); n = without, d = with "
-            "gradient. auto: g_mlsl_lds."),
+    DS_ENUM(
+        "algorithm", "auto", names,
+        "NLopt's name of the algorithm: g = global, l = local (from random starts); n = without, d = with "
+        "gradient. auto: g_mlsl_lds."),
     DS_ENUM("local", "auto", names,
             "Local algorithm inside auglag, auglag_eq, g_mlsl, g_mlsl_lds. auto: ld_lbfgs with, ln_sbplx "
             "without gradient."),
-    DS_REAL("ftol", "1e-9", 0, 1, "", "A local search ends when the loss changes by less than this share of itself."),
+    DS_REAL("ftol", "1e-9", 0, 1, "",
+            "A local search ends when the loss changes by less than this share of itself."),
     DS_REAL("xtol", "1e-8", 0, 2, "",
             "A local search ends when no variable changes by more than this, where the box is [-1, 1]."),
     DS_REAL("initial_step", "0.5", 0, 1, "",
@@ -361,16 +370,19 @@ static const ds_desc desc = {
     .id = "nlopt",
     .version = "0.1.0",
     .license = "Apache-2.0",
-    .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP and others",
-    .description = "Runs the algorithm in [-1, 1]^n from a random start; when a local algorithm or one with "
-                   "random numbers has converged, again from another start, until the budget is spent.\n"
-                   "A failed simulation is told to NLopt as the worst loss so far with a zero gradient. auglag "
-                   "without constraints is its local algorithm. Some algorithms need two variables or more "
-                   "(newuoa), gn_ags at most ten. ln_newuoa_bound can compute for minutes between two "
-                   "evaluations of a rugged loss: take ln_bobyqa there. The stogo algorithms and gn_ags are "
-                   "missing where NLopt was built without C++.",
-    .citation = "S. Johnson: The NLopt nonlinear-optimization package, https://nlopt.readthedocs.io; the paper "
-                "of each algorithm is named there",
+    .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP "
+               "and others",
+    .description =
+        "Runs the algorithm in [-1, 1]^n from a random start; when a local algorithm or one with "
+        "random numbers has converged, again from another start, until the budget is spent.\n"
+        "A failed simulation is told to NLopt as the worst loss so far with a zero gradient. auglag "
+        "without constraints is its local algorithm. Some algorithms need two variables or more "
+        "(newuoa), gn_ags at most ten. ln_newuoa_bound can compute for minutes between two "
+        "evaluations of a rugged loss: take ln_bobyqa there. The stogo algorithms and gn_ags are "
+        "missing where NLopt was built without C++.",
+    .citation =
+        "S. Johnson: The NLopt nonlinear-optimization package, https://nlopt.readthedocs.io; the paper "
+        "of each algorithm is named there",
     .params = params,
 };
 

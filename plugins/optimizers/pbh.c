@@ -67,8 +67,8 @@ static ds_status run(void *self_, const ds_objective *objective)
 {
     basin_hopping *self = self_;
     ds_status status = DS_OK;
-    local_solver *solver = local_solver_create(self->host, self->problem, objective, self->workers,
-                                               &self->local, &status);
+    local_solver *solver =
+        local_solver_create(self->host, self->problem, objective, self->workers, &self->local, &status);
     for (uint64_t k = 1; status == DS_OK && !(self->best_loss < self->cost_limit); k++) {
         for (size_t w = 0; w < self->workers; w++) {
             draw_start(self, k, w);

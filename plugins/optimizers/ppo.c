@@ -285,8 +285,7 @@ static void choose_mean(void *self, float *action)
 static ds_status prepare(ppo *p, const ds_objective *objective)
 {
     size_t lanes = (size_t)(p->envs > 0 ? p->envs : p->n_steps > 0 ? 1 : p->episodes);
-    ds_status status =
-        rl_open(&p->common, p->host, p->problem, objective, lanes, &p->train, &p->trial);
+    ds_status status = rl_open(&p->common, p->host, p->problem, objective, lanes, &p->train, &p->trial);
     if (status != DS_OK) {
         return status;
     }
@@ -307,8 +306,7 @@ static ds_status prepare(ppo *p, const ds_objective *objective)
              rollout_init(&p->rollout, rows, s->lanes, s->obs, s->act, mini);
     p->moments = calloc(2 * s->obs, sizeof *p->moments);
     p->was_open = malloc(most * sizeof *p->was_open);
-    p->batch_obs =
-        malloc((most * (s->obs + s->act + p->ac.latent * s->act) + s->obs) * sizeof(float));
+    p->batch_obs = malloc((most * (s->obs + s->act + p->ac.latent * s->act) + s->obs) * sizeof(float));
     p->random = calloc(most, sizeof *p->random);
     if (!ok || !p->moments || !p->was_open || !p->batch_obs || !p->random) {
         p->host->error(p->host, DS_E_NOMEM, "out of memory: lower episodes, n_steps, envs or hidden");
@@ -333,8 +331,8 @@ static ds_status run(void *self, const ds_objective *objective)
         }
         learn(p);
         if (rl_trial_due(&p->common, &p->train)) {
-            status = stepwise_trial(&p->trial, (uint64_t)p->common.evaluate_episodes, p->update, p->lane_action,
-                                    choose_mean, p);
+            status = stepwise_trial(&p->trial, (uint64_t)p->common.evaluate_episodes, p->update,
+                                    p->lane_action, choose_mean, p);
         }
     }
     return status;

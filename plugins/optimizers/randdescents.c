@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 typedef struct randdescents {
-    int64_t J;            /* evaluations of a descent */
+    int64_t J; /* evaluations of a descent */
     descent_options steps;
     descent *arm;
     multistart starts;
@@ -104,10 +104,8 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
 }
 
 static const ds_param *const params[] = {
-    DS_INT("j", "50", 1, 1e9, "", "Most evaluations of each descent, its start included."),
-    DESCENT_PARAMS,
-    MULTISTART_PARAMS,
-    NULL};
+    DS_INT("j", "50", 1, 1e9, "", "Most evaluations of each descent, its start included."), DESCENT_PARAMS,
+    MULTISTART_PARAMS, NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),
@@ -122,8 +120,9 @@ static const ds_desc desc = {
                    "fall more than `patience` times in a row, at a zero gradient, or where the simulation "
                    "fails.\n"
                    "With arms > 1 as many descents advance in step and are simulated in parallel.",
-    .citation = "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-                "simulation from a global perspective. CoRL 2022, arXiv:2207.00167 (the baseline RandDescents)",
+    .citation =
+        "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
+        "simulation from a global perspective. CoRL 2022, arXiv:2207.00167 (the baseline RandDescents)",
     .params = params,
 };
 

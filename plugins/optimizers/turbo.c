@@ -32,19 +32,19 @@
 
 #define L_INIT 0.8
 #define L_MAX 1.6
-#define L_MIN 0.0078125       /* 0.5^7 */
-#define SUCCESSES 3           /* in a row until the trust region grows */
-#define SUCCESS_GAIN 1e-3     /* relative improvement that is a success */
-#define CHANGED_VARIABLES 20  /* expected number of variables in which a candidate leaves the best point */
+#define L_MIN 0.0078125      /* 0.5^7 */
+#define SUCCESSES 3          /* in a row until the trust region grows */
+#define SUCCESS_GAIN 1e-3    /* relative improvement that is a success */
+#define CHANGED_VARIABLES 20 /* expected number of variables in which a candidate leaves the best point */
 #define FIT_ITERATIONS 50
-#define FIT_ALWAYS 200        /* up to so many points a fit in every trial, */
-#define FIT_GROWTH 1.1        /* then one whenever there are so many times more */
-#define MOST_CANDIDATES 2000  /* a draw costs their cube; the paper has 5000 */
+#define FIT_ALWAYS 200       /* up to so many points a fit in every trial, */
+#define FIT_GROWTH 1.1       /* then one whenever there are so many times more */
+#define MOST_CANDIDATES 2000 /* a draw costs their cube; the paper has 5000 */
 
 typedef struct turbo {
     const ds_host *host;
     size_t n, n_init, batch, candidates, n_max;
-    int64_t J;                 /* evaluations of a descent; 0 = none */
+    int64_t J; /* evaluations of a descent; 0 = none */
     sim sim;
     descent descent;
     gp *model;
@@ -52,14 +52,14 @@ typedef struct turbo {
 
     /* Data of this trust region. */
     size_t count, capacity, fitted; /* points; allocated; at the last fit of the length scales */
-    double *u, *loss;          /* count x n, count (INFINITY where the simulation failed) */
-    double best_loss, *best;   /* n: centre of the trust region */
+    double *u, *loss;               /* count x n, count (INFINITY where the simulation failed) */
+    double best_loss, *best;        /* n: centre of the trust region */
     double L;
     uint64_t successes, failures;
 
-    double *candidate, *draw;  /* candidates x n, batch x candidates */
-    double *v, *batch_loss;    /* rows x n, rows, with rows = max(n_init, batch) */
-    double *y, *order;         /* capacity each: targets of the model, work */
+    double *candidate, *draw; /* candidates x n, batch x candidates */
+    double *v, *batch_loss;   /* rows x n, rows, with rows = max(n_init, batch) */
+    double *y, *order;        /* capacity each: targets of the model, work */
 } turbo;
 
 static int reserve_data(turbo *self, size_t count)
@@ -83,8 +83,8 @@ static int reserve_data(turbo *self, size_t count)
 }
 
 /* Simulates points v and adds them to the data of the trust region. */
-static ds_status simulate(turbo *self, const char *tag, size_t count, const double *v, double *loss, double *gradient,
-                          uint32_t *outcome)
+static ds_status simulate(turbo *self, const char *tag, size_t count, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
 {
     size_t done;
     sim_label label = {tag, self->restart};
@@ -105,7 +105,8 @@ static ds_status simulate(turbo *self, const char *tag, size_t count, const doub
     return status;
 }
 
-static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient, uint32_t *outcome)
+static ds_status simulate_step(void *self_, const double *s, double *loss, double *gradient,
+                               uint32_t *outcome)
 {
     return simulate(self_, "descent", 1, s, loss, gradient, outcome);
 }
@@ -150,7 +151,8 @@ static void scale_losses(turbo *self, size_t count)
         worst = isfinite(loss[i]) ? fmax(worst, loss[i]) : worst;
     }
     for (size_t i = 0; i < count; i++) {
-        self->y[i] = 0.25 * (isfinite(loss[i]) ? loss[i] : worst); /* a quarter: differences do not overflow */
+        self->y[i] =
+            0.25 * (isfinite(loss[i]) ? loss[i] : worst); /* a quarter: differences do not overflow */
         self->order[i] = self->y[i];
     }
     qsort(self->order, count, sizeof(double), ascending);
@@ -396,10 +398,13 @@ static ds_status turbo_create(const ds_host *host, const ds_problem *problem, vo
 }
 
 static const ds_param *const params[] = {
-    DS_INT("n_init", "0", 0, 1e6, "", "Points of the Latin hypercube that each trust region begins with; 0 = 2 n."),
+    DS_INT("n_init", "0", 0, 1e6, "",
+           "Points of the Latin hypercube that each trust region begins with; 0 = 2 n."),
     DS_INT("batch", "1", 1, 1000, "", "Points that are chosen at a time and simulated in parallel."),
-    DS_INT("candidates", "0", 0, 1e4, "", "Points of the trust region to choose from; 0 = 100 n, at most 2000."),
-    DS_INT("j", "0", 0, 1e6, "", "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
+    DS_INT("candidates", "0", 0, 1e4, "",
+           "Points of the trust region to choose from; 0 = 100 n, at most 2000."),
+    DS_INT("j", "0", 0, 1e6, "",
+           "Evaluations of a gradient descent from the best point of each batch; 0 = none."),
     DS_INT("n_max", "1000", 4, 1e5, "",
            "The model takes at most so many points of the trust region, the latest ones."),
     DESCENT_PARAMS,
@@ -413,13 +418,15 @@ static const ds_desc desc = {
     .version = "0.1.0",
     .license = "Apache-2.0",
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
-    .description = "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian "
-                   "process to the points since then and evaluate the minimiser of a random draw from it among "
-                   "many candidates. The box doubles after 3 successes in a row and halves after max(4, n) "
-                   "failures; once it is smaller than 1/128 of the search space, begin again elsewhere.\n"
-                   "Needs no gradient; with j > 0 a short gradient descent follows every batch.",
-    .citation = "D. Eriksson, M. Pearce, J. Gardner, R. Turner, M. Poloczek: Scalable global optimization via local "
-                "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",
+    .description =
+        "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian "
+        "process to the points since then and evaluate the minimiser of a random draw from it among "
+        "many candidates. The box doubles after 3 successes in a row and halves after max(4, n) "
+        "failures; once it is smaller than 1/128 of the search space, begin again elsewhere.\n"
+        "Needs no gradient; with j > 0 a short gradient descent follows every batch.",
+    .citation =
+        "D. Eriksson, M. Pearce, J. Gardner, R. Turner, M. Poloczek: Scalable global optimization via local "
+        "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",
     .params = params,
 };
 

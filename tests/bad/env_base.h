@@ -111,7 +111,8 @@ static const void *get_extension(void *self, const char *id)
 }
 
 static const char *const extensions[] = {BAD_EXTENSIONS, NULL};
-static const ds_env_vtable vtable = {sizeof vtable, 0, create, BAD_DESTROY, info, bounds, evaluate, get_extension};
+static const ds_env_vtable vtable = {sizeof vtable, 0,      create,   BAD_DESTROY,
+                                     info,          bounds, evaluate, get_extension};
 static const ds_desc desc = {
     sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID,    "1", "Apache-2.0", "A bad environment.",
     "",          "",          params,          extensions};

@@ -58,7 +58,6 @@ static ds_status run(void *self, const ds_objective *objective)
 }
 
 static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
-static const ds_desc desc = {sizeof desc,  DS_KIND_OPTIMIZER,  0,  BAD_ID, "1",
-                             "Apache-2.0", "A bad optimizer.", "", "",     NULL,
-                             NULL};
+static const ds_desc desc = {
+    sizeof desc, DS_KIND_OPTIMIZER, 0, BAD_ID, "1", "Apache-2.0", "A bad optimizer.", "", "", NULL, NULL};
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -30,7 +30,7 @@
             double r = io->x[i] - ((bowl *)self)->centre;                                                    \
             io->out[i] = io->kind == DS_RESIDUALS_VALUE ? BAD_SQUARE(r)                                      \
                          : io->kind == DS_RESIDUALS_JV  ? io->v[i]                                           \
-                                                        : BAD_JTV(io->v[i]);                                 \
+                                                        : BAD_JTV(io->v[i]);                                  \
         }                                                                                                    \
         return status;                                                                                       \
     }                                                                                                        \

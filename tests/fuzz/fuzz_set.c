@@ -12,18 +12,17 @@
 
 static const char *const choices[] = {"soft", "hard", "frictionless", NULL};
 
-static const ds_param *const schema[] = {
-    DS_BOOL("flag", "false", ""),
-    DS_INT("steps", "50", 1, 1000, "", ""),
-    DS_INT("any", "0", -INFINITY, INFINITY, "", ""),
-    DS_REAL("mass", "1.5", 0, 10, "kg", ""),
-    DS_REAL("limit", "inf", -INFINITY, INFINITY, "", ""),
-    DS_ENUM("contact", "soft", choices, ""),
-    DS_TEXT("label", "", ""),
-    DS_PATH("file", "", ""),
-    DS_LIST("list", "1 2", -5, 5, 100, "m", ""),
-    DS_ARRAY("array", "", ""),
-    NULL};
+static const ds_param *const schema[] = {DS_BOOL("flag", "false", ""),
+                                         DS_INT("steps", "50", 1, 1000, "", ""),
+                                         DS_INT("any", "0", -INFINITY, INFINITY, "", ""),
+                                         DS_REAL("mass", "1.5", 0, 10, "kg", ""),
+                                         DS_REAL("limit", "inf", -INFINITY, INFINITY, "", ""),
+                                         DS_ENUM("contact", "soft", choices, ""),
+                                         DS_TEXT("label", "", ""),
+                                         DS_PATH("file", "", ""),
+                                         DS_LIST("list", "1 2", -5, 5, 100, "m", ""),
+                                         DS_ARRAY("array", "", ""),
+                                         NULL};
 
 static void check_line(int status, const ds_error *e)
 {

@@ -46,9 +46,9 @@ typedef struct mood {
 
 static double value_of_range(ds_random *r, const mood *m, const ds_param *p, double usual)
 {
-    double v = chance(r, 0.5)                     ? usual * exp(ds_random_normal(r))
+    double v = chance(r, 0.5)                                ? usual * exp(ds_random_normal(r))
                : isfinite(p->max - p->min) && chance(r, 0.5) ? between(r, fmax(p->min, -10), fmin(p->max, 10))
-                                                  : usual + ds_random_normal(r);
+                                                             : usual + ds_random_normal(r);
     if (chance(r, m->wild)) {
         double u = ds_random_uniform(r);
         v = u < 0.2    ? p->min
@@ -126,10 +126,10 @@ void write_scene_files(const scene *s, const char *folder)
 
 /* ---- the environments ---- */
 
-#define PLASTICINE(id_, numbers_)                                                                           \
-    {                                                                                                       \
-        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}}, "target", 0.05, \
-            write_density, numbers_, 1                                                                      \
+#define PLASTICINE(id_, numbers_)                                                                            \
+    {                                                                                                        \
+        id_, {{"steps", 1, 2, NULL}, {"segments", 1, 3, NULL}, {"particles", 1, 60, NULL}}, "target", 0.05,  \
+            write_density, numbers_, 1                                                                       \
     }
 
 const scene scenes[] = {
@@ -295,8 +295,8 @@ static bool draw_value(drawing *d, int i)
         return true;
     case DS_PARAM_INT:
     case DS_PARAM_REAL:
-        d->value[i] = h != NULL ? hinted(d, p, h)
-                                : value_of_range(d->r, &d->mood, p, strtod(p->default_text, NULL));
+        d->value[i] =
+            h != NULL ? hinted(d, p, h) : value_of_range(d->r, &d->mood, p, strtod(p->default_text, NULL));
         snprintf(d->text, TEXT, "%.17g", d->value[i]);
         return true;
     case DS_PARAM_LIST:

@@ -24,7 +24,7 @@ typedef struct hint {
 typedef struct scene {
     const char *id;
     hint hints[HINTS];
-    const char *file; /* parameter that names a file, or NULL */
+    const char *file;  /* parameter that names a file, or NULL */
     double file_share; /* how often it is set */
     void (*write_file)(ds_random *r, const char *path, int number);
     uint64_t pose_numbers; /* numbers of tool_start */

@@ -91,11 +91,11 @@ static void fail(const char *what, const char *text)
     _exit(1);
 }
 
-#define REQUIRE(condition)                                \
-    do {                                                  \
-        if (!(condition)) {                               \
-            fail("this does not hold", #condition);   \
-        }                                                 \
+#define REQUIRE(condition)                                                                                   \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fail("this does not hold", #condition);                                                          \
+        }                                                                                                    \
     } while (0)
 
 static void crash(int number)

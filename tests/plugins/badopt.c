@@ -34,8 +34,10 @@ enum {
 static const ds_param *const params[] = {
     DS_ENUM("fault", "none", faults, "What goes wrong."),
     DS_INT("after", "20", 0, 1000000, "", "Evaluations before it goes wrong."),
-    DS_INT("rows", "4", 1, 1000, "", "Rows of a batch."), DS_BOOL("gradient", "false", "Ask for gradients."),
-    DS_INT("work_ms", "0", 0, 1000, "ms", "Work of its own before each batch."), NULL};
+    DS_INT("rows", "4", 1, 1000, "", "Rows of a batch."),
+    DS_BOOL("gradient", "false", "Ask for gradients."),
+    DS_INT("work_ms", "0", 0, 1000, "ms", "Work of its own before each batch."),
+    NULL};
 
 typedef struct search {
     const ds_host *host;

@@ -213,7 +213,8 @@ static double mean_of(uint64_t runs, const char *plugin, const char *parameters,
         early += fake_best_after(&r, 300) / (double)runs;
         fake_free(&r);
     }
-    print_message("# %-10s %-16s %.3f [%.2f after 300], %d runs\n", plugin, parameters, mean, early, (int)runs);
+    print_message("# %-10s %-16s %.3f [%.2f after 300], %d runs\n", plugin, parameters, mean, early,
+                  (int)runs);
     return mean;
 }
 
@@ -231,7 +232,8 @@ static void test_rippled_bowl(void **state)
     double leap = mean_best("boleap", "", 10, ripples);
     assert_true(leap < mean_best("boleap", "profile=paper", 10, ripples) / 2.0);
     assert_true(leap < mean_best("boleap", "j=0", 10, ripples) / 2.0);
-    assert_true(mean_of(32, "boleap", "resume=true", 10, ripples) < 1.4 * mean_of(32, "boleap", "", 10, ripples));
+    assert_true(mean_of(32, "boleap", "resume=true", 10, ripples) <
+                1.4 * mean_of(32, "boleap", "", 10, ripples));
     assert_true(mean_best("boleap", "update=tutorial", 10, ripples) < 2.0 * leap);
     assert_true(mean_best("boleap", "path=moved", 10, ripples) < 2.0 * leap);
     mean_best("bo", "", 10, ripples);

@@ -123,9 +123,10 @@ static void test_ppo_cartpole(void **state)
         fake_rl f = {.env = "cartpole_gym",
                      .env_settings = "env.start=random",
                      .opt = "ppo",
-                     .opt_settings = AS_GYM "opt.envs=8 opt.n_steps=32 opt.minibatch=256 opt.epochs=20 opt.lambda=0.8 "
-                                            "opt.gamma=0.98 opt.anneal=false opt.log_std=0 opt.normalise_obs=false "
-                                            "opt.target_kl=0 opt.evaluate_every=50",
+                     .opt_settings =
+                         AS_GYM "opt.envs=8 opt.n_steps=32 opt.minibatch=256 opt.epochs=20 opt.lambda=0.8 "
+                                "opt.gamma=0.98 opt.anneal=false opt.log_std=0 opt.normalise_obs=false "
+                                "opt.target_kl=0 opt.evaluate_every=50",
                      .budget = 600,
                      .seed = seed};
         uint64_t steps = 0, in_trial = 0;
@@ -143,8 +144,8 @@ static void test_ppo_cartpole(void **state)
                 in_trial = 0;
             }
         }
-        print_message("# ppo on CartPole-v1, seed %d: shortest of the last 20 episodes %.0f steps (%.1f s)\n", (int)seed,
-                      500 - of_last, f.wall);
+        print_message("# ppo on CartPole-v1, seed %d: shortest of the last 20 episodes %.0f steps (%.1f s)\n",
+                      (int)seed, 500 - of_last, f.wall);
         assert_true(steps > 100000 && of_last == 0);
         fake_rl_free(&f);
     }
@@ -153,11 +154,8 @@ static void test_ppo_cartpole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ppo_cartpole),
-        cmocka_unit_test(test_ppo),
-        cmocka_unit_test(test_ppo_sde),
-        cmocka_unit_test(test_ppo_default),
-        cmocka_unit_test(test_sac),
+        cmocka_unit_test(test_ppo_cartpole), cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_sde),
+        cmocka_unit_test(test_ppo_default),  cmocka_unit_test(test_sac),
     };
     return cmocka_run_group_tests_name("slow_rl", tests, read_starts, NULL);
 }

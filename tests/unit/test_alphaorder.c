@@ -31,8 +31,8 @@ static estimate make(fake_function f, size_t n, const double *x, size_t count, c
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < n; k++) {
             size_t half = count / 2;
-            w[i * n + k] = rule->antithetic && i >= half ? -w[(i - half) * n + k]
-                                                         : rule->s * ds_random_normal(&rng);
+            w[i * n + k] =
+                rule->antithetic && i >= half ? -w[(i - half) * n + k] : rule->s * ds_random_normal(&rng);
             at[k] = x[k] + w[i * n + k];
         }
         loss[i] = f(NULL, n, at, gradients + i * n);

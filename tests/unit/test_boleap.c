@@ -184,8 +184,9 @@ static void silent(const ds_host *host, uint32_t level, const char *line)
 static void test_every_point_is_told(void **state)
 {
     (void)state;
-    static const char *const plugins[] = {"bo", "boleap"},
-                             *const parameters[] = {"j=6", "k=6 mu=3 j=3 leap_steps=20 sigma1=1e-9"};
+    static const char *const plugins[] = {"bo", "boleap"}, *const parameters[] = {
+                                                               "j=6",
+                                                               "k=6 mu=3 j=3 leap_steps=20 sigma1=1e-9"};
     for (int i = 0; i < 2; i++) {
         char text[128];
         snprintf(text, sizeof(text), "raw=64 starts=3 %s", parameters[i]);
@@ -194,7 +195,8 @@ static void test_every_point_is_told(void **state)
         assert_sound(&r, 120);
         double lower[3] = {-1, -1, -1}, upper[3] = {1, 1, 1}, start[3];
         ds_problem problem = {.struct_size = sizeof(problem), .n = 3, .lower = lower, .upper = upper};
-        ds_host host = {.struct_size = sizeof(host), .seed = 8, .threads = 1, .log = silent, .should_stop = never};
+        ds_host host = {
+            .struct_size = sizeof(host), .seed = 8, .threads = 1, .log = silent, .should_stop = never};
         surrogate_options options = {.model = {GP_SE, GP_PRIOR_2024, 0.0},
                                      .alpha = 1.0,
                                      .raw = 64,

@@ -15,12 +15,12 @@
 #include "cloth/sheet.h"
 #include "cloth/trajectory.h"
 
-#define check_near(a, b, tolerance)                                \
-    do {                                                           \
-        double near_a = (a), near_b = (b);                         \
-        if (!(fabs(near_a - near_b) <= (tolerance))) {             \
-            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b); \
-        }                                                          \
+#define check_near(a, b, tolerance)                                                                          \
+    do {                                                                                                     \
+        double near_a = (a), near_b = (b);                                                                   \
+        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                       \
+            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                           \
+        }                                                                                                    \
     } while (0)
 
 static void fill(double *x, size_t n, double size, uint64_t key)
@@ -369,8 +369,8 @@ static void contact_differences(void **state)
 
 /* ---- recordings ---- */
 
-#define HEADER                                                                                      \
-    "format = ds-cloth-1\nrate_hz = 30\nn = 2\nnominal_width = 0.2\nnominal_length = 0.3\nframe = " \
+#define HEADER                                                                                               \
+    "format = ds-cloth-1\nrate_hz = 30\nn = 2\nnominal_width = 0.2\nnominal_length = 0.3\nframe = "          \
     "y-up\nunits = m\n"
 #define ROW " 0 0 0  0 0 0  1 0 0  0 0 1  1 0 1\n"
 

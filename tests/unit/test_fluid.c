@@ -352,9 +352,9 @@ static void test_buoyancy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measured),   cmocka_unit_test(test_range),   cmocka_unit_test(test_components),
-        cmocka_unit_test(test_episodes),   cmocka_unit_test(test_engines), cmocka_unit_test(test_options),
-        cmocka_unit_test(test_matter),     cmocka_unit_test(test_buoyancy),
+        cmocka_unit_test(test_measured), cmocka_unit_test(test_range),    cmocka_unit_test(test_components),
+        cmocka_unit_test(test_episodes), cmocka_unit_test(test_engines),  cmocka_unit_test(test_options),
+        cmocka_unit_test(test_matter),   cmocka_unit_test(test_buoyancy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

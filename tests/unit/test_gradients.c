@@ -204,9 +204,12 @@ static void test_bounded_quadratic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),       cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_descents),         cmocka_unit_test(test_end_of_a_descent),
-        cmocka_unit_test(test_arms),             cmocka_unit_test(test_reaches),
+        cmocka_unit_test(test_every_case),
+        cmocka_unit_test(test_no_gradient),
+        cmocka_unit_test(test_descents),
+        cmocka_unit_test(test_end_of_a_descent),
+        cmocka_unit_test(test_arms),
+        cmocka_unit_test(test_reaches),
         cmocka_unit_test(test_bounded_quadratic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

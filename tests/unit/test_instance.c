@@ -82,8 +82,9 @@ static ds_status evaluate(void *self, ds_eval *io)
 }
 
 static const ds_param *const params[] = {
-    DS_INT("steps", "5", 1, 9, "", ""), DS_REAL("mass", "2.5", 0, 9, "", ""), DS_TEXT("label", "hello", ""),
-    DS_LIST("list", "1 2", 0, 9, 0, "", ""), DS_ARRAY("array", "", ""), NULL};
+    DS_INT("steps", "5", 1, 9, "", ""), DS_REAL("mass", "2.5", 0, 9, "", ""),
+    DS_TEXT("label", "hello", ""),      DS_LIST("list", "1 2", 0, 9, 0, "", ""),
+    DS_ARRAY("array", "", ""),          NULL};
 
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,
@@ -96,8 +97,8 @@ static const ds_desc desc = {.struct_size = sizeof desc,
                              .citation = "",
                              .params = params};
 static const ds_env_vtable vtable = {sizeof vtable, 0, create, destroy, info, bounds, evaluate, NULL};
-static const ds_plugin plugin = {DS_MAGIC,  sizeof plugin, DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT, 0, "",
-                                 &desc, &vtable,       NULL};
+static const ds_plugin plugin = {DS_MAGIC, sizeof plugin, DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT, 0,
+                                 "",       &desc,         &vtable,      NULL};
 static char path[200];
 static char id[] = "toy";
 static ds_module module = {.path = path, .id = id, .plugin = &plugin};

@@ -131,8 +131,8 @@ static void test_outside(void **state)
     static const double where[] = {-1e-9, -3.0, 0.9999, 1.0, 2.0, 1e9};
     for (int w = 0; w < WAYS; w++) {
         for (size_t i = 0; i < sizeof where / sizeof where[0]; i++) {
-            mpm_particle *particles = changed(7, offsetof(mpm_particle, x) + i % 3 * sizeof(double),
-                                              where[i]);
+            mpm_particle *particles =
+                changed(7, offsetof(mpm_particle, x) + i % 3 * sizeof(double), where[i]);
             assert_int_equal(run(w, particles), MPM_DIVERGED);
             free(particles);
         }
@@ -222,8 +222,8 @@ static void test_no_particles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_not_finite),  cmocka_unit_test(test_outside),
-        cmocka_unit_test(test_leaving),     cmocka_unit_test(test_deformation),
+        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_outside),
+        cmocka_unit_test(test_leaving),       cmocka_unit_test(test_deformation),
         cmocka_unit_test(test_random_states), cmocka_unit_test(test_no_particles),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -24,10 +24,10 @@ typedef struct reference {
     mpm_scene scene;
     mpm_sim sim;
     uint32_t n, substeps;
-    mpm_particle *frames;   /* [substeps + 1][n] */
-    mpm_particle *end_bar;  /* what the adjoint starts from */
-    mpm_particle *bar;      /* adjoint of frame 0 */
-    mpm_pose *poses;        /* [substeps + 1][tools] */
+    mpm_particle *frames;  /* [substeps + 1][n] */
+    mpm_particle *end_bar; /* what the adjoint starts from */
+    mpm_particle *bar;     /* adjoint of frame 0 */
+    mpm_pose *poses;       /* [substeps + 1][tools] */
     mpm_pose
         pose_bar[MPM_MAX_TOOLS]; /* adjoint of the poses at frame 0, with each frame's taken as independent */
 } reference;
@@ -490,10 +490,10 @@ static void test_episodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_substep),      cmocka_unit_test(test_many_substeps),
-        cmocka_unit_test(test_extreme_states),   cmocka_unit_test(test_fast_particles),
+        cmocka_unit_test(test_one_substep),        cmocka_unit_test(test_many_substeps),
+        cmocka_unit_test(test_extreme_states),     cmocka_unit_test(test_fast_particles),
         cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_again),
-        cmocka_unit_test(test_not_finite),       cmocka_unit_test(test_episodes),
+        cmocka_unit_test(test_not_finite),         cmocka_unit_test(test_episodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

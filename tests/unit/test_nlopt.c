@@ -127,7 +127,6 @@ static void test_fixed_algorithms(void **state)
     }
 }
 
-
 static void test_errors(void **state)
 {
     (void)state;

@@ -540,10 +540,10 @@ static void finds_near_names(void **state)
     static const char *const known[] = {"steps", "segments", "softness", "target", "n", "grid"};
     static const struct {
         const char *word, *near;
-    } cases[] = {{"step", "steps"},       {"setps", "steps"},     {"STEPS", NULL},   {"softnes", "softness"},
-                 {"trget", "target"},     {"seg", "segments"},    {"s", NULL},       {"m", NULL},
-                 {"gird", "grid"},        {"", NULL},             {"xyzzy", NULL},   {"so", "softness"},
-                 {"segmentation", NULL},  {"targets", "target"}};
+    } cases[] = {{"step", "steps"},      {"setps", "steps"},   {"STEPS", NULL}, {"softnes", "softness"},
+                 {"trget", "target"},    {"seg", "segments"},  {"s", NULL},     {"m", NULL},
+                 {"gird", "grid"},       {"", NULL},           {"xyzzy", NULL}, {"so", "softness"},
+                 {"segmentation", NULL}, {"targets", "target"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *near = ds_nearest(cases[i].word, known, 6);

@@ -691,7 +691,7 @@ static void many_bars(void **state)
 {
     (void)state;
     enum { BARS = 1200, BAR = 1100 };
-    const char *const settings[] = {"nh=40",         "nw=30",     "width=300", "height=400",
+    const char *const settings[] = {"nh=40",          "nw=30",     "width=300", "height=400",
                                     "start=206,40.5", "steps=400", NULL};
     fake_env e;
     double *x = calloc(2 * BARS, sizeof *x), *g = x + BARS, spread;

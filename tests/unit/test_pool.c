@@ -123,10 +123,10 @@ static void test_same_for_all_jobs(void **state)
         static const uint32_t jobs[] = {1, 1, 2, 4, 1, 1, 3};
         seen s = make_seen(COUNT, N);
         ds_error e = {0, ""};
-        ds_pool *p = open_pool(variant < 4 ? "n=5 fault=error share=0.05 noise=0.1"
-                                           : "n=5 fault=error share=0.05 noise=0.1 batch=true",
-                               jobs[variant], variant % 4 == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS,
-                               60.0, 0);
+        ds_pool *p =
+            open_pool(variant < 4 ? "n=5 fault=error share=0.05 noise=0.1"
+                                  : "n=5 fault=error share=0.05 noise=0.1 batch=true",
+                      jobs[variant], variant % 4 == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS, 60.0, 0);
         assert_non_null(p);
         assert_int_equal(ds_pool_env_of(p)->info.n, N);
         assert_int_equal(ds_pool_env_of(p)->has_gradient, 1);

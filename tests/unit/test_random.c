@@ -228,16 +228,11 @@ static void below_is_unbiased(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers),
-        cmocka_unit_test(stream_is_philox),
-        cmocka_unit_test(mix_known_answers),
-        cmocka_unit_test(streams_are_frozen),
-        cmocka_unit_test(uniform_moments),
-        cmocka_unit_test(uniform_is_open),
-        cmocka_unit_test(normal_moments),
-        cmocka_unit_test(streams_are_independent),
-        cmocka_unit_test(copies_go_their_own_way),
-        cmocka_unit_test(below_is_unbiased),
+        cmocka_unit_test(philox_known_answers),    cmocka_unit_test(stream_is_philox),
+        cmocka_unit_test(mix_known_answers),       cmocka_unit_test(streams_are_frozen),
+        cmocka_unit_test(uniform_moments),         cmocka_unit_test(uniform_is_open),
+        cmocka_unit_test(normal_moments),          cmocka_unit_test(streams_are_independent),
+        cmocka_unit_test(copies_go_their_own_way), cmocka_unit_test(below_is_unbiased),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

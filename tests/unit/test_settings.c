@@ -86,7 +86,9 @@ static void accepts_bom_crlf_and_no_last_newline(void **state)
     ds_settings_clear(&s);
     assert_int_equal(parse(&s, "", &e), 0);
     ds_settings_clear(&s);
-    refused("[run]\n\xef\xbb\xbf" "env = x\nenv", "a.ini:3", "KEY = VALUE");
+    refused("[run]\n\xef\xbb\xbf"
+            "env = x\nenv",
+            "a.ini:3", "KEY = VALUE");
 }
 
 static void joins_indented_lines(void **state)
@@ -165,8 +167,8 @@ static void refuses_bad_lines(void **state)
     refused("[run]\n\venv = a\n", "a.ini:2: ", "control");
     refused("\n[walk]\n", "a.ini:2: ", "unknown section [walk]");
     refused("[]\n", "a.ini:1: ", "unknown section []");
-    refused("[0123456789012345678901234567890123456789012345678901234567890123456789]\n", "a.ini:1: ",
-            "unknown section");
+    refused("[0123456789012345678901234567890123456789012345678901234567890123456789]\n",
+            "a.ini:1: ", "unknown section");
     refused("[run\nenv = x\n", "a.ini:1: ", "]");
     refused("[run] env = x\n", "a.ini:1: ", "after ']'");
     refused("[env]\nsteps = 3\n  [run]\n", "a.ini:3: ", "indented section");

@@ -219,7 +219,7 @@ static void running_times(void **state)
     same(target[0], 1002);
     same(target[10], 12);
     close_to(target[50] - 2, 1e-7, 1e-7); /* next to 2 */
-    const uint64_t id[4] = {1, 3, 5, 6}; /* of the losses 13, failed, 7, 9, 2.5, 2.4 */
+    const uint64_t id[4] = {1, 3, 5, 6};  /* of the losses 13, failed, 7, 9, 2.5, 2.4 */
     const double loss[4] = {13, 7, 2.5, 2.4};
     const double goal[4] = {20, 8, 3, 2};
     uint64_t first[4], second[4] = {1, 2, 0, 0};

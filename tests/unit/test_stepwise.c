@@ -293,7 +293,7 @@ static void test_plasticine_observations(void **state)
     static const struct {
         const char *name;
         uint64_t full, stride; /* numbers at full size, as PlasticineLab has them; every so many particles */
-    } tasks[] = {{"envs/torus", 1207, 50},     {"envs/pinch", 1207, 30}, {"envs/rope", 1221, 50},
+    } tasks[] = {{"envs/torus", 1207, 50},      {"envs/pinch", 1207, 30}, {"envs/rope", 1221, 50},
                  {"envs/chopsticks", 1208, 50}, {"envs/move", 1214, 50},  {"envs/triplemove", 1272, 49}};
     player p;
     for (size_t t = 0; t < sizeof tasks / sizeof tasks[0]; t++) {

@@ -178,8 +178,9 @@ static void test_reaches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_likelihood), cmocka_unit_test(test_draws),   cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_reaches),    cmocka_unit_test(test_every_case),
+        cmocka_unit_test(test_likelihood), cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_structure),  cmocka_unit_test(test_reaches),
+        cmocka_unit_test(test_every_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

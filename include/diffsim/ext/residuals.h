@@ -43,8 +43,8 @@ typedef struct ds_residual_eval {
     double loss;          /* out: what evaluate() returns at x, bit for bit, whatever is asked */
     uint32_t outcome;     /* out: as in ds_eval; DS_EVAL_BAD_GRAD = the loss is valid, the product is not */
     uint32_t grad_kind;   /* out: how a product was made, DS_GRAD_*; DS_GRAD_NONE for DS_RESIDUALS_VALUE */
-    int64_t bad_step;    /* out: as in ds_eval */
-    uint64_t cost_steps; /* out: as in ds_eval */
+    int64_t bad_step;     /* out: as in ds_eval */
+    uint64_t cost_steps;  /* out: as in ds_eval */
 } ds_residual_eval;
 
 /* The environment's side: the table that its get_extension() returns. */

@@ -42,13 +42,13 @@ enum {
 };
 
 typedef struct ds_scene_body {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t shape;       /* DS_BODY_* */
-    uint32_t role;        /* DS_ROLE_* */
-    uint32_t variety;     /* bodies of one role and different variety get different colours; 0, 1, 2, ... */
-    uint64_t count;       /* elements: particles, vertices, or rigid copies with the same size */
-    double size[4];       /* metres; see DS_BODY_* */
-    const char *name;     /* [a-z][a-z0-9_]*, unique in the scene; names the arrays of a trajectory file */
+    uint32_t struct_size;  /* set by the caller */
+    uint32_t shape;        /* DS_BODY_* */
+    uint32_t role;         /* DS_ROLE_* */
+    uint32_t variety;      /* bodies of one role and different variety get different colours; 0, 1, 2, ... */
+    uint64_t count;        /* elements: particles, vertices, or rigid copies with the same size */
+    double size[4];        /* metres; see DS_BODY_* */
+    const char *name;      /* [a-z][a-z0-9_]*, unique in the scene; names the arrays of a trajectory file */
     const uint32_t *index; /* MESH, LINES: vertex numbers; else NULL */
     uint64_t index_count;
 } ds_scene_body;
@@ -59,9 +59,9 @@ typedef struct ds_scene_info {
     uint64_t frames;      /* frames kept, steps + 1 for a complete episode */
     uint64_t bodies;
     uint64_t metrics;
-    double dt;            /* seconds between frames */
-    double box[6];        /* lower x y z, upper x y z of what is worth seeing; y is up */
-    double ground;        /* height y of the floor to be drawn, or -INFINITY for none */
+    double dt;     /* seconds between frames */
+    double box[6]; /* lower x y z, upper x y z of what is worth seeing; y is up */
+    double ground; /* height y of the floor to be drawn, or -INFINITY for none */
 } ds_scene_info;
 
 typedef struct ds_scene {

@@ -15,8 +15,9 @@
 #define HALF_LOG_2PI 0.91893853320467274178
 #define HALF_LOG_HALF_PI 0.22579135264472743236
 #define SQRT_HALF 0.70710678118654752440
-#define RACE_ROUNDS 30 /* after so many rounds, and again after twice as many, ..., half of the searches are given up */
-#define RACE_LEAST 2   /* ... down to so many */
+#define RACE_ROUNDS                                                                                          \
+    30 /* after so many rounds, and again after twice as many, ..., half of the searches are given up */
+#define RACE_LEAST 2    /* ... down to so many */
 #define SAME_POINT 1e-6 /* two inputs closer than this in every coordinate count as one */
 
 /* exp(x^2) erfc(x) for x >= 0; from 25 on the asymptotic series, whose next term is below 1e-14 there. */

@@ -36,7 +36,7 @@ typedef struct acquisition_search {
     size_t good_count;  /* source; 0 = none */
     const double *told; /* told_count x d inputs that must not be proposed again */
     size_t told_count;
-    double near;        /* nor anything nearer to them than this, as a distance in length scales of the process */
+    double near; /* nor anything nearer to them than this, as a distance in length scales of the process */
 } acquisition_search;
 
 /* Writes the point (d values in [0, 1]) with the least value found. DS_STOPPED, DS_E_NOMEM. */

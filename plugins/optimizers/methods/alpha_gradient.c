@@ -13,7 +13,8 @@ typedef struct estimates {
 } estimates;
 
 /* Adds the estimate from samples a and b (a = b: a single one): zeroth order, or first order. */
-static void add_estimate(estimates *e, const alpha_rule *rule, const alpha_samples *s, size_t a, size_t b, int order)
+static void add_estimate(estimates *e, const alpha_rule *rule, const alpha_samples *s, size_t a, size_t b,
+                         int order)
 {
     double *row = e->row + e->count * s->n;
     int used = 0;
@@ -22,8 +23,7 @@ static void add_estimate(estimates *e, const alpha_rule *rule, const alpha_sampl
         int valid = isfinite(s->loss[i]) && (order == 0 || s->outcome[i] == DS_EVAL_OK);
         for (size_t k = 0; valid && k < s->n; k++) {
             size_t ik = i * s->n + k;
-            row[k] += order == 1 ? s->gradient[ik]
-                                 : (s->loss[i] - s->base) / rule->s * (s->w[ik] / rule->s);
+            row[k] += order == 1 ? s->gradient[ik] : (s->loss[i] - s->base) / rule->s * (s->w[ik] / rule->s);
         }
         used += valid;
         if (i == b) {

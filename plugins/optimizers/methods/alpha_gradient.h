@@ -37,6 +37,7 @@ typedef struct alpha_samples {
 } alpha_samples;
 
 /* Writes g (n values) and the mean alpha. work: (2 count + 1) n values. 0 where fewer than two samples succeeded. */
-int alpha_gradient(const alpha_rule *rule, const alpha_samples *samples, double *work, double *g, double *alpha);
+int alpha_gradient(const alpha_rule *rule, const alpha_samples *samples, double *work, double *g,
+                   double *alpha);
 
 #endif

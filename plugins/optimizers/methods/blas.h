@@ -30,8 +30,8 @@ void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, 
 
 /* Least squares with a matrix of full rank, by QR: the first n rows of b become the solution. lwork = -1 asks for the
  * size of the workspace, which comes in work[0]. */
-void dgels_(const char *trans, const int *m, const int *n, const int *nrhs, double *a, const int *lda, double *b,
-            const int *ldb, double *work, const int *lwork, int *info, size_t trans_len);
+void dgels_(const char *trans, const int *m, const int *n, const int *nrhs, double *a, const int *lda,
+            double *b, const int *ldb, double *work, const int *lwork, int *info, size_t trans_len);
 
 /* Eigenvalues (ascending, to w) and eigenvectors (columns, replacing a) of a symmetric matrix, by divide and
  * conquer. lwork = liwork = -1 asks for the sizes of the workspaces, which come in work[0] and iwork[0]. */

@@ -18,11 +18,11 @@
 #include "params.h"
 
 enum {
-    DESCENT_ADAM,    /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
-    DESCENT_GD,      /* s - lr g */
-    DESCENT_NSGD,    /* s - lr sqrt(n) g / |g| */
+    DESCENT_ADAM,     /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
+    DESCENT_GD,       /* s - lr g */
+    DESCENT_NSGD,     /* s - lr sqrt(n) g / |g| */
     DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
-    DESCENT_ARMIJO   /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises;
+    DESCENT_ARMIJO /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises;
                         else half of it is tried, at most ten times; the next step begins with twice the last one */
 };
 
@@ -53,11 +53,11 @@ typedef ds_status (*descent_evaluate)(void *ctx, const double *s, double *loss, 
 typedef struct descent {
     size_t n;
     descent_options options;
-    double *best;        /* s_best: the point of least loss, n values */
-    double best_loss;    /* INFINITY where no evaluation succeeded */
-    double *last;        /* the last point evaluated successfully */
-    int64_t evaluations; /* of the last run */
-    double *s;           /* the point to evaluate next */
+    double *best;                     /* s_best: the point of least loss, n values */
+    double best_loss;                 /* INFINITY where no evaluation succeeded */
+    double *last;                     /* the last point evaluated successfully */
+    int64_t evaluations;              /* of the last run */
+    double *s;                        /* the point to evaluate next */
     double *gradient, *moment, *root; /* work */
     int64_t limit, told, stall;
     double length, base_loss, slope; /* armijo: of the present step; loss and slope where it begins */

@@ -14,7 +14,7 @@
 #include <diffsim/random.h>
 #include <stddef.h>
 
-enum { GP_SE, GP_MATERN52 };      /* kernel */
+enum { GP_SE, GP_MATERN52 };                          /* kernel */
 enum { GP_PRIOR_2024, GP_PRIOR_2022, GP_PRIOR_FLAT }; /* flat: likelihood alone, in the bounds of TuRBO */
 
 typedef struct gp_model {

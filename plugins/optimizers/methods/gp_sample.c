@@ -11,7 +11,7 @@
 typedef struct sample_space {
     double *z, *square; /* scaled points, count x d, and the sums of their squares */
     double *data_square;
-    double *v;          /* n x count, columns per point: kernel, then V */
+    double *v; /* n x count, columns per point: kernel, then V */
     double *mean;
     double *covariance; /* count x count, upper triangle, then its factor */
 } sample_space;
@@ -77,7 +77,8 @@ ds_status gp_sample(gp *g, size_t count, const double *points, size_t draws, ds_
         for (size_t j = 0; j < count; j++) {
             f[j] = ds_random_normal(rng);
         }
-        cblas_dtrmv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, (int)count, w.covariance, (int)count, f, 1);
+        cblas_dtrmv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, (int)count, w.covariance, (int)count,
+                    f, 1);
         for (size_t j = 0; j < count; j++) {
             f[j] += w.mean[j];
         }

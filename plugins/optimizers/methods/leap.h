@@ -28,13 +28,13 @@ enum {
 };
 
 typedef struct leap_options {
-    size_t K, mu;                           /* K = 0: the leap is one descent */
+    size_t K, mu;                            /* K = 0: the leap is one descent */
     int weights, update, path, mean, bounds; /* CMA2001_..., LEAP_... */
-    int lengths;                            /* LEAP_FIXED ... */
-    int first;                              /* begin with a descent from the start itself */
-    int64_t J;                              /* evaluations of a descent; 0 = none */
-    int64_t steps;                          /* evaluations of the leap */
-    double sigma;                           /* of the first generation */
+    int lengths;                             /* LEAP_FIXED ... */
+    int first;                               /* begin with a descent from the start itself */
+    int64_t J;                               /* evaluations of a descent; 0 = none */
+    int64_t steps;                           /* evaluations of the leap */
+    double sigma;                            /* of the first generation */
     descent_options descent;
 } leap_options;
 

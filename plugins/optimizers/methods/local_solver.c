@@ -60,8 +60,8 @@ static int make_worker(local_solver *s, worker *w)
     } else if (bounds && s->options.kind == LOCAL_LBFGSB) {
         w->lbfgsb = lbfgsb_create(n, bounds, bounds + n, &quasi_newton);
     }
-    int made = bounds &&
-               (s->options.kind == LOCAL_ADAM ? descent_init(&w->descent, n, &adam) : w->lm || w->lbfgsb);
+    int made =
+        bounds && (s->options.kind == LOCAL_ADAM ? descent_init(&w->descent, n, &adam) : w->lm || w->lbfgsb);
     free(bounds);
     return made;
 }
@@ -84,9 +84,10 @@ local_solver *local_solver_create(const ds_host *host, const ds_problem *problem
         m = s->squares.m;
         if (*status == DS_OK && options->limit > 0 && options->limit < least_squares_cost(&s->squares) + 2) {
             *status = DS_E_PARAM;
-            host->error(host, *status,
-                        "j leaves a search no evaluation for a step: it needs 2 and the products of a Jacobian, "
-                        "min(variables, residuals) + 2 in all");
+            host->error(
+                host, *status,
+                "j leaves a search no evaluation for a step: it needs 2 and the products of a Jacobian, "
+                "min(variables, residuals) + 2 in all");
         }
     } else if (s) {
         *status = sim_init(&s->sim, problem, workers) ? DS_OK : DS_E_NOMEM;
@@ -148,10 +149,10 @@ static const double *point(const local_solver *s, size_t i)
 
 static int tell_gradient(local_solver *s, worker *w, double loss, const double *gradient, uint32_t outcome)
 {
-    int goes_on = s->options.kind == LOCAL_LBFGSB
-                      ? outcome != DS_EVAL_BAD_GRAD &&
-                            lbfgsb_tell(w->lbfgsb, loss, gradient) == LBFGSB_EVALUATE
-                      : descent_tell(&w->descent, loss, gradient, outcome);
+    int goes_on =
+        s->options.kind == LOCAL_LBFGSB
+            ? outcome != DS_EVAL_BAD_GRAD && lbfgsb_tell(w->lbfgsb, loss, gradient) == LBFGSB_EVALUATE
+            : descent_tell(&w->descent, loss, gradient, outcome);
     return goes_on ? LM_RESIDUALS : LM_DONE;
 }
 
@@ -171,10 +172,9 @@ static ds_status values(local_solver *s, uint64_t group, double *loss, double *b
     }
     int squares = s->options.kind == LOCAL_LM;
     size_t row = squares ? s->squares.m : n;
-    ds_status status = squares ? least_squares_residuals(&s->squares, label, count, s->arm, s->v, s->gradient,
-                                                         s->value)
-                               : sim_evaluate(&s->sim, label, count, s->v, s->value, s->gradient, s->outcome,
-                                              &done);
+    ds_status status =
+        squares ? least_squares_residuals(&s->squares, label, count, s->arm, s->v, s->gradient, s->value)
+                : sim_evaluate(&s->sim, label, count, s->v, s->value, s->gradient, s->outcome, &done);
     for (size_t k = 0; status == DS_OK && k < count; k++) {
         size_t i = s->arm[k];
         worker *w = &s->worker[i];

@@ -87,8 +87,8 @@ static void transpose(size_t rows, size_t columns, const float *restrict a, floa
 }
 
 /* y = W x + b for each row, and max(0, .) of it with relu. */
-static void affine(size_t rows, size_t in, size_t out, const float *x, const float *matrix, const float *b, int relu,
-                   mlp_tape *tape, float *y)
+static void affine(size_t rows, size_t in, size_t out, const float *x, const float *matrix, const float *b,
+                   int relu, mlp_tape *tape, float *y)
 {
     int m = (int)rows, k = (int)in, n = (int)out;
     if (rows == 1) {
@@ -123,8 +123,8 @@ const float *mlp_forward(const mlp *net, const float *w, size_t rows, const floa
 }
 
 /* Gradients of an affine map's matrix and bias from its inputs x and d = d loss / d outputs. */
-static void affine_gradient(size_t rows, size_t in, size_t out, const float *x, const float *d, mlp_tape *tape,
-                            float *matrix, float *b)
+static void affine_gradient(size_t rows, size_t in, size_t out, const float *x, const float *d,
+                            mlp_tape *tape, float *matrix, float *b)
 {
     if (in <= LOOP_NARROW) {
         loop_gather(rows, in, out, x, d, tape->narrow, b);
@@ -134,8 +134,8 @@ static void affine_gradient(size_t rows, size_t in, size_t out, const float *x, 
     if (out <= LOOP_NARROW) {
         loop_gather(rows, out, in, d, x, matrix, NULL);
     } else {
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)rows, 1.0f, d, (int)out, x,
-                    (int)in, 0.0f, matrix, (int)in);
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)rows, 1.0f, d, (int)out,
+                    x, (int)in, 0.0f, matrix, (int)in);
     }
     loop_gather(rows, 0, out, NULL, d, NULL, b);
 }

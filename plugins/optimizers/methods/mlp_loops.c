@@ -179,7 +179,8 @@ static int most_wide = 2;
 static int widest(void)
 {
     int has = 0;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
         has = 2;
     } else if (__builtin_cpu_supports("avx2")) {
         has = 1;
@@ -208,7 +209,7 @@ int loop_limit(int most)
     }                                                                                                        \
     void loop_##name parameters                                                                              \
     {                                                                                                        \
-        static void (*const table[]) parameters = {name##_portable, name##_avx2, name##_avx512};             \
+        static void(*const table[]) parameters = {name##_portable, name##_avx2, name##_avx512};              \
         table[widest()] arguments;                                                                           \
     }
 #else

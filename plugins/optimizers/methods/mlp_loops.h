@@ -32,7 +32,8 @@ void loop_spread(size_t rows, size_t narrow, size_t width, const float *x, const
                  const float *gate, int relu, float *y);
 
 /* g = x^T d, narrow x width, and, where not NULL, sum = sums of the columns of d: x rows x narrow, d rows x width. */
-void loop_gather(size_t rows, size_t narrow, size_t width, const float *x, const float *d, float *g, float *sum);
+void loop_gather(size_t rows, size_t narrow, size_t width, const float *x, const float *d, float *g,
+                 float *sum);
 
 /* d = 0 where y = 0: the slope of max(0, .). */
 void loop_relu_slope(size_t count, const float *y, float *d);
@@ -42,7 +43,8 @@ void loop_squash(size_t count, const float *x, float *y);
 
 /* m = b1 m + (1 - b1) g', v = b2 v + (1 - b2) g'^2, w -= rate m / (root sqrt(v) + eps) with g' = scale g, cut to
  * +-1e15, the square of which does not overflow; b1 = 0.9, b2 = 0.999. */
-void loop_adam(size_t count, float scale, float rate, float root, float eps, const float *g, float *m, float *v, float *w);
+void loop_adam(size_t count, float scale, float rate, float root, float eps, const float *g, float *m,
+               float *v, float *w);
 
 /* target += share (w - target) */
 void loop_average(size_t count, float share, const float *w, float *target);

@@ -102,8 +102,10 @@ ds_status multistart_need_gradient(const ds_host *host, const ds_problem *proble
         return DS_OK;
     }
     char line[200];
-    snprintf(line, sizeof line,
-             "%.60s needs gradients and this environment has none: choose another optimizer, for example cmaes", name);
+    snprintf(
+        line, sizeof line,
+        "%.60s needs gradients and this environment has none: choose another optimizer, for example cmaes",
+        name);
     host->error(host, DS_E_UNSUPPORTED, line);
     return DS_E_UNSUPPORTED;
 }

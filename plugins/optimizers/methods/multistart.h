@@ -12,10 +12,11 @@
 #include "sim.h"
 
 /* Schema entries of the options. */
-#define MULTISTART_PARAMS                                                                                \
-    DS_INT("arms", "1", 1, 1e4, "",                                                                      \
-           "Searches that advance in step; their next points are simulated in parallel, as one batch."), \
-    DS_BOOL("use_x0", "false", "The first search begins at the start point that the environment suggests.")
+#define MULTISTART_PARAMS                                                                                    \
+    DS_INT("arms", "1", 1, 1e4, "",                                                                          \
+           "Searches that advance in step; their next points are simulated in parallel, as one batch."),     \
+        DS_BOOL("use_x0", "false",                                                                           \
+                "The first search begins at the start point that the environment suggests.")
 
 /* The local search of the optimizer `self`: each arm has a state machine. Points are in [-1, 1]^n. */
 typedef struct local_search {
@@ -30,9 +31,9 @@ typedef struct multistart {
     sim sim;
     size_t n, arms;
     int use_x0;
-    uint64_t starts;   /* begun so far */
-    uint64_t *number;  /* of the start of each arm */
-    int *fresh;        /* the arm is at its start */
+    uint64_t starts;  /* begun so far */
+    uint64_t *number; /* of the start of each arm */
+    int *fresh;       /* the arm is at its start */
     double *v, *loss, *gradient, *start;
     uint32_t *outcome;
 } multistart;
@@ -43,7 +44,8 @@ void multistart_free(multistart *m);
 
 /* Searches until the objective answers something else than DS_OK. Batches carry the tag "init" where every row
  * is a start, else "descent", and as their group the least start number among their rows. */
-ds_status multistart_run(multistart *m, const ds_objective *objective, const local_search *search, void *self);
+ds_status multistart_run(multistart *m, const ds_objective *objective, const local_search *search,
+                         void *self);
 
 /* `name` needs gradients and the environment has none: tells the host, DS_E_UNSUPPORTED; else DS_OK. */
 ds_status multistart_need_gradient(const ds_host *host, const ds_problem *problem, const char *name);

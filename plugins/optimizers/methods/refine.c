@@ -30,7 +30,7 @@ struct refine {
     int out[REFINE_ARMS], fruitless[REFINE_ARMS];
 
     double *best, best_loss; /* the caller's point */
-    int64_t used; /* evaluations */
+    int64_t used;            /* evaluations */
     refine_evaluate evaluate;
     void *ctx;
 
@@ -71,8 +71,8 @@ refine *refine_create(size_t n, unsigned arms, uint64_t seed)
     free(bound);
     r->order = calloc(lambda, sizeof(size_t));
     int ok = r->x && r->search && r->order && descent_init(&r->descent, n, &steps);
-    if (!ok || ((arms & (1u << REFINE_SAMPLES)) && !cma2001_init(&r->cma, n, lambda, lambda / 2,
-                                                                  CMA2001_LOG_WEIGHTS, CMA2001_TUTORIAL))) {
+    if (!ok || ((arms & (1u << REFINE_SAMPLES)) &&
+                !cma2001_init(&r->cma, n, lambda, lambda / 2, CMA2001_LOG_WEIGHTS, CMA2001_TUTORIAL))) {
         refine_destroy(r);
         return NULL;
     }
@@ -97,7 +97,8 @@ void refine_destroy(refine *r)
 }
 
 /* Evaluates points and keeps the best. */
-static ds_status simulate(refine *r, size_t count, const double *v, double *loss, double *gradient, uint32_t *outcome)
+static ds_status simulate(refine *r, size_t count, const double *v, double *loss, double *gradient,
+                          uint32_t *outcome)
 {
     for (size_t i = 0; i < count; i++) {
         loss[i] = INFINITY; /* where the run ends within the batch */

@@ -102,7 +102,8 @@ static inline ds_status rl_open(rl_settings *s, const ds_host *host, const ds_pr
     }
     ds_status status = stepwise_init(train, host, problem, objective, 0, lanes, &s->look);
     if (status == DS_OK && s->evaluate_every > 0) {
-        status = stepwise_init(trial, host, problem, objective, train->lanes, (size_t)s->evaluate_episodes, &s->look);
+        status = stepwise_init(trial, host, problem, objective, train->lanes, (size_t)s->evaluate_episodes,
+                               &s->look);
     }
     if (status == DS_OK && s->gamma < 0.0) {
         s->gamma = train->horizon <= RL_SHORT_HORIZON ? 1.0 : 0.99;

@@ -57,7 +57,8 @@ static size_t row_of(const rollout *r, size_t lane)
     return r->block[lane] + r->fill[lane];
 }
 
-void rollout_action(rollout *r, size_t lane, const float *obs, const float *action, double log_density, double value)
+void rollout_action(rollout *r, size_t lane, const float *obs, const float *action, double log_density,
+                    double value)
 {
     size_t row = row_of(r, lane);
     memcpy(r->obs + row * r->n, obs, r->n * sizeof(float));

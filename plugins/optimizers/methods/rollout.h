@@ -39,7 +39,8 @@ void rollout_clear(rollout *r);
 void rollout_place(rollout *r, size_t lane, size_t row);
 
 /* What the policy does in a lane, with the logarithm of its density and the value of the state; then the reward. */
-void rollout_action(rollout *r, size_t lane, const float *obs, const float *action, double log_density, double value);
+void rollout_action(rollout *r, size_t lane, const float *obs, const float *action, double log_density,
+                    double value);
 void rollout_reward(rollout *r, size_t lane, double reward);
 
 /* Ends the stretch of a lane, if it has one, before a state with this value. */

@@ -36,7 +36,8 @@ int sac_init(soft_actor_critic *sac, const sac_shape *shape, double alpha, ds_ra
     float *at = sac->memory = loop_memory(floats);
     sac->log_density = calloc(2 * b, sizeof(double));
     sac->keep[0] = calloc(2 * b, sizeof(size_t));
-    if (!at || !sac->log_density || !sac->keep[0] || !float_adam_init(&sac->adam_actor, actor, shape->adam_eps) ||
+    if (!at || !sac->log_density || !sac->keep[0] ||
+        !float_adam_init(&sac->adam_actor, actor, shape->adam_eps) ||
         !float_adam_init(&sac->adam_critic[0], critic, shape->adam_eps) ||
         !float_adam_init(&sac->adam_critic[1], critic, shape->adam_eps) ||
         !float_adam_init(&sac->adam_alpha, 1, shape->adam_eps) ||

@@ -49,7 +49,7 @@ typedef struct soft_actor_critic {
     float *noise;        /* 2 batch x act: xi */
     double *log_density; /* 2 batch */
     float *d_q, *d_pair, *d_kept, *d_head, *target;
-    size_t *keep[2];     /* rows of the minibatch whose lower critic is critic i */
+    size_t *keep[2]; /* rows of the minibatch whose lower critic is critic i */
     float *memory;
 } soft_actor_critic;
 

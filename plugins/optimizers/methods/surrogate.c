@@ -60,7 +60,7 @@ struct surrogate {
 
     double cap, log_offset; /* how a loss becomes a target: capped, or its logarithm, */
     int is_log;
-    double mean, sd; /* then standardised */
+    double mean, sd;                    /* then standardised */
     double *inputs, *targets, *scratch; /* capacity x n, capacity, 2 x capacity */
     size_t *order;
 };

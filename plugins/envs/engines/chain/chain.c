@@ -259,12 +259,23 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
     do {                                                                                                     \
         const int any = c->p.links, force = c->p.control == CHAIN_FORCE;                                     \
         switch (any * 2 + force) {                                                                           \
-        case 2: call(__VA_ARGS__, 1, 0); break;                                                              \
-        case 3: call(__VA_ARGS__, 1, 1); break;                                                              \
-        case 4: call(__VA_ARGS__, 2, 0); break;                                                              \
-        case 6: call(__VA_ARGS__, 3, 0); break;                                                              \
-        case 7: call(__VA_ARGS__, 3, 1); break;                                                              \
-        default: call(__VA_ARGS__, any, force);                                                              \
+        case 2:                                                                                              \
+            call(__VA_ARGS__, 1, 0);                                                                         \
+            break;                                                                                           \
+        case 3:                                                                                              \
+            call(__VA_ARGS__, 1, 1);                                                                         \
+            break;                                                                                           \
+        case 4:                                                                                              \
+            call(__VA_ARGS__, 2, 0);                                                                         \
+            break;                                                                                           \
+        case 6:                                                                                              \
+            call(__VA_ARGS__, 3, 0);                                                                         \
+            break;                                                                                           \
+        case 7:                                                                                              \
+            call(__VA_ARGS__, 3, 1);                                                                         \
+            break;                                                                                           \
+        default:                                                                                             \
+            call(__VA_ARGS__, any, force);                                                                   \
         }                                                                                                    \
     } while (0)
 

@@ -34,7 +34,7 @@ typedef struct chain_params {
     double length[CHAIN_MAX_LINKS];  /* m, from joint to joint */
     double com[CHAIN_MAX_LINKS];     /* m, centre of mass from the joint nearer to the cart */
     double inertia[CHAIN_MAX_LINKS]; /* kg m^2, about the centre of mass */
-    const ds_host *host; /* asked now and then whether to stop; may be NULL */
+    const ds_host *host;             /* asked now and then whether to stop; may be NULL */
 } chain_params;
 
 typedef struct chain_state {

@@ -49,9 +49,9 @@ typedef struct cloth {
     int set; /* SPRING_*; the widest by default */
 
     /* Results of cloth_adjoint(): derivatives of the loss. */
-    double *x_bar, *v_bar; /* by the state at the start */
-    double *k_bar;         /* by the stiffness of each slot */
-    double *rest_bar;      /* by the rest length of each slot */
+    double *x_bar, *v_bar;   /* by the state at the start */
+    double *k_bar;           /* by the stiffness of each slot */
+    double *rest_bar;        /* by the rest length of each slot */
     double mass_bar, mu_bar; /* by the mass of a vertex, by the friction of the floor */
 
     /* Private. */
@@ -59,13 +59,13 @@ typedef struct cloth {
     void *self;
     const ds_host *host; /* asked for its stop flag; may be NULL */
     uint64_t steps, segment;
-    double *checkpoint;  /* x, v at the begin of each segment */
-    double *frame;       /* x, v, u of each step of one segment */
-    double *now;         /* x, v */
-    uint64_t at;         /* the state of an episode in parts, and where it is */
+    double *checkpoint; /* x, v at the begin of each segment */
+    double *frame;      /* x, v, u of each step of one segment */
+    double *now;        /* x, v */
+    uint64_t at;        /* the state of an episode in parts, and where it is */
     double *state;
-    double *f, *work;    /* per vertex: force or its derivative; scratch of the springs */
-    double *vertex_bar;  /* per vertex: derivatives by its mass, by friction */
+    double *f, *work;   /* per vertex: force or its derivative; scratch of the springs */
+    double *vertex_bar; /* per vertex: derivatives by its mass, by friction */
 } cloth;
 
 /* Takes over the mesh (also on failure). Episodes have at most `steps` steps and are kept every `segment`

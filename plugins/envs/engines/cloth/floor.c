@@ -75,11 +75,11 @@ INLINE void adjoint(const touch_floor *floor, double h, size_t stride, const dou
     }
 }
 
-#define MOVE_ARGS                                                                                       \
-    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_new, \
+#define MOVE_ARGS                                                                                            \
+    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_new,      \
         double *v_new
-#define ADJOINT_ARGS                                                                                    \
-    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_bar, \
+#define ADJOINT_ARGS                                                                                         \
+    const touch_floor *floor, double h, size_t stride, const double *x, const double *u, double *x_bar,      \
         double *v_bar, double *mu_bar
 
 static void move_portable(MOVE_ARGS)

@@ -65,8 +65,8 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
             double per = (l->squared ? 2 : 1 / sqrt(square + smooth_square)) / (double)l->pairs;
             const double *weight = l->weight ? l->weight + 12 * (l->next - 1) + 3 * c : NULL;
             for (size_t i = 0; i < 3; i++) {
-                x_bar[i * l->c.mesh.stride + l->corner[c]] += weight ? weight[i] / sqrt((double)l->pairs)
-                                                                     : per * e[i];
+                x_bar[i * l->c.mesh.stride + l->corner[c]] +=
+                    weight ? weight[i] / sqrt((double)l->pairs) : per * e[i];
             }
         }
     }

@@ -13,20 +13,20 @@ enum { LIFT_CELLS = 8, LIFT_VARIABLES = 4 + LIFT_CELLS * LIFT_CELLS, LIFT_MAX_ST
 typedef struct lift {
     cloth c;
     sheet s;
-    trajectory data; /* owned */
-    int squared;     /* loss: mean squared distance instead of mean distance */
+    trajectory data;               /* owned */
+    int squared;                   /* loss: mean squared distance instead of mean distance */
     uint64_t steps, every, frames; /* `every` steps make an output step */
     double centre[2], along[2],
         across[2]; /* in the plane (x, z): middle of the sheet, directions of width and length */
     double size[2], mass, friction, patch[LIFT_CELLS * LIFT_CELLS], patch_bar[LIFT_CELLS * LIFT_CELLS];
     uint32_t corner[4];
-    uint64_t pairs;       /* samples of corners that were seen */
+    uint64_t pairs;        /* samples of corners that were seen */
     uint64_t *sample_step; /* per row: the step it is compared with */
-    uint64_t next;        /* row to be reached next, forward or backward */
-    double *corners;      /* per row: simulated corners, 12 numbers */
-    double *grip;         /* per step: velocity of the gripper, m/s */
-    double *frame;        /* positions at every output step */
-    const double *weight; /* of the residuals, while their product is made; else NULL */
+    uint64_t next;         /* row to be reached next, forward or backward */
+    double *corners;       /* per row: simulated corners, 12 numbers */
+    double *grip;          /* per step: velocity of the gripper, m/s */
+    double *frame;         /* positions at every output step */
+    const double *weight;  /* of the residuals, while their product is made; else NULL */
 } lift;
 
 /* Takes over the data (also on failure). 0 where there is no memory. The time of the last row is at most

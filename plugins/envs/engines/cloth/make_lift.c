@@ -46,8 +46,8 @@ static void print(const lift *l, uint64_t seed, double sigma, double drop)
         for (int c = 0; c < 4; c++) {
             int hidden = ds_random_uniform(&lost) < drop && r > 0;
             for (int i = 0; i < 3; i++) {
-                double v = l->corners[12 * r + 3 * (uint64_t)c + (uint64_t)i] +
-                           sigma * ds_random_normal(&noise);
+                double v =
+                    l->corners[12 * r + 3 * (uint64_t)c + (uint64_t)i] + sigma * ds_random_normal(&noise);
                 if (hidden) {
                     printf(" nan");
                 } else {

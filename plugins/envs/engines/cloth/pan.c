@@ -4,22 +4,22 @@
 
 #include "touch.h"
 
-static const double slip_square = 1e-12;  /* (m/s)^2 under the root of the sliding speed */
-static const double drift_rate = 0.2;     /* share of the depth that is to be undone in one step */
-static const double drift_limit = 1;      /* m/s, the fastest such correction */
+static const double slip_square = 1e-12; /* (m/s)^2 under the root of the sliding speed */
+static const double drift_rate = 0.2;    /* share of the depth that is to be undone in one step */
+static const double drift_limit = 1;     /* m/s, the fastest such correction */
 static const double tiny = 1e-300;
 
 /* A vertex that the pan pushes; world components unless `local`. */
 typedef struct push {
-    double ox, oy;             /* from the pan's axis point to the predicted position */
-    double lx, ly, lz, r;      /* the same, local, and its distance from the axis */
-    double rise, slope, norm;  /* profile h, h', sqrt(1 + h'^2) */
-    double local[3], n[3];     /* normal */
-    double surface[2];         /* velocity of the pan there */
-    double rel[3], vn;         /* velocity against the pan, and its normal component */
-    double wanted;             /* normal component after contact */
-    double vt[3], slip;        /* tangential part and its size */
-    double factor;             /* what friction leaves of it */
+    double ox, oy;            /* from the pan's axis point to the predicted position */
+    double lx, ly, lz, r;     /* the same, local, and its distance from the axis */
+    double rise, slope, norm; /* profile h, h', sqrt(1 + h'^2) */
+    double local[3], n[3];    /* normal */
+    double surface[2];        /* velocity of the pan there */
+    double rel[3], vn;        /* velocity against the pan, and its normal component */
+    double wanted;            /* normal component after contact */
+    double vt[3], slip;       /* tangential part and its size */
+    double factor;            /* what friction leaves of it */
 } push;
 
 static double dot(const double a[3], const double b[3])

@@ -9,9 +9,9 @@
  * their patch, shear (1,1), (1,-1) with half of it, bending (2,0), (0,2) with a tenth. */
 typedef struct sheet {
     size_t cells;
-    size_t patches[2]; /* along i and j; patch id = patches[1] pi + pj */
-    uint32_t *patch;   /* per slot of the mesh: the patch of the spring's midpoint */
-    double *factor;    /* per slot: stiffness for a patch stiffness of 1, 0 where there is no spring */
+    size_t patches[2];  /* along i and j; patch id = patches[1] pi + pj */
+    uint32_t *patch;    /* per slot of the mesh: the patch of the spring's midpoint */
+    double *factor;     /* per slot: stiffness for a patch stiffness of 1, 0 where there is no spring */
     uint32_t *triangle; /* 6 cells^2 vertex numbers */
 } sheet;
 

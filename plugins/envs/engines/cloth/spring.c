@@ -20,8 +20,8 @@ INLINE void band_force(const cloth_band *b, size_t n, const double *x, const dou
 {
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double rest = b->rest;
-    const size_t count = b->count &
-                         ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+    const size_t count =
+        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
@@ -71,8 +71,8 @@ INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const d
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double *ga = f_bar + b->first, *gb = ga + b->offset;
     const double rest = b->rest;
-    const size_t count = b->count &
-                         ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
+    const size_t count =
+        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that no remainder is left */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
@@ -111,8 +111,8 @@ INLINE void adjoint(const cloth_mesh *m, const double *x, const double *v, const
 }
 
 #define FORCE_ARGS const cloth_mesh *m, const double *x, const double *v, double *f, double *work
-#define ADJOINT_ARGS                                                                           \
-    const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar, \
+#define ADJOINT_ARGS                                                                                         \
+    const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,               \
         double *v_bar, double *k_bar, double *rest_bar, double *work
 
 static void force_portable(FORCE_ARGS)

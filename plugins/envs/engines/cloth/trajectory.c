@@ -167,8 +167,10 @@ static int row(reader *r, const char *line)
         const double *at = v + 4 + 3 * c;
         int missing = isnan(at[0]) + isnan(at[1]) + isnan(at[2]);
         if (missing != 0 && (missing != 3 || t->rows == 0)) {
-            return malformed(r, t->rows ? "corner %d is partly nan: give three numbers or three nan"
-                                        : "corner %d is nan: the first row needs all corners", c);
+            return malformed(r,
+                             t->rows ? "corner %d is partly nan: give three numbers or three nan"
+                                     : "corner %d is nan: the first row needs all corners",
+                             c);
         }
     }
     if (t->rows == 0 ? v[0] != 0 : !(v[0] > v[-TRAJECTORY_COLUMNS])) {

@@ -9,19 +9,17 @@
 #include <string.h>
 
 const fn_def *const fn_table[] = {
-    &fn_sphere,    &fn_ellipsoid, &fn_cigar,       &fn_tablet,   &fn_sharp_ridge, &fn_rosenbrock,
-    &fn_rastrigin, &fn_ackley,    &fn_schaffer_f7, &fn_griewank, &fn_branin,      &fn_hartmann3,
-    &fn_hartmann6, &fn_camel6,    &fn_rugged,      &fn_plateau,  &fn_valley,      &fn_bbob_f1,
-    &fn_bbob_f2,   &fn_bbob_f3,   &fn_bbob_f8,     &fn_bbob_f10, &fn_bbob_f15,    &fn_bbob_f17,
-    &fn_bbob_f18,  &fn_bbob_f21,  NULL,
+    &fn_sphere,   &fn_ellipsoid,   &fn_cigar,    &fn_tablet,   &fn_sharp_ridge, &fn_rosenbrock, &fn_rastrigin,
+    &fn_ackley,   &fn_schaffer_f7, &fn_griewank, &fn_branin,   &fn_hartmann3,   &fn_hartmann6,  &fn_camel6,
+    &fn_rugged,   &fn_plateau,     &fn_valley,   &fn_bbob_f1,  &fn_bbob_f2,     &fn_bbob_f3,    &fn_bbob_f8,
+    &fn_bbob_f10, &fn_bbob_f15,    &fn_bbob_f17, &fn_bbob_f18, &fn_bbob_f21,    NULL,
 };
 
 const char *const fn_names[] = {
-    "sphere",    "ellipsoid", "cigar",       "tablet",   "sharp_ridge", "rosenbrock",
-    "rastrigin", "ackley",    "schaffer_f7", "griewank", "branin",      "hartmann3",
-    "hartmann6", "camel6",    "rugged",      "plateau",  "valley",      "bbob_f1",
-    "bbob_f2",   "bbob_f3",   "bbob_f8",     "bbob_f10", "bbob_f15",    "bbob_f17",
-    "bbob_f18",  "bbob_f21",  NULL,
+    "sphere",   "ellipsoid",   "cigar",    "tablet",   "sharp_ridge", "rosenbrock", "rastrigin",
+    "ackley",   "schaffer_f7", "griewank", "branin",   "hartmann3",   "hartmann6",  "camel6",
+    "rugged",   "plateau",     "valley",   "bbob_f1",  "bbob_f2",     "bbob_f3",    "bbob_f8",
+    "bbob_f10", "bbob_f15",    "bbob_f17", "bbob_f18", "bbob_f21",    NULL,
 };
 
 /* A rotation as a product of Householder reflections (Stewart 1980, uniform over the orthogonal group up to

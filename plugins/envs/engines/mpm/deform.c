@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-static const double least_volume = 0.05;                       /* of the elastic solid, in its logarithm */
+static const double least_volume = 0.05;                        /* of the elastic solid, in its logarithm */
 static const double syrup_compressed = 0.6, syrup_loose = 1.05; /* limits of J */
 
 /* 1 + dt C */

@@ -17,7 +17,7 @@ enum {
     BACK = 3,
     AHEAD = 2, /* offsets run from -BACK to AHEAD */
     WINDOW = BACK + AHEAD + 1,
-    LANES = 4,  /* nodes along k that get an offer together; two such vectors hold the window */
+    LANES = 4, /* nodes along k that get an offer together; two such vectors hold the window */
     NOBODY = WINDOW * WINDOW * WINDOW
 };
 
@@ -49,7 +49,7 @@ typedef struct field {
     int32_t *giver;         /* number of the offset to the neighbour that offers it */
     /* the offers have changed: TOUCHED, and DOUBTFUL if the closest may be another one */
     int32_t *touched;
-    node *changed;          /* those whose point was changed by the previous sweep */
+    node *changed; /* those whose point was changed by the previous sweep */
     size_t count;
 } field;
 
@@ -109,8 +109,8 @@ static inline void offer(field *f, size_t at, lanes d, flags number)
 {
     lanes best = *(loose_lanes *)(f->best + at);
     flags giver = *(loose_flags *)(f->giver + at), own = giver == number;
-    flags better = (number >= 0) & (number != number_of(0, 0, 0)) &
-        ((d < best) | ((d == best) & (number <= giver)));
+    flags better =
+        (number >= 0) & (number != number_of(0, 0, 0)) & ((d < best) | ((d == best) & (number <= giver)));
     flags worse = own & (d > best);
     *(loose_lanes *)(f->best + at) = (lanes)((better & (flags)d) | (~better & (flags)best));
     *(loose_flags *)(f->giver + at) = (better & number) | (~better & giver);

@@ -72,7 +72,8 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task);
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-ds_status mpm_env_fail(const ds_host *host, ds_status status, const char *format, ...);
+ds_status
+mpm_env_fail(const ds_host *host, ds_status status, const char *format, ...);
 
 /* env_scene.c */
 extern const ds_scene mpm_env_scene;
@@ -91,45 +92,48 @@ extern const ds_param *const mpm_env_params[];
 extern const char *const mpm_env_extensions[];
 
 /* Stepwise control, for the description of a task. */
-#define MPM_STEPWISE_TEXT                                                                                \
-    "\nStepwise control: an action is the variables of a segment. Observations are PlasticineLab's: x, y, z " \
-    "and velocity of some particles (parameter observed), then position and quaternion of each tool, and the " \
-    "gap of chopsticks. Rewards: minus what the segment adds to the loss; with loss=final the decrease of the "  \
+#define MPM_STEPWISE_TEXT                                                                                    \
+    "\nStepwise control: an action is the variables of a segment. Observations are PlasticineLab's: x, y, "  \
+    "z "                                                                                                     \
+    "and velocity of some particles (parameter observed), then position and quaternion of each tool, and "   \
+    "the "                                                                                                   \
+    "gap of chopsticks. Rewards: minus what the segment adds to the loss; with loss=final the decrease of "  \
+    "the "                                                                                                   \
     "loss of the state."
 
 /* What the descriptors of PlasticineLab's tasks have in common. */
-#define MPM_PLASTICINE_DESC(id_)                                                                         \
-    .struct_size = sizeof(ds_desc), .kind = DS_KIND_ENV, .flags = DS_ENV_GRADIENT, .id = id_,            \
-    .version = "0.1.0", .license = "Apache-2.0",                                                         \
-    .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "   \
-                "physics, ICLR 2021",                                                                    \
+#define MPM_PLASTICINE_DESC(id_)                                                                             \
+    .struct_size = sizeof(ds_desc), .kind = DS_KIND_ENV, .flags = DS_ENV_GRADIENT, .id = id_,                \
+    .version = "0.1.0", .license = "Apache-2.0",                                                             \
+    .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "       \
+                "physics, ICLR 2021",                                                                        \
     .params = mpm_env_params, .extensions = mpm_env_extensions
 
 /* Everything that a task's plugin needs besides its description. With MPM_TASKS_ONLY the description
  * alone, under a name of its own, for programs that know all tasks (tasks.h). */
 #ifdef MPM_TASKS_ONLY
-#define MPM_DEFINE_ENV(task_, desc_)                                                                     \
-    extern const mpm_task *const mpm_task_##task_;                                                       \
-    const mpm_task *const mpm_task_##task_ = &(task_);                                                   \
-    extern const ds_desc *const mpm_desc_##task_;                                                        \
+#define MPM_DEFINE_ENV(task_, desc_)                                                                         \
+    extern const mpm_task *const mpm_task_##task_;                                                           \
+    const mpm_task *const mpm_task_##task_ = &(task_);                                                       \
+    extern const ds_desc *const mpm_desc_##task_;                                                            \
     const ds_desc *const mpm_desc_##task_ = &(desc_);
 #else
-#define MPM_DEFINE_ENV(task_, desc_)                                                                     \
-    const mpm_task *mpm_task_of_plugin(void)                                                             \
-    {                                                                                                    \
-        return &(task_);                                                                                 \
-    }                                                                                                    \
-    static ds_status create(const ds_host *host, void **out)                                             \
-    {                                                                                                    \
-        return mpm_env_create(&(task_), host, out);                                                      \
-    }                                                                                                    \
-    static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),                           \
-                                         .create = create,                                               \
-                                         .destroy = mpm_env_destroy,                                     \
-                                         .info = mpm_env_info,                                           \
-                                         .bounds = mpm_env_bounds,                                       \
-                                         .evaluate = mpm_env_evaluate,                                   \
-                                         .get_extension = mpm_env_extension};                            \
+#define MPM_DEFINE_ENV(task_, desc_)                                                                         \
+    const mpm_task *mpm_task_of_plugin(void)                                                                 \
+    {                                                                                                        \
+        return &(task_);                                                                                     \
+    }                                                                                                        \
+    static ds_status create(const ds_host *host, void **out)                                                 \
+    {                                                                                                        \
+        return mpm_env_create(&(task_), host, out);                                                          \
+    }                                                                                                        \
+    static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),                               \
+                                         .create = create,                                                   \
+                                         .destroy = mpm_env_destroy,                                         \
+                                         .info = mpm_env_info,                                               \
+                                         .bounds = mpm_env_bounds,                                           \
+                                         .evaluate = mpm_env_evaluate,                                       \
+                                         .get_extension = mpm_env_extension};                                \
     DS_DEFINE_ENV(desc_, vtable)
 #endif
 

@@ -58,9 +58,8 @@ const ds_param mpm_engine_param = {
     .name = "engine",
     .default_text = "fast",
     .unit = "",
-    .doc =
-        "The vectorised engine, or the plain one it is tested against, which svd_grad=reference always "
-        "takes. precision and memory are for the fast one.",
+    .doc = "The vectorised engine, or the plain one it is tested against, which svd_grad=reference always "
+           "takes. precision and memory are for the fast one.",
     .choices = engine_choices,
 };
 
@@ -83,10 +82,9 @@ const ds_param mpm_memory_param = {
     .name = "memory",
     .default_text = "checkpoint",
     .unit = "",
-    .doc =
-        "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are "
-        "simulated again, and the grid as far as all fits into 235 MB; or all substeps (1.2 GB for 10000 "
-        "particles).",
+    .doc = "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are "
+           "simulated again, and the grid as far as all fits into 235 MB; or all substeps (1.2 GB for 10000 "
+           "particles).",
     .choices = memory_choices,
 };
 
@@ -120,9 +118,11 @@ const ds_param *const mpm_env_params[] = {
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
-    DS_INT("observed", "200", 0, 80000, "",
-           "Stepwise control: so many particles at least are observed, every k-th one, or all where there are "
-           "fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its record smaller."),
+    DS_INT(
+        "observed", "200", 0, 80000, "",
+        "Stepwise control: so many particles at least are observed, every k-th one, or all where there are "
+        "fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its record "
+        "smaller."),
     NULL,
 };
 
@@ -247,8 +247,8 @@ static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t var
         status = DS_E_NOMEM;
     } else if (task->target_file) {
         status = read_stored_target(env, task, variant, density);
-    } else if (mpm_target_arrange(&env->scene, domain, env->particles_asked, task->place, variant,
-                                  density) != 0) {
+    } else if (mpm_target_arrange(&env->scene, domain, env->particles_asked, task->place, variant, density) !=
+               0) {
         status = DS_E_NOMEM;
     }
     if (status == DS_OK && mpm_objective_init(&env->episode.objective, domain->n, density) != MPM_OK) {

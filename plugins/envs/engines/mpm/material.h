@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 typedef struct mpm_material {
-    uint32_t law;         /* MPM_PLASTICINE; what follows is for it */
-    double mu, lambda;    /* Lame parameters */
-    double yield_strain;  /* yield stress / (2 mu): radius of the elastic region in logarithmic strain */
-    uint32_t clamped_svd; /* nonzero: adjoint through the clamped SVD derivative of the original */
+    uint32_t law;              /* MPM_PLASTICINE; what follows is for it */
+    double mu, lambda;         /* Lame parameters */
+    double yield_strain;       /* yield stress / (2 mu): radius of the elastic region in logarithmic strain */
+    uint32_t clamped_svd;      /* nonzero: adjoint through the clamped SVD derivative of the original */
     double modulus, viscosity; /* elastic solid and syrup, see deform.h */
 } mpm_material;
 

@@ -11,9 +11,9 @@ enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
 /* What a body is made of, see material.h. */
 enum { MPM_PLASTICINE = 0, MPM_ELASTIC = 1, MPM_SYRUP = 2, MPM_LAWS = 3 };
 typedef struct mpm_matter {
-    uint32_t law; /* plasticine has the constants of the scene and the density of the domain; the others: */
-    double density;   /* kg/m^3 */
-    double modulus;   /* elastic: shear modulus; syrup: bulk modulus; Pa */
+    uint32_t law;   /* plasticine has the constants of the scene and the density of the domain; the others: */
+    double density; /* kg/m^3 */
+    double modulus; /* elastic: shear modulus; syrup: bulk modulus; Pa */
     double viscosity; /* syrup; Pa s */
 } mpm_matter;
 
@@ -23,10 +23,10 @@ typedef struct mpm_body {
     uint32_t shape;
     uint32_t count; /* particles at full size; a lattice has its own number */
     double center[3];
-    double size[3];   /* box, lattice: edge lengths; sphere: radius in size[0] */
-    double spacing;   /* lattice: distance of neighbours; each particle has the volume spacing^3 */
-    double jitter;    /* lattice: each coordinate is off by up to this */
-    uint32_t carved;  /* lattice: 1 + the number of a body whose box stays free of this one; 0 = none */
+    double size[3];  /* box, lattice: edge lengths; sphere: radius in size[0] */
+    double spacing;  /* lattice: distance of neighbours; each particle has the volume spacing^3 */
+    double jitter;   /* lattice: each coordinate is off by up to this */
+    uint32_t carved; /* lattice: 1 + the number of a body whose box stays free of this one; 0 = none */
     mpm_matter matter;
 } mpm_body;
 
@@ -62,11 +62,19 @@ typedef struct mpm_tool {
 
 /* Shorthand for scene descriptions. */
 #define MPM_ANYWHERE .lower = {0.0, 0.0, 0.0}, .upper = {1.0, 1.0, 1.0}
-#define MPM_UPRIGHT {1.0, 0.0, 0.0, 0.0}
+#define MPM_UPRIGHT                                                                                          \
+    {                                                                                                        \
+        1.0, 0.0, 0.0, 0.0                                                                                   \
+    }
 /* A sphere that the action moves by up to `scale` per step along each axis. */
-#define MPM_MOVED_BALL(radius_, scale_, x_, y_, z_)                                                      \
-    {.shape = MPM_SPHERE, .size = {radius_}, .friction = 0.9, MPM_ANYWHERE, .action_dim = 3,             \
-     .scale = {scale_, scale_, scale_}, .start = {.position = {x_, y_, z_}, .rotation = MPM_UPRIGHT}}
+#define MPM_MOVED_BALL(radius_, scale_, x_, y_, z_)                                                          \
+    {                                                                                                        \
+        .shape = MPM_SPHERE, .size = {radius_}, .friction = 0.9, MPM_ANYWHERE, .action_dim = 3,              \
+        .scale = {scale_, scale_, scale_}, .start = {                                                        \
+            .position = {x_, y_, z_},                                                                        \
+            .rotation = MPM_UPRIGHT                                                                          \
+        }                                                                                                    \
+    }
 
 typedef struct mpm_scene {
     uint32_t n_bodies, n_tools;

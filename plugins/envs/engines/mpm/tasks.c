@@ -2,8 +2,8 @@
 /* The list of PlasticineLab's tasks. The task files it is linked with are compiled with MPM_TASKS_ONLY. */
 #include "tasks.h"
 
-#define DECLARE(id)                                                                                      \
-    extern const mpm_task *const mpm_task_##id;                                                          \
+#define DECLARE(id)                                                                                          \
+    extern const mpm_task *const mpm_task_##id;                                                              \
     extern const ds_desc *const mpm_desc_##id
 
 DECLARE(assembly);
@@ -17,15 +17,18 @@ DECLARE(torus);
 DECLARE(triplemove);
 DECLARE(writer);
 
-#define ENTRY(id) {&mpm_task_##id, &mpm_desc_##id}
+#define ENTRY(id)                                                                                            \
+    {                                                                                                        \
+        &mpm_task_##id, &mpm_desc_##id                                                                       \
+    }
 
 mpm_task_entry mpm_task_at(int t)
 {
     static const struct {
         const mpm_task *const *task;
         const ds_desc *const *desc;
-    } all[MPM_TASKS] = {ENTRY(assembly), ENTRY(chopsticks), ENTRY(move), ENTRY(pinch),
-                        ENTRY(rollingpin), ENTRY(rope), ENTRY(table), ENTRY(torus),
+    } all[MPM_TASKS] = {ENTRY(assembly),   ENTRY(chopsticks), ENTRY(move),  ENTRY(pinch),
+                        ENTRY(rollingpin), ENTRY(rope),       ENTRY(table), ENTRY(torus),
                         ENTRY(triplemove), ENTRY(writer)};
     return (mpm_task_entry){*all[t].task, *all[t].desc};
 }

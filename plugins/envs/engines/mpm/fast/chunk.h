@@ -15,16 +15,16 @@ enum { GROUPS = CHUNK / VL }; /* vectors of particles in a chunk */
 
 /* Constants of a pass for quads: built once, because the compiler would do so in every loop. */
 typedef struct constants {
-    vec low, high, drift;     /* where particles are stopped; displacement per velocity */
-    vec apic, inertia, mass;  /* factors of moments, velocity; what component 3 of the momentum field holds */
+    vec low, high, drift;    /* where particles are stopped; displacement per velocity */
+    vec apic, inertia, mass; /* factors of moments, velocity; what component 3 of the momentum field holds */
 } constants;
 
 typedef struct work {
     constants by;
-    site before, now;       /* where the particles were and are on the grid */
-    affine moved;           /* grid velocity at `before`: value and moments */
-    affine field;           /* what goes to the grid */
-    gathered own, other;    /* adjoint pass: of the grid velocity, and of the adjoint of momentum and mass */
+    site before, now;    /* where the particles were and are on the grid */
+    affine moved;        /* grid velocity at `before`: value and moments */
+    affine field;        /* what goes to the grid */
+    gathered own, other; /* adjoint pass: of the grid velocity, and of the adjoint of momentum and mass */
     real stress[3][CHUNK][4]; /* columns of the scaled stress; adjoint pass: of A_bar F^T */
     strain strains[GROUPS];
     sym squares[GROUPS];

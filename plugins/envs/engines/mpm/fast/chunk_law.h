@@ -16,8 +16,8 @@ INLINE void save_stress(work *w, int group, const sym t)
 /* Symmetric part of the adjoint of the stress for a group, from the moments of node_bar. */
 INLINE void stress_adjoint(const mpm_pass *p, const work *w, int g, sym t_bar)
 {
-    const real *const bars[3] =
-        {w->other.sums.part[1][0], w->other.sums.part[2][0], w->other.sums.part[3][0]};
+    const real *const bars[3] = {w->other.sums.part[1][0], w->other.sums.part[2][0],
+                                 w->other.sums.part[3][0]};
     vec q_bar[9];
     velocity_step(bars, g, R(p->stress), q_bar);
     t_bar[0] = q_bar[0];
@@ -48,8 +48,8 @@ INLINE void trial_adjoint(const mpm_pass *p, const real *const columns[3], const
     for (int i = 0; i < 3; i++) {
 #pragma GCC unroll 3
         for (int j = 0; j < 3; j++) {
-            out[3 * i + j] = a_bar[3 * i] * f[3 * j] + a_bar[3 * i + 1] * f[3 * j + 1] +
-                             a_bar[3 * i + 2] * f[3 * j + 2];
+            out[3 * i + j] =
+                a_bar[3 * i] * f[3 * j] + a_bar[3 * i + 1] * f[3 * j + 1] + a_bar[3 * i + 2] * f[3 * j + 2];
         }
     }
     save_columns(turned, g, out);
@@ -99,7 +99,7 @@ static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, 
 /* Trial state and logarithmic strain of a chunk. Returns how many terms exp(k H) needs, and *terms those
  * of the rest; *beyond: whether any lane needs singular values. */
 CHUNK_STEP int chunk_strain(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
-                        int *terms, bool *beyond)
+                            int *terms, bool *beyond)
 {
     vec shear = all(R(0)), outside = shear, flow = shear;
     for (int g = 0; g < GROUPS; g++) {
@@ -172,8 +172,7 @@ CHUNK_STEP void stress_chunk(const mpm_pass *p, work *w, bool beyond)
 /* Adjoint of the law for a chunk: from the moments of node_bar and the adjoint of F_new (in place: to that
  * of F); leaves the scaled stress in `stress` and the adjoint of dt C in `turned`, column by column. */
 CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
-                                         const real *f_records,
-                              real *bar_records, real (*turned)[CHUNK][4])
+                                         const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     int terms;
     bool beyond;
@@ -218,11 +217,11 @@ CHUNK_STEP void syrup_chunk(const mpm_pass *p, work *w, const real *const column
 }
 
 CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
-                                const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
+                                    const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
         vec step[9], out[9], j = *(const vec *)(f_records + 9 * g * VL),
-            *j_bar = (vec *)(bar_records + 9 * g * VL);
+                             *j_bar = (vec *)(bar_records + 9 * g * VL);
         sym stress, t_bar;
         velocity_step(columns, g, R(p->stretch), step);
         vec growth = syrup_growth(step);
@@ -251,7 +250,7 @@ CHUNK_STEP void elastic_chunk(const mpm_pass *p, work *w, const real *const colu
 }
 
 CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
-                                  const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
+                                      const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
         vec step[9], f[9], a[9], a_bar[9];

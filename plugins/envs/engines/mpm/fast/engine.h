@@ -20,12 +20,12 @@ enum {
 };
 
 typedef struct mpm_fast_options {
-    int bits;            /* 64 or 32: precision of the simulation */
-    bool store;          /* keep all substeps; else a checkpoint now and then, and simulate twice */
-    uint32_t threads;    /* at least 1; the results do not depend on it */
-    uint32_t interval;   /* most substeps between two sorts; 0 = a good number */
-    double *times;       /* NULL, or [MPM_TIMES]: processor seconds are added */
-    const char *isa;     /* NULL: the best that runs here, or what the environment variable DS_ISA says */
+    int bits;          /* 64 or 32: precision of the simulation */
+    bool store;        /* keep all substeps; else a checkpoint now and then, and simulate twice */
+    uint32_t threads;  /* at least 1; the results do not depend on it */
+    uint32_t interval; /* most substeps between two sorts; 0 = a good number */
+    double *times;     /* NULL, or [MPM_TIMES]: processor seconds are added */
+    const char *isa;   /* NULL: the best that runs here, or what the environment variable DS_ISA says */
 } mpm_fast_options;
 
 /* `sim` and what it points to must outlive the engine; it must have at least one particle. NULL when there

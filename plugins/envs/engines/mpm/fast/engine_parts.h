@@ -34,14 +34,14 @@ struct mpm_fast {
     size_t padded;
     int n_groups, n_blocks;
     mpm_group groups[MPM_MAX_BODIES];
-    int lowest[3], highest[3];      /* base nodes that particles may have, as the domain stops them */
+    int lowest[3], highest[3]; /* base nodes that particles may have, as the domain stops them */
     mpm_block blocks[MPM_MAX_BLOCKS];
     mpm_buffer slabs, scratch;
     mpm_near near[MPM_PLANE_TASKS]; /* for the box that the slabs are laid out for */
     mpm_buffer work, bars, loose;   /* fields: present particles; their adjoints; between two orders */
     mpm_fields now, bar, between;
-    mpm_buffer velocity, node_bar;  /* grid of one substep */
-    mpm_buffer other_velocity;      /* of the substep after, while it is unpacked ahead of its use */
+    mpm_buffer velocity, node_bar; /* grid of one substep */
+    mpm_buffer other_velocity;     /* of the substep after, while it is unpacked ahead of its use */
     mpm_buffer sorting;
     size_t marks_stride;
     uint32_t (*should_stop)(const void *context);
@@ -52,13 +52,13 @@ struct mpm_fast {
     bool with_adjoint, backward;
     uint32_t n_segments, segment_capacity;
     mpm_segment *segments;
-    mpm_history shared;             /* of one segment at a time, unless all are stored */
-    mpm_grid_history shared_grid;   /* the same for segments that do not keep their own */
+    mpm_history shared;           /* of one segment at a time, unless all are stored */
+    mpm_grid_history shared_grid; /* the same for segments that do not keep their own */
     uint32_t shared_owner;
-    uint32_t held_segment, held;    /* segment and substep of `velocity`; held_segment MPM_NONE: of none */
-    size_t packed;                  /* bytes of the grid of a substep that was kept lately; 0 = not known */
-    double speed;                   /* largest velocity component on the grid */
-    uint32_t bar_segment;           /* whose order the adjoints have */
+    uint32_t held_segment, held; /* segment and substep of `velocity`; held_segment MPM_NONE: of none */
+    size_t packed;               /* bytes of the grid of a substep that was kept lately; 0 = not known */
+    double speed;                /* largest velocity component on the grid */
+    uint32_t bar_segment;        /* whose order the adjoints have */
     /* adjoint: local substep whose particle pass is still to do; MPM_NONE = at a border */
     uint32_t pending;
 };

@@ -89,7 +89,7 @@ mpm_result mpm_fast_advance(mpm_fast *f)
 }
 
 void mpm_fast_export(mpm_fast *f, const mpm_fields *from, const mpm_segment *s, double inv_dx, double offset,
-                       mpm_particle *to)
+                     mpm_particle *to)
 {
     for (int k = 0; k < f->n_groups; k++) {
         const mpm_group *g = &f->groups[k];
@@ -100,8 +100,8 @@ void mpm_fast_export(mpm_fast *f, const mpm_fields *from, const mpm_segment *s, 
 
 void mpm_fast_clear_unused(const mpm_phase *phase, double rest, mpm_particle *particles)
 {
-    for (uint32_t p = phase->first; phase->material.law == MPM_SYRUP && p < phase->first +
-         phase->count; p++) {
+    for (uint32_t p = phase->first; phase->material.law == MPM_SYRUP && p < phase->first + phase->count;
+         p++) {
         for (int i = 1; i < 9; i++) {
             particles[p].f[i] = i % 4 == 0 ? rest : 0.0;
         }

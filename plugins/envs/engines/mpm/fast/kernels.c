@@ -176,8 +176,8 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec field[4], h[4];
         momentum_quads(w, velocity, columns, i, field);
-        vec bar = load(x_bar + 4 * i) +
-            position_adjoint(&w->other, field[0], field[1], field[2], field[3], i);
+        vec bar =
+            load(x_bar + 4 * i) + position_adjoint(&w->other, field[0], field[1], field[2], field[3], i);
         h[0] = w->by.inertia * load(w->other.sums.part[0][i]);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; k++) {

@@ -62,10 +62,10 @@ typedef struct mpm_room {
 /* A range of particles that spreads to a private slab of grid planes. The ranges do not depend on the
  * number of threads, nor does the order in which the slabs are summed: so neither do the results. */
 typedef struct mpm_block {
-    uint32_t first, count;    /* particles; first is a multiple of the chunk */
-    uint32_t group;           /* of one matter, see engine.c */
-    int plane, planes;        /* of the box */
-    void *slab;               /* [planes][stride_x][4], all 0 between uses */
+    uint32_t first, count;     /* particles; first is a multiple of the chunk */
+    uint32_t group;            /* of one matter, see engine.c */
+    int plane, planes;         /* of the box */
+    void *slab;                /* [planes][stride_x][4], all 0 between uses */
     double lower[3], upper[3]; /* out: lowest nodes of the particles after the pass */
 } mpm_block;
 
@@ -79,35 +79,35 @@ typedef struct mpm_pass {
     double stretch;         /* dt 4 / dx: displacement gradient per moment */
     double rate;            /* 1 / dt */
     /* these belong to the matter of the block */
-    double mass;            /* of a particle */
-    double stress;          /* momentum slope per Kirchhoff stress */
+    double mass;   /* of a particle */
+    double stress; /* momentum slope per Kirchhoff stress */
     const mpm_material *law;
-    const void *velocity;   /* of the grid after the substep before: [nodes][4], component 3 is the mass */
-    const void *node_bar;   /* adjoint of momentum and mass in this substep */
-    mpm_fields now;         /* forward: in place, x and f. First pass after sorting: from v and m too */
-    const void *x_before;   /* adjoint: position before */
-    void *keep_x, *keep_f;  /* forward: NULL, or where to keep x after moving and f before the update */
-    mpm_fields bar;         /* adjoints, in place: x and f; v and m at the ends of a segment */
-    mpm_fields out;         /* gather only: where x, v and m go */
+    const void *velocity;  /* of the grid after the substep before: [nodes][4], component 3 is the mass */
+    const void *node_bar;  /* adjoint of momentum and mass in this substep */
+    mpm_fields now;        /* forward: in place, x and f. First pass after sorting: from v and m too */
+    const void *x_before;  /* adjoint: position before */
+    void *keep_x, *keep_f; /* forward: NULL, or where to keep x after moving and f before the update */
+    mpm_fields bar;        /* adjoints, in place: x and f; v and m at the ends of a segment */
+    mpm_fields out;        /* gather only: where x, v and m go */
 } mpm_pass;
 
 /* One substep of the grid. */
 typedef struct mpm_nodes {
     mpm_box box;
-    double fall[3];         /* velocity gained from gravity in dt */
+    double fall[3];                /* velocity gained from gravity in dt */
     int wall_low[3], wall_high[3]; /* see mpm_forcing */
     bool sticky_floor;
     int n_blocks;
     const mpm_block *blocks;
-    void *velocity;         /* [nodes][4] */
+    void *velocity; /* [nodes][4] */
     void *node_bar;
 } mpm_nodes;
 
 typedef struct mpm_kernels {
     const char *isa;
     int lanes, chunk;
-    size_t real;            /* bytes of a float */
-    size_t scratch;         /* bytes of work space per thread */
+    size_t real;    /* bytes of a float */
+    size_t scratch; /* bytes of work space per thread */
     /* Particles of one block. */
     void (*particles[MPM_PASSES])(const mpm_pass *pass, mpm_block *block, void *scratch);
     /* Nodes of one plane of the box. */

@@ -30,14 +30,14 @@ typedef int32_t whole;
 #define MPM_SQRT __builtin_sqrtf
 #endif
 typedef real vec __attribute__((vector_size(VL * MPM_REAL_BITS / 8), may_alias));
-typedef real loose_vec __attribute__((vector_size(VL * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8),
-                                      may_alias));
+typedef real loose_vec
+    __attribute__((vector_size(VL * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8), may_alias));
 typedef whole mask __attribute__((vector_size(VL * MPM_REAL_BITS / 8), may_alias));
 typedef int32_t ints __attribute__((vector_size(VL * 4)));
 typedef int32_t loose_ints __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 typedef real quad __attribute__((vector_size(4 * MPM_REAL_BITS / 8), may_alias));
-typedef real loose_quad __attribute__((vector_size(4 * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8),
-                                       may_alias));
+typedef real loose_quad
+    __attribute__((vector_size(4 * MPM_REAL_BITS / 8), aligned(MPM_REAL_BITS / 8), may_alias));
 
 INLINE vec load(const real *from)
 {
@@ -261,8 +261,8 @@ INLINE half swapped(half a)
 #define ZIP_PAIRS_LOW(a, b) SHUFFLE(a, b, 0, 1, 8, 9, 2, 3, 10, 11)
 #define ZIP_PAIRS_HIGH(a, b) SHUFFLE(a, b, 4, 5, 12, 13, 6, 7, 14, 15)
 #else
-#define SPREAD(a, c) \
-    SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c, 8 + c, 8 + c, 8 + c, 8 + c, 12 + c, 12 + c, \
+#define SPREAD(a, c)                                                                                         \
+    SHUFFLE(a, a, c, c, c, c, 4 + c, 4 + c, 4 + c, 4 + c, 8 + c, 8 + c, 8 + c, 8 + c, 12 + c, 12 + c,        \
             12 + c, 12 + c)
 #define SWAP_ONE(a) SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
 #define SWAP_TWO(a) SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)

@@ -30,15 +30,31 @@ static const real strain_eps = R(1e-8); /* see material.c */
 static const real smallest_stretch_sq = R(0.004);
 
 static const real log_terms[SERIES_TERMS] = {
-    R(0), R(1), -R(1) / 2, R(1) / 3, -R(1) / 4, R(1) / 5, -R(1) / 6, R(1) / 7, -R(1) / 8, R(1) / 9,
-    -R(1) / 10, R(1) / 11, -R(1) / 12, R(1) / 13, -R(1) / 14, R(1) / 15, -R(1) / 16, R(1) / 17,
-    -R(1) / 18, R(1) / 19, -R(1) / 20, R(1) / 21};
-static const real exp_terms[SERIES_TERMS] = {
-    R(1), R(1), R(1.0 / 2.0), R(1.0 / 6.0), R(1.0 / 24.0), R(1.0 / 120.0), R(1.0 / 720.0),
-    R(1.0 / 5040.0), R(1.0 / 40320.0), R(1.0 / 362880.0), R(1.0 / 3628800.0), R(1.0 / 39916800.0),
-    R(1.0 / 479001600.0), R(1.0 / 6227020800.0), R(1.0 / 87178291200.0), R(1.0 / 1307674368000.0),
-    R(1.0 / 20922789888000.0), R(1.0 / 355687428096000.0), R(1.0 / 6402373705728000.0),
-    R(1.0 / 121645100408832000.0), R(1.0 / 2432902008176640000.0), R(1.0 / 51090942171709440000.0)};
+    R(0),       R(1),      -R(1) / 2,  R(1) / 3,  -R(1) / 4,  R(1) / 5,  -R(1) / 6,  R(1) / 7,
+    -R(1) / 8,  R(1) / 9,  -R(1) / 10, R(1) / 11, -R(1) / 12, R(1) / 13, -R(1) / 14, R(1) / 15,
+    -R(1) / 16, R(1) / 17, -R(1) / 18, R(1) / 19, -R(1) / 20, R(1) / 21};
+static const real exp_terms[SERIES_TERMS] = {R(1),
+                                             R(1),
+                                             R(1.0 / 2.0),
+                                             R(1.0 / 6.0),
+                                             R(1.0 / 24.0),
+                                             R(1.0 / 120.0),
+                                             R(1.0 / 720.0),
+                                             R(1.0 / 5040.0),
+                                             R(1.0 / 40320.0),
+                                             R(1.0 / 362880.0),
+                                             R(1.0 / 3628800.0),
+                                             R(1.0 / 39916800.0),
+                                             R(1.0 / 479001600.0),
+                                             R(1.0 / 6227020800.0),
+                                             R(1.0 / 87178291200.0),
+                                             R(1.0 / 1307674368000.0),
+                                             R(1.0 / 20922789888000.0),
+                                             R(1.0 / 355687428096000.0),
+                                             R(1.0 / 6402373705728000.0),
+                                             R(1.0 / 121645100408832000.0),
+                                             R(1.0 / 2432902008176640000.0),
+                                             R(1.0 / 51090942171709440000.0)};
 
 /* How many terms a series needs for matrices with second invariant up to z2: the largest eigenvalue is then
  * at most r = sqrt(4/3 z2), and what is left out less than a fraction of the rounding. */
@@ -135,17 +151,17 @@ INLINE void sym_mul(const sym s, const vec a[9], vec out[9])
 
 /* What the law computes on the way, for VL particles. */
 typedef struct strain {
-    vec a[9];            /* trial deformation gradient A */
-    sym d;               /* b / mean - 1 */
+    vec a[9];                    /* trial deformation gradient A */
+    sym d;                       /* b / mean - 1 */
     vec inverse_mean, root_mean; /* of tr b / 3 */
-    vec d2, d3;          /* invariants of D */
-    vec beyond;          /* lanes: 1 where singular values are needed */
-    sym h, hh;           /* H and H^2 */
-    vec h2, h3;          /* invariants of H */
-    vec volume;          /* j: cube root of det A */
-    vec inverse_norm;    /* 1 / n */
-    vec yield;           /* yield / n */
-    vec flow;            /* k */
+    vec d2, d3;                  /* invariants of D */
+    vec beyond;                  /* lanes: 1 where singular values are needed */
+    sym h, hh;                   /* H and H^2 */
+    vec h2, h3;                  /* invariants of H */
+    vec volume;                  /* j: cube root of det A */
+    vec inverse_norm;            /* 1 / n */
+    vec yield;                   /* yield / n */
+    vec flow;                    /* k */
 } strain;
 
 /* A = (1 + dt C) F; step = dt C. */
@@ -155,8 +171,8 @@ INLINE void trial(const vec step[9], const vec f[9], vec a[9])
     for (int i = 0; i < 3; i++) {
 #pragma GCC unroll 3
         for (int j = 0; j < 3; j++) {
-            a[3 * i + j] = f[3 * i + j] + step[3 * i] * f[j] + step[3 * i + 1] * f[3 + j] +
-                step[3 * i + 2] * f[6 + j];
+            a[3 * i + j] =
+                f[3 * i + j] + step[3 * i] * f[j] + step[3 * i + 1] * f[3 + j] + step[3 * i + 2] * f[6 + j];
         }
     }
 }
@@ -185,8 +201,7 @@ INLINE vec strain_deviator(strain *s)
     vec d2 = R(0.5) * sym_dot(s->d, s->d);
     /* written so that NaN counts as beyond */
     mask inside = less(d2, all(largest_shear)) & less(all(smallest_stretch_sq), mean) &
-        less(mean, all(R(1e6))) &
-                  less(all(R(0)), det);
+                  less(mean, all(R(1e6))) & less(all(R(0)), det);
     s->beyond = choose(inside, all(R(0)), all(R(1)));
     for (int i = 0; i < 6; i++) {
         s->d[i] = choose(inside, s->d[i], all(R(0)));
@@ -343,8 +358,8 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
 
     /* j: j d/dj of the stress is 2 mu phi'(Y) + 3 lambda J (2 J - 1) I with J = j^3 */
     vec jjj = s->volume * s->volume * s->volume;
-    vec volume_bar = shear * (q0 * t0 + q1 * t1 + q2 * t2) +
-        R(3 * law->lambda) * t0 * jjj * (jjj + jjj - R(1));
+    vec volume_bar =
+        shear * (q0 * t0 + q1 * t1 + q2 * t2) + R(3 * law->lambda) * t0 * jjj * (jjj + jjj - R(1));
 
     /* H through both functions and n = |H|; its trace does not matter */
     vec bar[3], z2_bar, z3_bar;

@@ -87,8 +87,8 @@ static mpm_result lay_out(mpm_fast *f, mpm_segment *s, const void *x, uint32_t *
     }
     for (int k = 0; k < f->n_groups; k++) {
         const mpm_phase *phase = f->groups[k].phase;
-        mpm_sort_by_cell(base + 3 * (size_t)phase->first, phase->count, low, high, keys, counts, order +
-                         phase->first);
+        mpm_sort_by_cell(base + 3 * (size_t)phase->first, phase->count, low, high, keys, counts,
+                         order + phase->first);
     }
     s->box = mpm_box_make(s->low, s->high, f->kernels->lanes / 4);
     size_t plane = (size_t)s->box.stride_x * 4 * f->kernels->real, used = 0;

@@ -84,8 +84,8 @@ static void nodes_walls(const mpm_nodes *nodes, int plane)
     quad plane_low = (quad){0} - far, plane_high = (quad){0} + far;
     wall_limits(nodes, 0, box->lower[0] + plane, &plane_low, &plane_high);
     bool beside = plane_low[0] == R(0) || plane_high[0] == R(0);
-    bool ends = box->lower[2] <= nodes->wall_low[2] || box->lower[2] + box->size[2] -
-        1 >= nodes->wall_high[2];
+    bool ends =
+        box->lower[2] <= nodes->wall_low[2] || box->lower[2] + box->size[2] - 1 >= nodes->wall_high[2];
     for (int j = 0; j < box->size[1]; j++) {
         int height = box->lower[1] + j;
         quad row_low = plane_low, row_high = plane_high;
@@ -94,8 +94,8 @@ static void nodes_walls(const mpm_nodes *nodes, int plane)
         if (!beside && !ends && row_low[1] != R(0) && row_high[1] != R(0)) {
             continue;
         }
-        real *row = (real *)nodes->velocity +
-                    4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
+        real *row =
+            (real *)nodes->velocity + 4 * (plane * (ptrdiff_t)box->stride_x + j * (ptrdiff_t)box->stride_y);
         for (int k = 0; k < box->size[2]; k++) {
             quad low = row_low, high = row_high, u = *(quad *)(row + 4 * k);
             if (ends) {

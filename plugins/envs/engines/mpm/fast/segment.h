@@ -25,16 +25,16 @@ void mpm_buffer_free(mpm_buffer *b);
 
 /* What the adjoint of a segment needs of its particles. */
 typedef struct mpm_history {
-    mpm_buffer x;         /* [substep][padded][4]: positions before the substep */
-    mpm_buffer f;         /* [substep][padded][9]: deformation gradients before it */
+    mpm_buffer x; /* [substep][padded][4]: positions before the substep */
+    mpm_buffer f; /* [substep][padded][9]: deformation gradients before it */
     bool complete;
 } mpm_history;
 
 /* The velocities of the planes of one task, packed, substep after substep. */
 typedef struct mpm_packed {
     mpm_buffer buffer;
-    size_t used;          /* bytes */
-    size_t *start;        /* [substep]: where its planes begin */
+    size_t used;   /* bytes */
+    size_t *start; /* [substep]: where its planes begin */
 } mpm_packed;
 
 /* And of the grid. With it the particles' part can be simulated again without spreading to the grid. */
@@ -46,16 +46,16 @@ typedef struct mpm_grid_history {
 } mpm_grid_history;
 
 typedef struct mpm_segment {
-    uint32_t first, count;  /* substeps */
+    uint32_t first, count; /* substeps */
     mpm_box box;
-    int low[3], high[3];    /* base nodes that particles may have */
+    int low[3], high[3]; /* base nodes that particles may have */
     /* the same along x for the slab of each block */
     int block_high[MPM_MAX_BLOCKS], block_low[MPM_MAX_BLOCKS];
-    mpm_buffer order;       /* uint32: index of the i-th particle in the caller's order */
-    mpm_buffer state;       /* the fields */
-    mpm_fields fields;      /* in `state` */
+    mpm_buffer order;  /* uint32: index of the i-th particle in the caller's order */
+    mpm_buffer state;  /* the fields */
+    mpm_fields fields; /* in `state` */
     mpm_history *history;
-    mpm_grid_history grid;  /* when keeps_grid: from the first simulation on */
+    mpm_grid_history grid; /* when keeps_grid: from the first simulation on */
     bool keeps_grid;
 } mpm_segment;
 

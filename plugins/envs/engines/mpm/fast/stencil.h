@@ -16,11 +16,11 @@
 
 /* Where the particles of a chunk are on the grid. */
 typedef struct site {
-    real y[CHUNK_ROOM][4];  /* distance to the middle node of the stencil per axis, -1/2 .. 1/2 */
-    int32_t cell[CHUNK];    /* index of the lowest node in the box */
+    real y[CHUNK_ROOM][4]; /* distance to the middle node of the stencil per axis, -1/2 .. 1/2 */
+    int32_t cell[CHUNK];   /* index of the lowest node in the box */
     /* only to spread to the grid */
-    real column[9][CHUNK];  /* weights wx_a wy_b of the nine node rows */
-    real z[CHUNK];          /* y[.][2] */
+    real column[9][CHUNK]; /* weights wx_a wy_b of the nine node rows */
+    real z[CHUNK];         /* y[.][2] */
 } site;
 
 /* An affine function of the offset to the particle for each particle: value, and slopes along x, y,
@@ -259,7 +259,7 @@ INLINE void cell_polynomial(const mpm_box *box, const real *corner, coefficients
 #pragma GCC unroll 9
     for (int r = 0; r < 9; r++) {
         quad g0 = *(const quad *)rows[r], g1 = *(const quad *)(rows[r] + 4),
-            g2 = *(const quad *)(rows[r] + 8);
+             g2 = *(const quad *)(rows[r] + 8);
         axis_polynomial_quad(&g0, &g1, &g2);
         *(quad *)out->c[3 * r] = g0;
         *(quad *)out->c[3 * r + 1] = g1;

@@ -118,8 +118,8 @@ bool mpm_near_update(mpm_near *near, const mpm_strike *s, int from, int to, uint
     }
     memcpy(near->poses, s->now, n_tools * sizeof *near->poses);
     near->count = 0;
-    search look_for = {.strike = s, .dx = s->forcing->dx, .offset = s->forcing->offset, .marks = marks,
-                       .marked = marked};
+    search look_for = {
+        .strike = s, .dx = s->forcing->dx, .offset = s->forcing->offset, .marks = marks, .marked = marked};
     /* influence exp(-softness d) > 0.1, and a little for rounding */
     look_for.reach = 1e-9 + slack + (softness > 0.0 ? log(10.0) / softness : 0.0);
     const rectangle all = {0, 0, box->size[1], box->size[2]};

@@ -9,24 +9,24 @@
 
 /* A node that something acted on. */
 typedef struct mpm_struck {
-    double u[3];      /* its velocity before */
-    uint32_t node;    /* in the box */
-    int16_t at[3];    /* in the domain */
-    uint16_t tools;   /* bits of the tools that may have acted */
+    double u[3];    /* its velocity before */
+    uint32_t node;  /* in the box */
+    int16_t at[3];  /* in the domain */
+    uint16_t tools; /* bits of the tools that may have acted */
 } mpm_struck;
 
 /* Those of the planes of one task, substep after substep. */
 typedef struct mpm_struck_list {
     mpm_struck *nodes;
     size_t count, capacity;
-    size_t *start;    /* [substep]: where its nodes begin; [substeps]: their end */
+    size_t *start; /* [substep]: where its nodes begin; [substeps]: their end */
 } mpm_struck_list;
 
 typedef struct mpm_strike {
     const mpm_forcing *forcing;
     const mpm_box *box;
     const mpm_pose *now, *next;
-    bool with_walls;  /* floor and walls too */
+    bool with_walls; /* floor and walls too */
 } mpm_strike;
 
 /* Nodes of some planes that tools reach, or may before the next search; and where the tools were at the

@@ -19,12 +19,12 @@ typedef struct seat {
 
 struct mpm_team {
     int size;
-    seat *seats;             /* of the members 1 .. size - 1 */
+    seat *seats; /* of the members 1 .. size - 1 */
     mpm_team_task *task;
     void *context;
     /* round << 32 | tasks not taken yet: a member that is late finds none left, or another round */
     _Atomic uint64_t open;
-    _Atomic int left;        /* tasks not done yet */
+    _Atomic int left; /* tasks not done yet */
     _Atomic uint32_t round;
     _Atomic int asleep;
     bool over;
