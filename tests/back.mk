@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the store, the worker pool and the commands run, resume and export.
 host_test_libs = core/libcore.la $(CMOCKA_LIBS)
-host_test_cppflags = $(TEST_CPPFLAGS) -I$(top_srcdir)/core $(SQLITE_CFLAGS) $(JANSSON_CFLAGS)
+host_test_cppflags = $(TEST_CPPFLAGS) $(host_include) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS)
 
 check_PROGRAMS += tests/unit/test_store tests/unit/test_pool
 tests_unit_test_store_SOURCES = tests/unit/test_store.c

@@ -18,7 +18,7 @@ EXTRA_DIST += tests/fuzz/corpus/trajectory/usual.lift tests/fuzz/corpus/trajecto
 	tests/fuzz/corpus/trajectory/wrong.lift
 check_PROGRAMS += tests/fuzz/replay_trajectory
 tests_fuzz_replay_trajectory_SOURCES = tests/fuzz/fuzz_trajectory.c $(fuzz_replay_sources)
-tests_fuzz_replay_trajectory_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"trajectory"'
+tests_fuzz_replay_trajectory_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"trajectory"'
 tests_fuzz_replay_trajectory_LDADD = plugins/envs/engines/cloth/libcloth.la
 if FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_trajectory

@@ -35,21 +35,21 @@ EXTRA_DIST += $(front_fuzz_corpus)
 check_PROGRAMS += tests/fuzz/replay_ini tests/fuzz/replay_set tests/fuzz/replay_descriptor \
 	tests/fuzz/replay_elf
 tests_fuzz_replay_ini_SOURCES = tests/fuzz/fuzz_ini.c $(fuzz_replay_sources)
-tests_fuzz_replay_ini_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"ini"'
+tests_fuzz_replay_ini_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"ini"'
 tests_fuzz_replay_ini_LDADD = core/libcore.la
 tests_fuzz_replay_set_SOURCES = tests/fuzz/fuzz_set.c $(fuzz_replay_sources)
-tests_fuzz_replay_set_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"set"'
+tests_fuzz_replay_set_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"set"'
 tests_fuzz_replay_set_LDADD = core/libcore.la
 tests_fuzz_replay_descriptor_SOURCES = tests/fuzz/fuzz_descriptor.c $(fuzz_replay_sources)
-tests_fuzz_replay_descriptor_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"descriptor"'
+tests_fuzz_replay_descriptor_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"descriptor"'
 tests_fuzz_replay_descriptor_LDADD = core/libcore.la
 tests_fuzz_replay_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_replay_sources)
-tests_fuzz_replay_elf_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"elf"'
+tests_fuzz_replay_elf_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"elf"'
 tests_fuzz_replay_elf_LDADD = core/libcore.la
 if FUZZERS
-front_fuzz_sources = core/describe.c core/elf_file.c core/error.c core/file.c core/inifile.c core/loader.c \
-	core/npy_read.c \
-	core/params.c core/settings.c core/text.c
+front_fuzz_sources = core/plugin/describe.c core/plugin/elf_file.c core/base/error.c core/base/file.c core/config/inifile.c core/plugin/loader.c \
+	core/config/npy_read.c \
+	core/config/params.c core/config/settings.c core/base/text.c
 noinst_PROGRAMS += tests/fuzz/fuzz_ini tests/fuzz/fuzz_set tests/fuzz/fuzz_descriptor tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_ini_SOURCES = tests/fuzz/fuzz_ini.c $(front_fuzz_sources)
 tests_fuzz_fuzz_ini_CPPFLAGS = $(core_libcore_la_CPPFLAGS)

@@ -4,8 +4,9 @@ parameter_sources = tests/fuzz/parameters.c tests/fuzz/parameter_sets.c tests/fu
 	tests/fuzz/fuzz.h
 check_PROGRAMS += tests/fuzz/parameters
 tests_fuzz_parameters_SOURCES = $(parameter_sources)
+tests_fuzz_parameters_CPPFLAGS = $(AM_CPPFLAGS) $(host_include)
 tests_fuzz_parameters_LDADD = core/libcore.la
 SLOW_TESTS += tests/fuzz/parameters_slow
 tests_fuzz_parameters_slow_SOURCES = $(parameter_sources)
-tests_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+tests_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DSLOW
 tests_fuzz_parameters_slow_LDADD = core/libcore.la

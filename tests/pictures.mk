@@ -3,15 +3,15 @@
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_npy tests/unit/test_scenedata tests/unit/test_pictures
 tests_unit_test_npy_SOURCES = tests/unit/test_npy.c tests/unit/temporary.h
-tests_unit_test_npy_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_npy_CPPFLAGS = $(TEST_CPPFLAGS) $(host_include)
 tests_unit_test_npy_LDADD = core/libcore.la $(CMOCKA_LIBS) $(ZLIB_LIBS)
 tests_unit_test_scenedata_SOURCES = tests/unit/test_scenedata.c tests/unit/synthetic_scene.h \
 	tests/unit/temporary.h
-tests_unit_test_scenedata_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_test_scenedata_CPPFLAGS = $(TEST_CPPFLAGS) $(host_include)
 tests_unit_test_scenedata_LDADD = core/libcore.la $(CMOCKA_LIBS)
 tests_unit_test_pictures_SOURCES = tests/unit/test_pictures.c tests/unit/synthetic_scene.h \
 	tests/unit/temporary.h
-tests_unit_test_pictures_CPPFLAGS = $(TEST_CPPFLAGS) $(CAIRO_CFLAGS)
+tests_unit_test_pictures_CPPFLAGS = $(TEST_CPPFLAGS) $(host_include) $(CAIRO_CFLAGS)
 tests_unit_test_pictures_LDADD = core/libcore.la $(CMOCKA_LIBS) $(CAIRO_LIBS)
 endif
 
@@ -32,28 +32,31 @@ EXTRA_DIST += $(fuzz_corpus)
 fuzz_replay_sources = tests/fuzz/replay.c tests/fuzz/fuzz.h
 
 tests_fuzz_replay_npy_SOURCES = tests/fuzz/fuzz_npy.c $(fuzz_replay_sources)
-tests_fuzz_replay_npy_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"npy"'
+tests_fuzz_replay_npy_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"npy"'
 tests_fuzz_replay_npy_LDADD = core/libcore.la
 tests_fuzz_replay_text_array_SOURCES = tests/fuzz/fuzz_text_array.c $(fuzz_replay_sources)
-tests_fuzz_replay_text_array_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"text_array"'
+tests_fuzz_replay_text_array_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"text_array"'
 tests_fuzz_replay_text_array_LDADD = core/libcore.la
 tests_fuzz_replay_scenedata_SOURCES = tests/fuzz/fuzz_scenedata.c $(fuzz_replay_sources)
-tests_fuzz_replay_scenedata_CPPFLAGS = $(AM_CPPFLAGS) -DDS_FUZZ_NAME='"scenedata"'
+tests_fuzz_replay_scenedata_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"scenedata"'
 tests_fuzz_replay_scenedata_LDADD = core/libcore.la
 
 if FUZZERS
 # The code under test is compiled again here, with the instrumentation that guides the fuzzer.
 fuzz_flags = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 noinst_PROGRAMS += tests/fuzz/fuzz_npy tests/fuzz/fuzz_text_array tests/fuzz/fuzz_scenedata
-tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c core/npy_read.c core/file.c core/error.c core/text.c
+tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c core/config/npy_read.c core/base/file.c core/base/error.c core/base/text.c
+tests_fuzz_fuzz_npy_CPPFLAGS = $(AM_CPPFLAGS) $(host_include)
 tests_fuzz_fuzz_npy_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_npy_LDFLAGS = $(fuzz_flags)
-tests_fuzz_fuzz_text_array_SOURCES = tests/fuzz/fuzz_text_array.c core/npy_read.c core/file.c core/error.c \
-	core/text.c
+tests_fuzz_fuzz_text_array_SOURCES = tests/fuzz/fuzz_text_array.c core/config/npy_read.c core/base/file.c core/base/error.c \
+	core/base/text.c
+tests_fuzz_fuzz_text_array_CPPFLAGS = $(AM_CPPFLAGS) $(host_include)
 tests_fuzz_fuzz_text_array_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_text_array_LDFLAGS = $(fuzz_flags)
-tests_fuzz_fuzz_scenedata_SOURCES = tests/fuzz/fuzz_scenedata.c core/scenedata.c core/scenedata_block.c \
-	core/render_geometry.c core/render_shapes.c core/npy_write.c core/file.c core/error.c core/text.c
+tests_fuzz_fuzz_scenedata_SOURCES = tests/fuzz/fuzz_scenedata.c core/scene/scenedata.c core/scene/scenedata_block.c \
+	tools/render/render_geometry.c tools/render/render_shapes.c tools/results/npy_write.c core/base/file.c core/base/error.c core/base/text.c
+tests_fuzz_fuzz_scenedata_CPPFLAGS = $(AM_CPPFLAGS) $(host_include)
 tests_fuzz_fuzz_scenedata_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_LDFLAGS = $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_LDADD = $(ZLIB_LIBS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of stepwise control: networks and losses, whole runs, the host.
 fake_rl_sources = tests/unit/fake_rl.c tests/unit/fake_rl.h tests/unit/golden.h
-rl_test_cppflags = $(TEST_CPPFLAGS) -I$(top_srcdir)/core -I$(top_srcdir)/plugins/optimizers $(JANSSON_CFLAGS)
+rl_test_cppflags = $(TEST_CPPFLAGS) $(host_include) -I$(top_srcdir)/plugins/optimizers $(JANSSON_CFLAGS)
 
 check_PROGRAMS += tests/unit/test_rl
 tests_unit_test_rl_SOURCES = tests/unit/test_rl.c $(fake_rl_sources)

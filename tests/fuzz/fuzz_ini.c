@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "core/params.h"
-#include "core/settings.h"
+#include "config/params.h"
+#include "config/settings.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Writes all settings that fit on a line each, and reads that. */

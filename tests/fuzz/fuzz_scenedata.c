@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "core/render_internal.h"
-#include "core/scenedata.h"
+#include "render/render_internal.h"
+#include "scene/scenedata.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

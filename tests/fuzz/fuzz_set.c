@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/params.h"
-#include "core/settings.h"
+#include "config/params.h"
+#include "config/settings.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char *const choices[] = {"soft", "hard", "frictionless", NULL};

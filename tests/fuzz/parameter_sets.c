@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/npy.h"
+#include "config/npy.h"
 #include "fuzz.h"
 
 enum { TEXT = 8192, MOST_NUMBERS = 80, MOST_PARAMS = 64 };

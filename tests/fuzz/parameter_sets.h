@@ -7,8 +7,8 @@
 
 #include <diffsim/random.h>
 
-#include "core/loader.h"
-#include "core/settings.h"
+#include "plugin/loader.h"
+#include "config/settings.h"
 
 enum { HINTS = 6, SCENE_FILES = 32 };
 

@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/episode.h"
-#include "core/log.h"
+#include "plugin/episode.h"
+#include "base/log.h"
 #include "fuzz.h"
 #include "parameter_sets.h"
 

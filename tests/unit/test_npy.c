@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "core/file.h"
-#include "core/npy.h"
+#include "base/file.h"
+#include "config/npy.h"
 #include "temporary.h"
 
 #include <zlib.h>

@@ -12,13 +12,13 @@
 
 #include <cairo.h>
 
-#include "core/canvas.h"
-#include "core/picture.h"
-#include "core/plot.h"
-#include "core/plot_scale.h"
-#include "core/render.h"
-#include "core/render_flat.h"
-#include "core/scene_keep.h"
+#include "plot/canvas.h"
+#include "render/picture.h"
+#include "plot/plot.h"
+#include "plot/plot_scale.h"
+#include "render/render.h"
+#include "render/render_flat.h"
+#include "scene/scene_keep.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "core/npy.h"
-#include "core/scenedata.h"
+#include "config/npy.h"
+#include "scene/scenedata.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
 
