@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* error.c - error records, and names of status codes and outcomes. */
-#include "error.h"
+#include "base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "text.h"
+#include "base/text.h"
 
 int ds_fail(ds_error *e, int status, const char *format, ...)
 {

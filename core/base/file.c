@@ -3,7 +3,7 @@
  * part. */
 #include "config.h"
 
-#include "file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* A file being written. The bytes go to a temporary file in the folder of `path`; commit() makes it durable
  * (fsync) and renames it over `path`. A symbolic link is followed, the mode of a file that is replaced is

@@ -2,15 +2,15 @@
 /* json_text.c - JSON output through jansson. */
 #include "config.h"
 
-#include "json_text.h"
+#include "base/json_text.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
-#include "text.h"
+#include "base/file.h"
+#include "base/text.h"
 
 json_t *ds_json_real(double v)
 {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* A number, or null where v is not finite. */
 json_t *ds_json_real(double v);

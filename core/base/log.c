@@ -2,7 +2,7 @@
 /* log.c - messages and the progress line on stderr. */
 #include "config.h"
 
-#include "log.h"
+#include "base/log.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "base/text.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t threshold = DS_LOG_INFO;

@@ -2,7 +2,7 @@
 /* text.c - numbers in text, UTF-8, the nearest known word, words of a shell. */
 #include "config.h"
 
-#include "text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <locale.h>

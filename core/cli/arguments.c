@@ -2,12 +2,12 @@
 /* arguments.c - getopt_long with messages of our own. */
 #include "config.h"
 
-#include "arguments.h"
+#include "cli/arguments.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
+#include "base/text.h"
 
 /* The long option that `arg` ("--name" or "--name=value") spells out, else NULL. */
 static const struct option *spelled_out(const char *arg, const struct option *options)

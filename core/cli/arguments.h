@@ -6,7 +6,7 @@
 
 #include <getopt.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* One step of getopt_long with its own messages off: the option's code, -1 at the end, or '?' after filling
  * *e with an unknown flag (and the nearest known one), a missing or a superfluous value. `command` names the

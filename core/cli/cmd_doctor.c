@@ -16,12 +16,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "describe.h"
-#include "json_text.h"
-#include "loader.h"
-#include "log.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "plugin/describe.h"
+#include "plugin/loader.h"
 
 static void add(json_t *o, const char *key, const char *text)
 {

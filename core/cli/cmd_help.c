@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "describe.h"
-#include "json_text.h"
-#include "loader.h"
-#include "pool.h"
-#include "run_options.h"
+#include "base/json_text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "config/run_options.h"
+#include "evaluate/pool.h"
+#include "plugin/describe.h"
+#include "plugin/loader.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
 

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "describe.h"
-#include "json_text.h"
-#include "loader.h"
+#include "base/json_text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "plugin/describe.h"
+#include "plugin/loader.h"
 
 static const char *kind_word(uint32_t kind)
 {

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commands.h"
-#include "folder.h"
-#include "json_text.h"
-#include "landscape.h"
-#include "run.h"
-#include "run_flags.h"
-#include "run_series.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "cli/commands.h"
+#include "cli/run_flags.h"
+#include "landscape/landscape.h"
+#include "run/run.h"
+#include "run/run_series.h"
+#include "run/signals.h"
+#include "store/folder.h"
 
 int ds_cmd_resume(int argc, char **argv)
 {

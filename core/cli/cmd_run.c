@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "folder.h"
-#include "json_text.h"
-#include "run.h"
-#include "run_flags.h"
-#include "run_series.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "cli/commands.h"
+#include "cli/run_flags.h"
+#include "run/run.h"
+#include "run/run_series.h"
+#include "run/signals.h"
+#include "store/folder.h"
 
 /* "torus" of "plugins/envs/torus.so"; to be freed. */
 static char *id_of(const char *name)

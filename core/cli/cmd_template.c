@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "describe.h"
-#include "json_text.h"
-#include "loader.h"
-#include "run_options.h"
+#include "base/json_text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "config/run_options.h"
+#include "plugin/describe.h"
+#include "plugin/loader.h"
 
 static void write_params(const ds_param *const *params, int all)
 {

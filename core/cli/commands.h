@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "error.h"
+#include "base/error.h"
 
 int ds_cmd_bench(int argc, char **argv);
 int ds_cmd_bench_run(int argc, char **argv); /* hidden: one run of a bench */

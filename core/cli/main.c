@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "json_text.h"
-#include "log.h"
-#include "text.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands.h"
 
 typedef struct command {
     const char *name;

@@ -2,17 +2,17 @@
 /* run_flags.c - flags made from the schema of [run]. */
 #include "config.h"
 
-#include "run_flags.h"
+#include "cli/run_flags.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "json_text.h"
-#include "log.h"
-#include "run.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "cli/arguments.h"
+#include "run/run.h"
+#include "run/signals.h"
 
 enum { FLAGS_MAX = 48, NAME_BYTES = 48, CODE_SCHEMA = 1000 };
 

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "settings.h"
+#include "config/settings.h"
 
 typedef struct ds_run_flags {
     ds_settings settings; /* to be cleared by the caller, also after a failure */

@@ -2,7 +2,7 @@
 /* inifile.c - tests the shape of every line before inih sees it, and joins continued values. */
 #include "config.h"
 
-#include "inifile.h"
+#include "config/inifile.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "file.h"
-#include "text.h"
+#include "base/file.h"
+#include "base/text.h"
 
 enum {
     LINE_LIMIT = 197, /* inih keeps 199 bytes of a line and hands a cut one on as if it were whole */

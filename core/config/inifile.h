@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum {
     DS_INI_NAME_LIMIT = 47, /* bytes of a key or of the name of a section */

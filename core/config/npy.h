@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum { DS_ARRAY_MAX_NDIM = 8, DS_NPY_HEADER_MAX = 512 };
 

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "npy.h"
+#include "config/npy.h"
 
 #include <errno.h>
 #include <float.h>
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
+#include "base/file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "array files are read and written in native byte order");

@@ -2,7 +2,7 @@
 /* params.c - checks and converts settings by a schema. */
 #include "config.h"
 
-#include "params.h"
+#include "config/params.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "npy.h"
+#include "config/npy.h"
 
 /* Bytes of a line of an .ini file (settings.h) that are left for the key and its text. */
 enum { LINE_LIMIT = 197 - 3, LIST_LIMIT = 1 << 24 };

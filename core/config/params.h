@@ -6,9 +6,9 @@
 
 #include <diffsim/plugin.h>
 
-#include "error.h"
-#include "settings.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "config/settings.h"
 
 /* Flag of a TEXT in a schema of the host itself: a name, or a file name where it has a slash, which is then
  * made absolute like a PATH. */

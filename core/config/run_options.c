@@ -2,12 +2,12 @@
 /* run_options.c - the schema of section [run] and its conversion. */
 #include "config.h"
 
-#include "run_options.h"
+#include "config/run_options.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "crew.h"
+#include "worker/crew.h"
 
 static const char *const isolations[] = {"process", "none", NULL};
 

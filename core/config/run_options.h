@@ -3,7 +3,7 @@
 #ifndef DS_CORE_RUN_OPTIONS_H
 #define DS_CORE_RUN_OPTIONS_H
 
-#include "params.h"
+#include "config/params.h"
 
 enum { DS_ISOLATION_PROCESS = 0, DS_ISOLATION_NONE = 1 };
 

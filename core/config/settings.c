@@ -2,13 +2,13 @@
 /* settings.c - reads .ini files and --set into lists of key = value with their origin. */
 #include "config.h"
 
-#include "settings.h"
+#include "config/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "inifile.h"
-#include "text.h"
+#include "base/text.h"
+#include "config/inifile.h"
 
 enum { KEY_LIMIT = 4096 /* keys of one section: no schema has as many, and look-up is linear */ };
 

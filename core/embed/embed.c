@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "embed.h"
-#include "log.h"
+#include "base/log.h"
+#include "embed/embed.h"
 
 void ds_embed_say(const ds_error *e, char *why, uint64_t size)
 {

@@ -4,8 +4,8 @@
 #ifndef DS_CORE_EMBED_H
 #define DS_CORE_EMBED_H
 
-#include "loader.h"
-#include "settings.h"
+#include "config/settings.h"
+#include "plugin/loader.h"
 
 /* Copies the text of an error to a caller's buffer of `size` bytes, which may be NULL. */
 void ds_embed_say(const ds_error *e, char *why, uint64_t size);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "embed.h"
-#include "instance.h"
+#include "embed/embed.h"
+#include "plugin/instance.h"
 
 struct ds_environment {
     ds_env *env;

@@ -3,7 +3,7 @@
  * own that computes only while the program waits in ask() or close(). */
 #include "config.h"
 
-#include "search_internal.h"
+#include "embed/search_internal.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_contract.h"
-#include "embed.h"
-#include "instance.h"
+#include "embed/embed.h"
+#include "evaluate/batch_contract.h"
+#include "plugin/instance.h"
 
 /* Whose turn it is. */
 enum { PROGRAM, OPTIMIZER };

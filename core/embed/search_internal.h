@@ -6,8 +6,8 @@
 
 #include <diffsim/search.h>
 
-#include "loader.h"
-#include "settings.h"
+#include "config/settings.h"
+#include "plugin/loader.h"
 
 /* As ds_search_open(), with section [opt] of `settings` in place of options->settings. NULL after filling *e. */
 ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings,

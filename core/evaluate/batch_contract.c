@@ -2,7 +2,7 @@
 /* batch_contract.c - see batch_contract.h. */
 #include "config.h"
 
-#include "batch_contract.h"
+#include "evaluate/batch_contract.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* difference.c - finite difference quotients with a step that is chosen by agreement. */
 #include "config.h"
 
-#include "difference.h"
+#include "evaluate/difference.h"
 
 #include <float.h>
 #include <math.h>

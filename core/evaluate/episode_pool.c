@@ -3,13 +3,13 @@
  * is a crew of its own, so that it gets the steps of its lanes and no others. */
 #include "config.h"
 
-#include "episode_pool.h"
+#include "evaluate/episode_pool.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew.h"
+#include "worker/crew.h"
 
 enum {
     SPIN_NS = 40000,     /* longest busy wait for an answer */

@@ -4,8 +4,8 @@
 #ifndef DS_CORE_EPISODE_POOL_H
 #define DS_CORE_EPISODE_POOL_H
 
-#include "episode.h"
-#include "pool.h"
+#include "evaluate/pool.h"
+#include "plugin/episode.h"
 
 /* One lane's part of a call. */
 typedef struct ds_lane_step {

@@ -2,7 +2,7 @@
 /* pool.c - feeds rows to the workers through the ring of slots, and hands out the answers in order. */
 #include "config.h"
 
-#include "pool.h"
+#include "evaluate/pool.h"
 
 #include <diffsim/random.h>
 #include <math.h>
@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crew.h"
-#include "episode_pool.h"
-#include "share.h"
-#include "signals.h"
+#include "evaluate/episode_pool.h"
+#include "run/signals.h"
+#include "worker/crew.h"
+#include "worker/share.h"
 
 enum {
     SPIN_NS = 40000,      /* longest busy wait for an answer, where a processor is free */

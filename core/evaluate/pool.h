@@ -7,9 +7,9 @@
 #ifndef DS_CORE_POOL_H
 #define DS_CORE_POOL_H
 
-#include "instance.h"
-#include "run_options.h"
-#include "scenedata.h"
+#include "config/run_options.h"
+#include "plugin/instance.h"
+#include "scene/scenedata.h"
 
 typedef struct ds_pool_config {
     const ds_module *module;     /* of the environment */

@@ -2,7 +2,7 @@
 /* describe.c - writes parameters and paragraphs in words. */
 #include "config.h"
 
-#include "describe.h"
+#include "plugin/describe.h"
 
 #include <math.h>
 #include <string.h>

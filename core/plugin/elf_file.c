@@ -2,7 +2,7 @@
 /* elf_file.c - bounds-checked reader of the dynamic section and the dynamic symbols of a shared object. */
 #include "config.h"
 
-#include "elf_file.h"
+#include "plugin/elf_file.h"
 
 #include <errno.h>
 #include <elf.h>

@@ -2,7 +2,7 @@
 /* episode.c - one episode of stepwise control on an instance, see episode.h. */
 #include "config.h"
 
-#include "episode.h"
+#include "plugin/episode.h"
 
 #include <math.h>
 #include <stdio.h>

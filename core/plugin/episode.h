@@ -4,7 +4,7 @@
 #ifndef DS_CORE_EPISODE_H
 #define DS_CORE_EPISODE_H
 
-#include "instance.h"
+#include "plugin/instance.h"
 
 enum { DS_EPISODE_LANES = 64 }; /* episodes that may be open at once */
 

@@ -2,7 +2,7 @@
 /* instance.c - host services of a plugin instance, and environments whose answers are vetted. */
 #include "config.h"
 
-#include "instance_internal.h"
+#include "plugin/instance_internal.h"
 
 #include <limits.h>
 #include <math.h>
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "episode.h"
-#include "log.h"
+#include "base/log.h"
+#include "plugin/episode.h"
 
 /* ---- services ---- */
 

@@ -9,8 +9,8 @@
 #include <diffsim/ext/scene.h>
 #include <stdatomic.h>
 
-#include "loader.h"
-#include "params.h"
+#include "config/params.h"
+#include "plugin/loader.h"
 
 /* Host services of one instance: `host.ctx` points back to this struct. */
 typedef struct ds_services {

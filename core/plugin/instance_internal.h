@@ -3,7 +3,7 @@
 #ifndef DS_CORE_INSTANCE_INTERNAL_H
 #define DS_CORE_INSTANCE_INTERNAL_H
 
-#include "instance.h"
+#include "plugin/instance.h"
 
 /* What the plugin answered, made safe: see ds_env_evaluate(). */
 void ds_env_vet(ds_env *env, const ds_eval *io, ds_answer *a);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "instance_internal.h"
+#include "plugin/instance_internal.h"
 
 enum { RESIDUALS_MAX = 1 << 26 };
 

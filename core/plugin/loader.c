@@ -2,7 +2,7 @@
 /* loader.c - finds plugins on the search path and loads them. */
 #include "config.h"
 
-#include "loader.h"
+#include "plugin/loader.h"
 
 #include <errno.h>
 #include <dirent.h>
@@ -20,8 +20,8 @@
 #include <xmmintrin.h>
 #endif
 
-#include "elf_file.h"
-#include "params.h"
+#include "config/params.h"
+#include "plugin/elf_file.h"
 
 enum {
     MAX_PARAMS = 256,  /* of a plugin */

@@ -6,7 +6,7 @@
 
 #include <diffsim/plugin.h>
 
-#include "error.h"
+#include "base/error.h"
 
 typedef struct ds_module {
     char *path; /* absolute, links resolved */

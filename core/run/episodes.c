@@ -5,17 +5,17 @@
  * same actions. */
 #include "config.h"
 
-#include "episodes.h"
+#include "run/episodes.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "episode_pool.h"
-#include "episode_store.h"
-#include "run_internal.h"
-#include "signals.h"
+#include "evaluate/episode_pool.h"
+#include "run/run_internal.h"
+#include "run/signals.h"
+#include "store/episode_store.h"
 
 typedef struct episode {
     struct episode *next; /* in the order of their numbers */

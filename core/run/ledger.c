@@ -2,7 +2,7 @@
 /* ledger.c - counts and the best point of a run. */
 #include "config.h"
 
-#include "ledger.h"
+#include "run/ledger.h"
 
 #include <math.h>
 #include <stdlib.h>

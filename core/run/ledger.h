@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "instance.h"
+#include "plugin/instance.h"
 
 enum { DS_OUTCOMES = DS_EVAL_ERROR + 1 };
 

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "batch_contract.h"
-#include "episode_store.h"
-#include "log.h"
-#include "run_internal.h"
-#include "signals.h"
+#include "base/log.h"
+#include "evaluate/batch_contract.h"
+#include "run/run_internal.h"
+#include "run/signals.h"
+#include "store/episode_store.h"
 
 enum {
     MIN_FOR_SHARE = 50,      /* evaluations before the share of failures counts */

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "progress.h"
-#include "log.h"
-#include "share.h"
-#include "signals.h"
+#include "base/log.h"
+#include "run/progress.h"
+#include "run/signals.h"
+#include "worker/share.h"
 
 enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
 

@@ -4,7 +4,7 @@
 #ifndef DS_CORE_PROGRESS_H
 #define DS_CORE_PROGRESS_H
 
-#include "ledger.h"
+#include "run/ledger.h"
 
 typedef struct ds_progress ds_progress;
 

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json_text.h"
-#include "log.h"
-#include "run_internal.h"
-#include "share.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "run/run_internal.h"
+#include "run/signals.h"
+#include "worker/share.h"
 
 /* ---- open ---- */
 

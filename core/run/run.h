@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "run_options.h"
+#include "config/run_options.h"
 
 /* Runs what the settings say in a folder that holds no run yet (it is made). A finished or interrupted run
  * (also one that was ended by a signal, or by failures) leaves run.sqlite, run.ini, summary.json and

@@ -6,15 +6,15 @@
 
 #include <diffsim/optimizer.h>
 
-#include "episodes.h"
-#include "folder.h"
-#include "ledger.h"
-#include "pool.h"
-#include "progress.h"
-#include "recorder.h"
-#include "replay.h"
-#include "run.h"
-#include "runlock.h"
+#include "evaluate/pool.h"
+#include "run/episodes.h"
+#include "run/ledger.h"
+#include "run/progress.h"
+#include "run/run.h"
+#include "store/folder.h"
+#include "store/recorder.h"
+#include "store/replay.h"
+#include "store/runlock.h"
 
 /* Why a run ended. */
 enum {

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "log.h"
-#include "run_internal.h"
-#include "share.h"
-#include "signals.h"
+#include "base/log.h"
+#include "run/run_internal.h"
+#include "run/signals.h"
+#include "worker/share.h"
 
 /* What other processors may make of the same program, relative to the losses of the run. */
 static const double TOLERANCE = 1e-6;

@@ -2,17 +2,17 @@
 /* run_series.c - run.ini of a folder of several runs says which seeds there are to be. */
 #include "config.h"
 
-#include "run_series.h"
+#include "run/run_series.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "folder.h"
-#include "log.h"
-#include "run.h"
-#include "signals.h"
+#include "base/log.h"
+#include "run/run.h"
+#include "run/signals.h"
+#include "store/folder.h"
 
 /* Settings of one run of the series. */
 static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, ds_error *e)

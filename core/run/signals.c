@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "signals.h"
+#include "run/signals.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "recorder.h"
+#include "store/recorder.h"
 
 enum { DS_STOP_TIME = -1 }; /* values of the stop flag: 0, a signal number, or this */
 

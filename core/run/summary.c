@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#include "json_text.h"
-#include "run_internal.h"
-#include "share.h"
+#include "base/json_text.h"
+#include "run/run_internal.h"
+#include "worker/share.h"
 
 const char *ds_end_name(int end)
 {

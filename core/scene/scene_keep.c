@@ -2,7 +2,7 @@
 /* scene_keep.c - see scene_keep.h. */
 #include "config.h"
 
-#include "scene_keep.h"
+#include "scene/scene_keep.h"
 
 enum { TRACE_FRAMES = 200 };
 

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_SCENE_KEEP_H
 #define DS_CORE_SCENE_KEEP_H
 
-#include "scenedata.h"
+#include "scene/scenedata.h"
 
 enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2 };
 

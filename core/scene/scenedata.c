@@ -2,8 +2,8 @@
 /* scenedata.c - copies and checks what a plugin's scene extension tells. */
 #include "config.h"
 
-#include "scenedata.h"
-#include "scenedata_check.h"
+#include "scene/scenedata.h"
+#include "scene/scenedata_check.h"
 
 #include <inttypes.h>
 #include <math.h>

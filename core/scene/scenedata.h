@@ -9,7 +9,7 @@
 
 #include <diffsim/ext/scene.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum {
     DS_SCENE_NAME_MAX = 64, /* with the NUL */

@@ -7,8 +7,8 @@
  */
 #include "config.h"
 
-#include "scenedata.h"
-#include "scenedata_check.h"
+#include "scene/scenedata.h"
+#include "scene/scenedata_check.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "base/file.h"
 
 static const char magic[8] = {'D', 'S', 'S', 'C', 'E', 'N', 'E', '1'};
 

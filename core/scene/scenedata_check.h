@@ -4,7 +4,7 @@
 #ifndef DS_CORE_SCENEDATA_CHECK_H
 #define DS_CORE_SCENEDATA_CHECK_H
 
-#include "scenedata.h"
+#include "scene/scenedata.h"
 
 /* Numbers per element: 3, 7, or 0 for an unknown shape. */
 uint32_t ds_scene_width(uint32_t shape);

@@ -2,7 +2,7 @@
 /* episode_store.c - the table of episodes, see episode_store.h. */
 #include "config.h"
 
-#include "episode_store.h"
+#include "store/episode_store.h"
 
 #include <sqlite3.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef DS_CORE_EPISODE_STORE_H
 #define DS_CORE_EPISODE_STORE_H
 
-#include "store.h"
+#include "store/store.h"
 
 struct ds_row_episode {
     uint64_t key, steps, n_obs;

@@ -2,7 +2,7 @@
 /* folder.c - result folders: names, run.ini, the new store, reproducer files. */
 #include "config.h"
 
-#include "folder.h"
+#include "store/folder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "base/file.h"
 
 enum { LINE_MAX_BYTES = 190 /* of an .ini file: settings.h */ };
 

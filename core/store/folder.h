@@ -4,8 +4,8 @@
 #ifndef DS_CORE_FOLDER_H
 #define DS_CORE_FOLDER_H
 
-#include "pool.h"
-#include "store.h"
+#include "evaluate/pool.h"
+#include "store/store.h"
 
 /* Makes a folder and its parents. */
 int ds_folder_make(const char *path, ds_error *e);

@@ -2,7 +2,7 @@
 /* recorder.c - a bounded queue of rows with one producer and one consumer, the writer thread. */
 #include "config.h"
 
-#include "recorder.h"
+#include "store/recorder.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #ifndef DS_CORE_RECORDER_H
 #define DS_CORE_RECORDER_H
 
-#include "store.h"
+#include "store/store.h"
 
 typedef struct ds_recorder ds_recorder;
 

@@ -2,14 +2,14 @@
 /* replay.c - compares what is asked for with what was asked for, and answers from the store. */
 #include "config.h"
 
-#include "replay.h"
+#include "store/replay.h"
 
 #include <diffsim/env.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "base/log.h"
 
 static const double TOLERANCE =
     1e-9; /* relative to the width of the bounds, or to the value where that is larger */

@@ -4,7 +4,7 @@
 #ifndef DS_CORE_REPLAY_H
 #define DS_CORE_REPLAY_H
 
-#include "store.h"
+#include "store/store.h"
 
 typedef struct ds_replay ds_replay;
 

@@ -2,7 +2,7 @@
 /* runlock.c - flock() on a file that names the process which holds it. */
 #include "config.h"
 
-#include "runlock.h"
+#include "store/runlock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_RUNLOCK_H
 #define DS_CORE_RUNLOCK_H
 
-#include "error.h"
+#include "base/error.h"
 
 typedef struct ds_runlock ds_runlock;
 

@@ -2,9 +2,9 @@
 /* store.c - the record of a run in SQLite: schema, meta data, groups of rows, reading in order. */
 #include "config.h"
 
-#include "store.h"
+#include "store/store.h"
 
-#include "episode_store.h"
+#include "store/episode_store.h"
 
 #include <errno.h>
 #include <math.h>

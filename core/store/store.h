@@ -17,8 +17,8 @@
 
 #include <stdint.h>
 
-#include "error.h"
-#include "settings.h"
+#include "base/error.h"
+#include "config/settings.h"
 
 enum {
     DS_STORE_FORMAT = 1,              /* PRAGMA user_version */

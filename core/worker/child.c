@@ -2,7 +2,7 @@
 /* child.c - worker processes by posix_spawn: exec, default signals, seven descriptors. */
 #include "config.h"
 
-#include "child.h"
+#include "worker/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "base/file.h"
 
 extern char **environ;
 

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "worker.h"
+#include "worker/worker.h"
 
 typedef struct ds_child {
     pid_t pid;

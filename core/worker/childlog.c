@@ -2,12 +2,12 @@
 /* childlog.c - lines of worker processes become messages of the host, at most LINES_PER_SECOND. */
 #include "config.h"
 
-#include "childlog.h"
+#include "worker/childlog.h"
 
 #include <string.h>
 
-#include "log.h"
-#include "share.h"
+#include "base/log.h"
+#include "worker/share.h"
 
 enum { LINES_PER_SECOND = 20 };
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crew_internal.h"
+#include "worker/crew_internal.h"
 
 enum {
     IDLE_DEATHS_MAX = 5, /* deaths in a row outside of evaluations that are forgiven */

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_CREW_H
 #define DS_CORE_CREW_H
 
-#include "share.h"
+#include "worker/share.h"
 
 typedef struct ds_crew_config {
     const ds_module *module;

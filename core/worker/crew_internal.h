@@ -5,9 +5,9 @@
 
 #include <pthread.h>
 
-#include "childlog.h"
-#include "crew.h"
-#include "child.h"
+#include "worker/child.h"
+#include "worker/childlog.h"
+#include "worker/crew.h"
 
 enum { MEMBER_NONE = 0, MEMBER_STARTING, MEMBER_READY };
 

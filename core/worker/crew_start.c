@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "crew_internal.h"
+#include "worker/crew_internal.h"
 
 enum {
     SLOT_BYTES = 32 << 20, /* memory of all slots, unless single ones are larger */

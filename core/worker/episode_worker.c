@@ -2,7 +2,7 @@
 /* episode_worker.c - steps of episodes in a worker, see episode_worker.h. */
 #include "config.h"
 
-#include "episode_worker.h"
+#include "worker/episode_worker.h"
 
 #include <math.h>
 #include <stdio.h>

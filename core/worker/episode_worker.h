@@ -3,8 +3,8 @@
 #ifndef DS_CORE_EPISODE_WORKER_H
 #define DS_CORE_EPISODE_WORKER_H
 
-#include "episode.h"
-#include "share.h"
+#include "plugin/episode.h"
+#include "worker/share.h"
 
 typedef struct ds_worker_lanes {
     ds_episode lane[DS_EPISODE_LANES];

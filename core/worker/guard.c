@@ -2,7 +2,7 @@
 /* guard.c - buffers between two pages without access, with a mark before the first number. */
 #include "config.h"
 
-#include "guard.h"
+#include "worker/guard.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 /* share.c - layout of the shared memory, futexes and spinning. */
 #include "config.h"
 
-#include "share.h"
+#include "worker/share.h"
 
 #include <linux/futex.h>
 #include <stddef.h>

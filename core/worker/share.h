@@ -19,8 +19,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "instance.h"
-#include "scene_keep.h"
+#include "plugin/instance.h"
+#include "scene/scene_keep.h"
 
 #define DS_SHARE_MAGIC 0x31304b524f574453u /* "SDWORK01" */
 

@@ -3,7 +3,7 @@
  * its host. */
 #include "config.h"
 
-#include "worker.h"
+#include "worker/worker.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,13 +18,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "episode_worker.h"
-#include "file.h"
-#include "guard.h"
-#include "log.h"
-#include "scenedata.h"
-#include "share.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "scene/scenedata.h"
+#include "worker/episode_worker.h"
+#include "worker/guard.h"
+#include "worker/share.h"
 
 enum {
     CHUNK_MAX = 16,         /* tickets taken at once, when evaluations are cheap */

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_WORKER_H
 #define DS_CORE_WORKER_H
 
-#include "instance.h"
+#include "plugin/instance.h"
 
 /* Descriptors of a worker: one byte messages, the start file, the shared memory, the scene. */
 enum {

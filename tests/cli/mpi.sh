@@ -5,7 +5,7 @@
 . "$(dirname "$0")/bench_lib.sh"
 : "${RUNS:=1}" "${BUDGET:=20}" "${ONLY:=*/cmaes */adam}"
 cd "$tmp" || exit 99
-if ! command -v mpirun >/dev/null || [ ! -f "$DS_TOP_BUILD/core/.libs/ranks_mpi.so" ]; then
+if ! command -v mpirun >/dev/null || [ ! -f "$DS_TOP_BUILD/tools/ranks/.libs/ranks_mpi.so" ]; then
     skip "without MPI: there is no mpirun, or this dshost was built without it"
     finish
     exit 0

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "landscape_slice.h"
+#include "landscape/landscape_slice.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { N = 3, TEXTS = 6 };

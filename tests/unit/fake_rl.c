@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "instance.h"
-#include "settings.h"
+#include "config/settings.h"
+#include "plugin/instance.h"
 
 typedef struct lane {
     ds_env *env;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "difference.h"
+#include "evaluate/difference.h"
 
 static double smooth(void *ctx, const double *x, int *failed)
 {

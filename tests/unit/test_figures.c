@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "file.h"
-#include "plot_groups.h"
-#include "plot_lines.h"
-#include "plot_scale.h"
+#include "base/file.h"
+#include "plot/plot_groups.h"
+#include "plot/plot_lines.h"
+#include "plot/plot_scale.h"
 #include "tests/unit/temporary.h"
 
 enum { MANY = 28 };

@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "instance.h"
-#include "log.h"
+#include "base/log.h"
+#include "plugin/instance.h"
 
 /* What the environment of a test says and does. */
 static struct plan {

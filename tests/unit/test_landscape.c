@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_verdict.h"
+#include "landscape/landscape_verdict.h"
 
 /* A function with its gradient on [-1, 1]^2, or on a line where the second variable is 0. */
 typedef double function(double x, double y, double *gx, double *gy);

@@ -13,10 +13,10 @@
 #include <cairo.h>
 #include <math.h>
 
-#include "plot_color.h"
-#include "plot_contour.h"
-#include "plot_map.h"
-#include "plot_panels.h"
+#include "plot/plot_color.h"
+#include "plot/plot_contour.h"
+#include "plot/plot_map.h"
+#include "plot/plot_panels.h"
 #include "temporary.h"
 
 /* ---- contours ---- */

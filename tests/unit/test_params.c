@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "params.h"
-#include "run_options.h"
+#include "config/params.h"
+#include "config/run_options.h"
 
 static const char *const choices[] = {"soft", "hard", "frictionless", NULL};
 

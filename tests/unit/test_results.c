@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "folder.h"
-#include "results.h"
-#include "store.h"
+#include "results/results.h"
+#include "store/folder.h"
+#include "store/store.h"
 #include "tests/unit/temporary.h"
 
 #ifndef ROWS

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "settings.h"
+#include "config/settings.h"
 
 static int parse(ds_settings *s, const char *text, ds_error *e)
 {

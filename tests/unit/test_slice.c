@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "landscape_slice.h"
+#include "landscape/landscape_slice.h"
 
 enum { N = 4 };
 static const double lower[N] = {-1, 0, -5, 10}, upper[N] = {1, 2, 5, 30}, start[N] = {0.5, 0.25, 1, 12};

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "aggregate.h"
-#include "distribution.h"
-#include "hypothesis.h"
+#include "stats/aggregate.h"
+#include "stats/distribution.h"
+#include "stats/hypothesis.h"
 
 static const double x[10] = {0.31, 1.42, 0.77, 2.05, 1.11, 0.58, 3.4, 0.92, 1.63, 0.49};
 static const double y[10] = {1.9, 2.2, 0.81, 3.1, 2.75, 1.05, 4.2, 1.77, 2.6, 0.66};

@@ -19,9 +19,9 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "recorder.h"
-#include "runlock.h"
-#include "store.h"
+#include "store/recorder.h"
+#include "store/runlock.h"
+#include "store/store.h"
 
 static char folder[] = "/tmp/diffsim-store-XXXXXX";
 static char path[256];

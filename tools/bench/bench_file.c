@@ -3,13 +3,13 @@
  * any order. */
 #include "config.h"
 
-#include "bench_lines.h"
+#include "bench/bench_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run_options.h"
+#include "config/run_options.h"
 
 #define WORDS(name_, doc_)                                                                                   \
     (&(const ds_param){sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_WORDS, 0, 0, 0, name_, "", "", doc_, NULL})

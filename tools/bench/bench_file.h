@@ -13,7 +13,7 @@
 #ifndef DS_CORE_BENCH_FILE_H
 #define DS_CORE_BENCH_FILE_H
 
-#include "params.h"
+#include "config/params.h"
 
 enum {
     DS_BENCH_ENV = 0,

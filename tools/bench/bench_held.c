@@ -5,7 +5,7 @@
  * have been taken out of the file in between. */
 #include "config.h"
 
-#include "bench_plan.h"
+#include "bench/bench_plan.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "folder.h"
-#include "log.h"
-#include "results.h"
-#include "run.h"
+#include "base/log.h"
+#include "results/results.h"
+#include "run/run.h"
+#include "store/folder.h"
 
 static int no_memory(ds_error *e)
 {

@@ -2,7 +2,7 @@
 /* bench_lines.c - collects the lines of an experiment file, and splits lists. */
 #include "config.h"
 
-#include "bench_lines.h"
+#include "bench/bench_lines.h"
 
 #include <stdlib.h>
 #include <string.h>

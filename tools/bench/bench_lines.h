@@ -4,8 +4,8 @@
 #ifndef DS_CORE_BENCH_LINES_H
 #define DS_CORE_BENCH_LINES_H
 
-#include "bench_file.h"
-#include "inifile.h"
+#include "bench/bench_file.h"
+#include "config/inifile.h"
 
 enum {
     DS_BENCH_IN_BENCH,

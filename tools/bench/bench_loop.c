@@ -2,18 +2,18 @@
 /* bench_loop.c - the queue at work, on one or on many machines. */
 #include "config.h"
 
-#include "bench_loop.h"
+#include "bench/bench_loop.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_work.h"
-#include "log.h"
-#include "share.h"
-#include "signals.h"
-#include "text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "bench/bench_work.h"
+#include "run/signals.h"
+#include "worker/share.h"
 
 enum {
     HELLO = 1, /* rank -> 0: what it thinks the experiment is */

@@ -5,8 +5,8 @@
 #ifndef DS_CORE_BENCH_LOOP_H
 #define DS_CORE_BENCH_LOOP_H
 
-#include "bench_state.h"
-#include "ranks.h"
+#include "bench/bench_state.h"
+#include "ranks/ranks.h"
 
 /* Works off all open runs of the queue. `ranks` is NULL or has size 1 where this process is alone. Failed
  * runs do not end it; errors of the experiment itself (a full disk, for example) do. *lost is the number of

@@ -3,7 +3,7 @@
  * not end. */
 #include "config.h"
 
-#include "bench_own.h"
+#include "bench/bench_own.h"
 
 #include <math.h>
 #include <poll.h>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "search_internal.h"
-#include "share.h"
+#include "embed/search_internal.h"
+#include "worker/share.h"
 
 enum { PATIENCE = 10 /* times the limit, for one question between two looks at the clock */ };
 

@@ -3,8 +3,8 @@
 #ifndef DS_CORE_BENCH_OWN_H
 #define DS_CORE_BENCH_OWN_H
 
-#include "loader.h"
-#include "settings.h"
+#include "config/settings.h"
+#include "plugin/loader.h"
 
 /* Seconds of its own of one run of `budget` evaluations with `n` variables, simulation excluded: from a search on a
  * function that costs nothing, cut off after `limit` seconds and extended to the budget by the power of the number of

@@ -2,18 +2,18 @@
 /* bench_plan.c - from an experiment file to cells and runs. */
 #include "config.h"
 
-#include "bench_lines.h"
-#include "bench_plan.h"
+#include "bench/bench_lines.h"
+#include "bench/bench_plan.h"
 
 #include <diffsim/ext/rl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew.h"
-#include "describe.h"
-#include "folder.h"
-#include "log.h"
+#include "base/log.h"
+#include "plugin/describe.h"
+#include "store/folder.h"
+#include "worker/crew.h"
 
 static int no_memory(ds_error *e)
 {

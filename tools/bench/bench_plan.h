@@ -10,9 +10,9 @@
 #ifndef DS_CORE_BENCH_PLAN_H
 #define DS_CORE_BENCH_PLAN_H
 
-#include "bench_file.h"
-#include "loader.h"
-#include "run_options.h"
+#include "bench/bench_file.h"
+#include "config/run_options.h"
+#include "plugin/loader.h"
 
 typedef struct ds_bench_variant {
     const ds_bench_part *part;

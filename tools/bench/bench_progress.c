@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench_state.h"
-#include "progress.h"
-#include "share.h"
+#include "bench/bench_state.h"
+#include "run/progress.h"
+#include "worker/share.h"
 
 enum { CELLS_SHOWN = 3 };
 

@@ -2,19 +2,19 @@
 /* bench_state.c - the queue of an experiment and its file bench.json. */
 #include "config.h"
 
-#include "bench_state.h"
+#include "bench/bench_state.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
-#include "folder.h"
-#include "json_text.h"
-#include "results.h"
-#include "share.h"
-#include "signals.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "results/results.h"
+#include "run/signals.h"
+#include "store/folder.h"
+#include "worker/share.h"
 
 enum { WAITS_MAX = 50 /* times that a locked run is tried again */ };
 static const double WRITE_EVERY = 2.0;

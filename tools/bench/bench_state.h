@@ -14,7 +14,7 @@
 #ifndef DS_CORE_BENCH_STATE_H
 #define DS_CORE_BENCH_STATE_H
 
-#include "bench_plan.h"
+#include "bench/bench_plan.h"
 
 enum { DS_BENCH_OPEN = 0, DS_BENCH_RUNNING = 1, DS_BENCH_DONE = 2, DS_BENCH_FAILED = 3 };
 

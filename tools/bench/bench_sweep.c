@@ -2,7 +2,7 @@
 /* bench_sweep.c - variants of environments and optimizers: one for every combination of swept values. */
 #include "config.h"
 
-#include "bench_lines.h"
+#include "bench/bench_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>

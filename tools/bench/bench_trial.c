@@ -2,7 +2,7 @@
 /* bench_trial.c - `dshost bench --dry-run`. */
 #include "config.h"
 
-#include "bench_trial.h"
+#include "bench/bench_trial.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 #include <diffsim/random.h>
 
-#include "bench_own.h"
-#include "json_text.h"
-#include "pool.h"
-#include "progress.h"
-#include "share.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "bench/bench_own.h"
+#include "evaluate/pool.h"
+#include "run/progress.h"
+#include "run/signals.h"
+#include "worker/share.h"
 
 enum { POINTS = 4 /* the first one warms up */ };
 static const double ENOUGH_S = 2.0; /* no further point of an environment when this time is spent */

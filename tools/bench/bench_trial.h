@@ -4,7 +4,7 @@
 #ifndef DS_CORE_BENCH_TRIAL_H
 #define DS_CORE_BENCH_TRIAL_H
 
-#include "bench_state.h"
+#include "bench/bench_state.h"
 
 /* Seconds of one evaluation of an environment. */
 typedef struct ds_bench_cost {

@@ -2,7 +2,7 @@
 /* bench_work.c - child processes with their messages. */
 #include "config.h"
 
-#include "bench_work.h"
+#include "bench/bench_work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "file.h"
-#include "folder.h"
-#include "results.h"
-#include "run.h"
+#include "base/file.h"
+#include "results/results.h"
+#include "run/run.h"
+#include "store/folder.h"
 
 extern char **environ;
 

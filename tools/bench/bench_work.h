@@ -5,7 +5,7 @@
 #ifndef DS_CORE_BENCH_WORK_H
 #define DS_CORE_BENCH_WORK_H
 
-#include "bench_plan.h"
+#include "bench/bench_plan.h"
 
 typedef struct ds_bench_work ds_bench_work;
 

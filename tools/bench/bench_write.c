@@ -2,15 +2,15 @@
 /* bench_write.c - the effective experiment as text, and the files of the results folder that describe it. */
 #include "config.h"
 
-#include "bench_plan.h"
+#include "bench/bench_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
-#include "folder.h"
-#include "inifile.h"
+#include "base/file.h"
+#include "config/inifile.h"
+#include "store/folder.h"
 
 enum { LINE_BYTES = 150 /* where a list of names goes on in the next line */ };
 

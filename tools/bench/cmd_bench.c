@@ -9,17 +9,17 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "arguments.h"
-#include "bench_loop.h"
-#include "bench_trial.h"
-#include "bench_work.h"
-#include "commands.h"
-#include "describe.h"
-#include "folder.h"
-#include "json_text.h"
-#include "log.h"
-#include "runlock.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "bench/bench_loop.h"
+#include "bench/bench_trial.h"
+#include "bench/bench_work.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "plugin/describe.h"
+#include "run/signals.h"
+#include "store/folder.h"
+#include "store/runlock.h"
 
 typedef struct request {
     const char *path;

@@ -8,9 +8,9 @@
 #include <diffsim/random.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "loader.h"
-#include "settings.h"
+#include "base/error.h"
+#include "config/settings.h"
+#include "plugin/loader.h"
 
 /* The bits of one answer, for comparisons that allow no difference. */
 typedef struct ds_check_bits {

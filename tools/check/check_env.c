@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_host.h"
-#include "check_tests.h"
+#include "check/check_host.h"
+#include "check/check_tests.h"
 
 /* Evaluates the start point with and without gradient: the parent plans all tests by the time, and compares
  * all processes with the bits. */

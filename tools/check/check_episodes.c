@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_watch.h"
+#include "check/check_watch.h"
 
 enum { LANES = 64, N_OBS = 2 };
 

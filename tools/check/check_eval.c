@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "check_guard.h"
-#include "check_host.h"
-#include "check_process.h"
-#include "check_tests.h"
+#include "check/check_guard.h"
+#include "check/check_host.h"
+#include "check/check_process.h"
+#include "check/check_tests.h"
 
 /* Points and gradients of a test. */
 typedef struct work {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_host.h"
-#include "check_tests.h"
+#include "check/check_host.h"
+#include "check/check_tests.h"
 
 enum { ROWS = 5, POINTS = 5 };
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_host.h"
-#include "check_tests.h"
-#include "difference.h"
+#include "check/check_host.h"
+#include "check/check_tests.h"
+#include "evaluate/difference.h"
 
 enum { POINTS = 10, COMPONENTS = 20, DIRECTIONS = 5 };
 

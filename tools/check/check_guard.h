@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "check.h"
+#include "check/check.h"
 
 typedef struct ds_guard {
     const char *name;

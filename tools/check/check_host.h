@@ -6,8 +6,8 @@
 
 #include <stdatomic.h>
 
-#include "check.h"
-#include "instance.h"
+#include "check/check.h"
+#include "plugin/instance.h"
 
 /* Host services of one instance. `host` points to what the plugin gets. */
 typedef struct ds_check_host {

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "check_host.h"
-#include "check_problem.h"
-#include "check_process.h"
-#include "check_tests.h"
+#include "check/check_host.h"
+#include "check/check_problem.h"
+#include "check/check_process.h"
+#include "check/check_tests.h"
 
 /* Wall time for one loop over instances, seconds. */
 static const double LOOP_SECONDS = 15;

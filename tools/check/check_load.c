@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "check.h"
-#include "check_process.h"
-#include "elf_file.h"
-#include "params.h"
+#include "check/check.h"
+#include "check/check_process.h"
+#include "config/params.h"
+#include "plugin/elf_file.h"
 
 /* Processor time for loading, seconds: `dshost list` loads every plugin on the path. */
 #ifdef DS_SANITIZERS

@@ -2,7 +2,7 @@
 /* check_opt.c - the table of the tests of an optimizer. */
 #include "config.h"
 
-#include "check_tests.h"
+#include "check/check_tests.h"
 
 const ds_check_test ds_check_opt_tests[] = {
     {"inst.params", "every parameter works over its range, or is refused with a message", 0, 0, 0,

@@ -2,7 +2,7 @@
 /* check_problem.c - test problems for optimizers, and the watching objective. */
 #include "config.h"
 
-#include "check_watch.h"
+#include "check/check_watch.h"
 
 #include <diffsim/ext/residuals.h>
 #include <math.h>

@@ -7,8 +7,8 @@
 #include <diffsim/optimizer.h>
 #include <stdatomic.h>
 
-#include "check.h"
-#include "check_host.h"
+#include "check/check.h"
+#include "check/check_host.h"
 
 enum { DS_CHECK_MAX_N = 10 };
 

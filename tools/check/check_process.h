@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "check.h"
+#include "check/check.h"
 
 enum { DS_PROCESS_FDS = 256, DS_PROCESS_SIGNALS = 65 };
 

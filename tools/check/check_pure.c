@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_host.h"
-#include "check_tests.h"
+#include "check/check_host.h"
+#include "check/check_tests.h"
 
 static const char hint_state[] =
     "look for state that outlives a call: static variables, warm starts, buffers that are not "

@@ -2,12 +2,12 @@
 /* check_report.c - prints what the tests of the conformance kit recorded. */
 #include "config.h"
 
-#include "check_report.h"
+#include "check/check_report.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "json_text.h"
+#include "base/json_text.h"
 
 static const char *kind_name(uint32_t kind)
 {

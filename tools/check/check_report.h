@@ -3,7 +3,7 @@
 #ifndef DS_CORE_CHECK_REPORT_H
 #define DS_CORE_CHECK_REPORT_H
 
-#include "check.h"
+#include "check/check.h"
 
 typedef struct ds_check_result {
     const ds_check_test *test;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_host.h"
-#include "check_tests.h"
+#include "check/check_host.h"
+#include "check/check_tests.h"
 
 /* One episode, as the plugin answered. */
 typedef struct episode {

@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "check_report.h"
-#include "log.h"
+#include "base/log.h"
+#include "check/check.h"
+#include "check/check_report.h"
 
 extern char **environ;
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_host.h"
-#include "check_tests.h"
-#include "scenedata.h"
+#include "check/check_host.h"
+#include "check/check_tests.h"
+#include "scene/scenedata.h"
 
 /* Both copies, number by number; NaN equals NaN. */
 static void compare(ds_check *c, const ds_scenedata *a, const ds_scenedata *b)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_problem.h"
-#include "check_process.h"
-#include "check_tests.h"
+#include "check/check_problem.h"
+#include "check/check_process.h"
+#include "check/check_tests.h"
 
 static uint64_t flags_of(const ds_check *c)
 {

@@ -4,7 +4,7 @@
 #ifndef DS_CORE_CHECK_TESTS_H
 #define DS_CORE_CHECK_TESTS_H
 
-#include "check.h"
+#include "check/check.h"
 
 /* check_instance.c: both kinds */
 void ds_check_instance_params(ds_check *c);

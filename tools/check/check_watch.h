@@ -8,7 +8,7 @@
 #include <diffsim/ext/rl.h>
 #include <setjmp.h>
 
-#include "check_problem.h"
+#include "check/check_problem.h"
 
 typedef struct ds_check_watch {
     ds_objective objective;

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arguments.h"
-#include "check.h"
-#include "commands.h"
-#include "log.h"
-#include "params.h"
+#include "base/log.h"
+#include "check/check.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "config/params.h"
 
 static const char usage[] =
     "usage: dshost check PLUGIN.so [OPTIONS]\n"

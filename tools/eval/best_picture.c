@@ -2,16 +2,16 @@
 /* best_picture.c - see best_picture.h. */
 #include "config.h"
 
-#include "best_picture.h"
+#include "eval/best_picture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "folder.h"
-#include "log.h"
-#include "picture.h"
-#include "point.h"
-#include "share.h"
+#include "base/log.h"
+#include "render/picture.h"
+#include "results/point.h"
+#include "store/folder.h"
+#include "worker/share.h"
 
 enum { METRICS = 3 }; /* in a caption */
 

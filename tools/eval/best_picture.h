@@ -4,9 +4,9 @@
 #ifndef DS_CORE_BEST_PICTURE_H
 #define DS_CORE_BEST_PICTURE_H
 
-#include "plot.h"
-#include "pool.h"
-#include "results.h"
+#include "evaluate/pool.h"
+#include "plot/plot.h"
+#include "results/results.h"
 
 /* Draws x (n values, inside the bounds) to a PNG. `middle` adds the frame in the middle of the episode. The main metrics
  * of the episode become the text of the caption. *e says why where it fails; a scene that cannot be had is no failure

@@ -10,19 +10,19 @@
 #include <string.h>
 #include <strings.h>
 
-#include "arguments.h"
-#include "best_picture.h"
-#include "commands.h"
-#include "difference.h"
-#include "json_text.h"
-#include "log.h"
-#include "npy.h"
-#include "origin.h"
-#include "point.h"
-#include "pool.h"
-#include "run_options.h"
-#include "scenedata.h"
-#include "share.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "config/npy.h"
+#include "config/run_options.h"
+#include "eval/best_picture.h"
+#include "evaluate/difference.h"
+#include "evaluate/pool.h"
+#include "results/origin.h"
+#include "results/point.h"
+#include "scene/scenedata.h"
+#include "worker/share.h"
 
 typedef struct request {
     const char *x_spec, *trajectory, *picture;

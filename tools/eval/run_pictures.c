@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "best_picture.h"
-#include "log.h"
-#include "plot.h"
-#include "run_internal.h"
-#include "share.h"
+#include "base/log.h"
+#include "eval/best_picture.h"
+#include "plot/plot.h"
+#include "run/run_internal.h"
+#include "worker/share.h"
 
 enum {
     KINDS = 7,       /* tags that the convergence plot tells apart */

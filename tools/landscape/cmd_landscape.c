@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "folder.h"
-#include "json_text.h"
-#include "landscape.h"
-#include "landscape_options.h"
-#include "run.h"
-#include "run_flags.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/run_flags.h"
+#include "landscape/landscape.h"
+#include "landscape/landscape_options.h"
+#include "run/run.h"
+#include "run/signals.h"
+#include "store/folder.h"
 
 enum { FLAGS_MAX = 48, NAME_BYTES = 48, PATHS_MAX = 7, CODE_RUN = 1000, CODE_LANDSCAPE = 2000 };
 

@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "settings.h"
+#include "config/settings.h"
 
 /* What is wanted besides the settings. */
 typedef struct ds_landscape_request {

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "landscape_internal.h"
-#include "log.h"
+#include "base/log.h"
+#include "landscape/landscape_internal.h"
 
 enum {
     CHUNK_BYTES = 16 << 20, /* memory for points of one chunk, unless single points are larger */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_measure.h"
+#include "landscape/landscape_measure.h"
 
 enum { NEIGHBOURS = 8 };
 

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "export.h"
-#include "landscape_internal.h"
-#include "npy.h"
+#include "config/npy.h"
+#include "landscape/landscape_internal.h"
+#include "results/export.h"
 
 static void number(ds_printer *p, double v)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_measure.h"
+#include "landscape/landscape_measure.h"
 
 /* Collects one comparison after the other. */
 typedef struct judge {

@@ -7,14 +7,14 @@
 
 #include <jansson.h>
 
-#include "folder.h"
-#include "landscape.h"
-#include "landscape_options.h"
-#include "landscape_verdict.h"
-#include "ledger.h"
-#include "progress.h"
-#include "recorder.h"
-#include "runlock.h"
+#include "landscape/landscape.h"
+#include "landscape/landscape_options.h"
+#include "landscape/landscape_verdict.h"
+#include "run/ledger.h"
+#include "run/progress.h"
+#include "store/folder.h"
+#include "store/recorder.h"
+#include "store/runlock.h"
 
 enum { DS_POINT_OUTSIDE = 255 }; /* outcome of a point outside of the box: it is not evaluated */
 

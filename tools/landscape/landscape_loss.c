@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_measure.h"
+#include "landscape/landscape_measure.h"
 
 static int ascending(const void *a, const void *b)
 {

@@ -2,7 +2,7 @@
 /* landscape_options.c - the schema of section [landscape] and its conversion. */
 #include "config.h"
 
-#include "landscape_options.h"
+#include "landscape/landscape_options.h"
 
 #include <string.h>
 

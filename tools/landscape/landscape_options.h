@@ -3,8 +3,8 @@
 #ifndef DS_CORE_LANDSCAPE_OPTIONS_H
 #define DS_CORE_LANDSCAPE_OPTIONS_H
 
-#include "landscape_slice.h"
-#include "landscape_measure.h"
+#include "landscape/landscape_measure.h"
+#include "landscape/landscape_slice.h"
 
 /* The schema; the names are also the flags of `dshost landscape`. */
 extern const ds_param *const ds_landscape_schema[];

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_internal.h"
-#include "plot_map.h"
-#include "plot_panels.h"
+#include "landscape/landscape_internal.h"
+#include "plot/plot_map.h"
+#include "plot/plot_panels.h"
 
 #define DOT "\xc2\xb7"
 #define TIMES "\xc3\x97"

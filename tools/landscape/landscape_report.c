@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json_text.h"
-#include "landscape_internal.h"
-#include "share.h"
+#include "base/json_text.h"
+#include "landscape/landscape_internal.h"
+#include "worker/share.h"
 
 /* ---- JSON ---- */
 

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json_text.h"
-#include "landscape_internal.h"
-#include "log.h"
-#include "npy.h"
-#include "share.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "config/npy.h"
+#include "landscape/landscape_internal.h"
+#include "run/signals.h"
+#include "worker/share.h"
 
 /* ---- open ---- */
 

@@ -2,7 +2,7 @@
 /* landscape_slice.c - which line or plane a user means, and its points. */
 #include "config.h"
 
-#include "landscape_slice.h"
+#include "landscape/landscape_slice.h"
 
 #include <diffsim/random.h>
 #include <inttypes.h>

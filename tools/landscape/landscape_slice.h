@@ -9,7 +9,7 @@
 #ifndef DS_CORE_LANDSCAPE_SLICE_H
 #define DS_CORE_LANDSCAPE_SLICE_H
 
-#include "point.h"
+#include "results/point.h"
 
 enum { DS_SLICE_DIMS = 2, DS_SLICE_LABEL = 96 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_internal.h"
+#include "landscape/landscape_internal.h"
 
 static int no_memory(ds_error *e)
 {

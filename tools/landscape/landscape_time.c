@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_internal.h"
+#include "landscape/landscape_internal.h"
 
 enum { POINTS = 10, BLOCKS_MAX = 100000 };
 

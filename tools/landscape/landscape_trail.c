@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape_internal.h"
-#include "origin.h"
+#include "landscape/landscape_internal.h"
+#include "results/origin.h"
 
 static int read_rows(const ds_landscape *l, ds_store *store, ds_trail *t, ds_error *e)
 {

@@ -2,7 +2,7 @@
 /* landscape_verdict.c - from measures to words. All thresholds are in one table, which the report shows. */
 #include "config.h"
 
-#include "landscape_verdict.h"
+#include "landscape/landscape_verdict.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_LANDSCAPE_VERDICT_H
 #define DS_CORE_LANDSCAPE_VERDICT_H
 
-#include "landscape_measure.h"
+#include "landscape/landscape_measure.h"
 
 /* Steep neighbours that were halved DS_JUMP_LEVELS times. */
 typedef struct ds_jump_measure {

@@ -2,7 +2,7 @@
 /* bench_merge.c - copies runs between result folders, complete or not at all. */
 #include "config.h"
 
-#include "bench_merge.h"
+#include "merge/bench_merge.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench_state.h"
-#include "file.h"
-#include "folder.h"
-#include "log.h"
-#include "runlock.h"
-#include "signals.h"
-#include "store.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "bench/bench_state.h"
+#include "run/signals.h"
+#include "store/folder.h"
+#include "store/runlock.h"
+#include "store/store.h"
 
 enum { CHUNK = 1 << 20 };
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "base/error.h"
 
 typedef struct ds_merge_counts {
     size_t copied, kept, missing; /* runs that were taken over, that were there already, that no part has */

@@ -5,15 +5,15 @@
  * data lie in, since parts come from different machines. */
 #include "config.h"
 
-#include "bench_merge.h"
+#include "merge/bench_merge.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_plan.h"
-#include "folder.h"
-#include "run.h"
+#include "bench/bench_plan.h"
+#include "run/run.h"
+#include "store/folder.h"
 
 /* One of the two experiments. */
 typedef struct side {

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "bench_merge.h"
-#include "commands.h"
-#include "json_text.h"
-#include "log.h"
-#include "signals.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "merge/bench_merge.h"
+#include "run/signals.h"
 
 static const struct option options[] = {
     {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "canvas.h"
+#include "plot/canvas.h"
 
 #include <cairo.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
+#include "base/file.h"
 
 #define FONT "DejaVu Sans"
 

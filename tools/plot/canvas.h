@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* Units are pixels, the origin is top left, y points down. Nothing fails while drawing: a failure (memory) is
  * kept and told by the function that writes the file. */

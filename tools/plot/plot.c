@@ -3,15 +3,15 @@
  * it. */
 #include "config.h"
 
-#include "plot.h"
+#include "plot/plot.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "canvas.h"
-#include "plot_scale.h"
+#include "plot/canvas.h"
+#include "plot/plot_scale.h"
 
 /* The plot area in pixels. */
 enum { LEFT = 110, RIGHT = DS_PLOT_WIDTH - 40, TOP = 132, BOTTOM = DS_PLOT_HEIGHT - 84 };

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum { DS_PLOT_WIDTH = 1200, DS_PLOT_HEIGHT = 800 };
 

@@ -2,7 +2,7 @@
 /* plot_axes.c - the frame of a plot, its title, and text beside it. */
 #include "config.h"
 
-#include "plot_axes.h"
+#include "plot/plot_axes.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef DS_CORE_PLOT_AXES_H
 #define DS_CORE_PLOT_AXES_H
 
-#include "canvas.h"
-#include "plot_scale.h"
+#include "plot/canvas.h"
+#include "plot/plot_scale.h"
 
 /* Colours of text and lines that all plots share. */
 #define DS_PLOT_TEXT ds_color_hex(0x222222, 1)

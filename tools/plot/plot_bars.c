@@ -2,14 +2,14 @@
 /* plot_bars.c - the best point as bars within its bounds: the picture for environments that show no scene. */
 #include "config.h"
 
-#include "plot.h"
+#include "plot/plot.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "canvas.h"
-#include "plot_scale.h"
+#include "plot/canvas.h"
+#include "plot/plot_scale.h"
 
 enum { BAR_MAX = 120 /* pixels: few variables do not fill the page */ };
 enum { LEFT = 100, RIGHT = DS_PLOT_WIDTH - 40, TOP = 120, BOTTOM = DS_PLOT_HEIGHT - 84 };

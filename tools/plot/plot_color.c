@@ -2,7 +2,7 @@
 /* plot_color.c - colour scales for fields. */
 #include "config.h"
 
-#include "plot_color.h"
+#include "plot/plot_color.h"
 
 #include <math.h>
 

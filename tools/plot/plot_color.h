@@ -4,7 +4,7 @@
 #ifndef DS_CORE_PLOT_COLOR_H
 #define DS_CORE_PLOT_COLOR_H
 
-#include "canvas.h"
+#include "plot/canvas.h"
 
 /* Dark blue over green to yellow (viridis of matplotlib, by S. van der Walt and N. Smith); t is cut to 0..1.
  */

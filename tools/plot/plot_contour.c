@@ -2,7 +2,7 @@
 /* plot_contour.c - marching squares, and the joining of its segments to lines. */
 #include "config.h"
 
-#include "plot_contour.h"
+#include "plot/plot_contour.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 /* plot_groups.c - bars or points with intervals (see plot_groups.h). */
 #include "config.h"
 
-#include "plot_groups.h"
+#include "plot/plot_groups.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plot_axes.h"
+#include "plot/plot_axes.h"
 
 enum {
     LEFT = 120,

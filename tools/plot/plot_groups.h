@@ -4,7 +4,7 @@
 #ifndef DS_CORE_PLOT_GROUPS_H
 #define DS_CORE_PLOT_GROUPS_H
 
-#include "canvas.h"
+#include "plot/canvas.h"
 
 enum { DS_GROUPS_WIDTH = 1200, DS_GROUPS_HEIGHT = 640 };
 

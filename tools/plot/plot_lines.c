@@ -2,14 +2,14 @@
 /* plot_lines.c - curves with bands (see plot_lines.h). */
 #include "config.h"
 
-#include "plot_lines.h"
+#include "plot/plot_lines.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot_axes.h"
+#include "plot/plot_axes.h"
 
 enum { LEFT = 120, TOP = 110, RIGHT = 930, BOTTOM = DS_LINES_HEIGHT - 80, LEGEND = 24 };
 

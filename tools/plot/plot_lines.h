@@ -3,7 +3,7 @@
 #ifndef DS_CORE_PLOT_LINES_H
 #define DS_CORE_PLOT_LINES_H
 
-#include "canvas.h"
+#include "plot/canvas.h"
 
 enum { DS_LINES_WIDTH = 1200, DS_LINES_HEIGHT = 720 };
 

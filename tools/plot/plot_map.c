@@ -2,14 +2,14 @@
 /* plot_map.c - draws a heat map and what lies on it. */
 #include "config.h"
 
-#include "plot_map.h"
+#include "plot/plot_map.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot_color.h"
-#include "plot_contour.h"
+#include "plot/plot_color.h"
+#include "plot/plot_contour.h"
 
 enum {
     LEFT = 110,

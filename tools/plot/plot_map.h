@@ -4,8 +4,8 @@
 #ifndef DS_CORE_PLOT_MAP_H
 #define DS_CORE_PLOT_MAP_H
 
-#include "canvas.h"
-#include "plot_axes.h"
+#include "plot/canvas.h"
+#include "plot/plot_axes.h"
 
 /* Pictures get higher where the text beside them needs it. */
 enum { DS_MAP_WIDTH = 1200, DS_MAP_HEIGHT = 860, DS_MAP_LINES = 40 };

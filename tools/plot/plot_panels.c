@@ -2,7 +2,7 @@
 /* plot_panels.c - draws panels of curves. */
 #include "config.h"
 
-#include "plot_panels.h"
+#include "plot/plot_panels.h"
 
 #include <math.h>
 #include <stdlib.h>

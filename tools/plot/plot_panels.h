@@ -3,8 +3,8 @@
 #ifndef DS_CORE_PLOT_PANELS_H
 #define DS_CORE_PLOT_PANELS_H
 
-#include "canvas.h"
-#include "plot_axes.h"
+#include "plot/canvas.h"
+#include "plot/plot_axes.h"
 
 enum { DS_PANELS_MAX = 4, DS_PANEL_CURVES = 4, DS_PANELS_WIDTH = 1200, DS_PANELS_HEIGHT = 900 };
 

@@ -2,13 +2,13 @@
 /* plot_scale.c - axes: which range and kind, where the ticks are, how they are labelled. */
 #include "config.h"
 
-#include "plot_scale.h"
+#include "plot/plot_scale.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "canvas.h"
+#include "plot/canvas.h"
 
 /* Free share of the range at both ends: room for labels next to the outermost points. */
 #define AIR 0.075

@@ -2,7 +2,7 @@
 /* ranks.c - finds and loads the MPI module. */
 #include "config.h"
 
-#include "ranks.h"
+#include "ranks/ranks.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -37,7 +37,7 @@ static void module_path(char out[PATH_MAX])
         char *slash = strrchr(out, '/');
         strcpy(slash, "/.dshost-build");
         if (stat(out, &st) == 0) {
-            snprintf(slash, 64, "/core/.libs/%s", FILE_NAME);
+            snprintf(slash, 64, "/tools/ranks/.libs/%s", FILE_NAME);
             return;
         }
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "ranks/ranks.h"
 
 enum { TAG = 4711 };
 

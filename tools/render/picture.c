@@ -2,16 +2,16 @@
 /* picture.c - the picture of an episode: its start, its end and the target side by side. */
 #include "config.h"
 
-#include "picture.h"
+#include "render/picture.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "canvas.h"
-#include "render.h"
-#include "render_flat.h"
+#include "plot/canvas.h"
+#include "render/render.h"
+#include "render/render_flat.h"
 
 enum {
     MARGIN = 36,

@@ -3,8 +3,8 @@
 #ifndef DS_CORE_PICTURE_H
 #define DS_CORE_PICTURE_H
 
-#include "plot.h"
-#include "scenedata.h"
+#include "plot/plot.h"
+#include "scene/scenedata.h"
 
 /* Writes a PNG with the panels start | end | target (no third panel where there is no target body, or where
  * the target is a marker, which is then drawn translucent in the others); `middle` adds the kept frame in the

@@ -3,12 +3,12 @@
  * and averages the sub-pixels. */
 #include "config.h"
 
-#include "render.h"
+#include "render/render.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "render_internal.h"
+#include "render/render_internal.h"
 
 enum {
     SUB = 2,            /* sub-pixels per pixel and direction */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "scenedata.h"
+#include "scene/scenedata.h"
 
 /* What of a scene is drawn. */
 enum {

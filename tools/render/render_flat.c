@@ -2,14 +2,14 @@
 /* render_flat.c - draws one frame of a flat (2-D) scene with axes on a canvas. */
 #include "config.h"
 
-#include "render_flat.h"
+#include "render/render_flat.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "plot_scale.h"
-#include "render.h"
-#include "render_internal.h"
+#include "plot/plot_scale.h"
+#include "render/render.h"
+#include "render/render_internal.h"
 
 enum { ROOM_LEFT = 48, ROOM_BOTTOM = 30, ROOM_TOP = 6, ROOM_RIGHT = 14 };
 

@@ -3,8 +3,8 @@
 #ifndef DS_CORE_RENDER_FLAT_H
 #define DS_CORE_RENDER_FLAT_H
 
-#include "canvas.h"
-#include "scenedata.h"
+#include "plot/canvas.h"
+#include "scene/scenedata.h"
 
 /* Draws kept frame k into the rectangle, seen along -z, x and y to the same scale; `what` as in render.h. */
 void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what, double x, double y,

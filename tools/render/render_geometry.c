@@ -2,7 +2,7 @@
 /* render_geometry.c - turns the bodies of a scene into balls and triangles in scaled world coordinates. */
 #include "config.h"
 
-#include "render_internal.h"
+#include "render/render_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

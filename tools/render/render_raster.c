@@ -2,7 +2,7 @@
 /* render_raster.c - camera and light views, and which surface each of their pixels sees. */
 #include "config.h"
 
-#include "render_internal.h"
+#include "render/render_internal.h"
 
 /* Half the height of the picture at distance 1: a mild tele lens. */
 #define HALF_FIELD 0.24f

@@ -3,7 +3,7 @@
  * ambient occlusion, Mittring 2007), a weak highlight, and the floor with its grid. */
 #include "config.h"
 
-#include "render_internal.h"
+#include "render/render_internal.h"
 
 /* Lengths in diagonals of the box. */
 #define SHADOW_SOFT 0.010f

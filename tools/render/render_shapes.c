@@ -2,7 +2,7 @@
 /* render_shapes.c - the rigid shapes of the scene extension as triangles with smooth normals. */
 #include "config.h"
 
-#include "render_internal.h"
+#include "render/render_internal.h"
 
 #define PI 3.14159265358979f
 

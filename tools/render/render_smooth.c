@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "render_internal.h"
+#include "render/render_internal.h"
 
 #include <stdlib.h>
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "folder.h"
-#include "json_text.h"
-#include "report_figures.h"
-#include "text.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "report/report_figures.h"
+#include "store/folder.h"
 
 enum { BARS, CURVES, SCORES, PROFILE, TARGETS, KINDS };
 

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "folder.h"
-#include "json_text.h"
-#include "report_page.h"
-#include "report_pictures.h"
-#include "text.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "report/report_page.h"
+#include "report/report_pictures.h"
+#include "store/folder.h"
 
 typedef struct request {
     const char *out, *reference;

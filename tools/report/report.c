@@ -3,14 +3,14 @@
  * them (see report.h). */
 #include "config.h"
 
-#include "report.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "text.h"
+#include "base/log.h"
+#include "base/text.h"
 
 enum { SCORE_RESAMPLES = 50000 };
 static const uint64_t SEED = 1; /* of the bootstrap: reports are reproducible */

@@ -4,9 +4,9 @@
 #ifndef DS_CORE_REPORT_H
 #define DS_CORE_REPORT_H
 
-#include "aggregate.h"
-#include "hypothesis.h"
-#include "results.h"
+#include "results/results.h"
+#include "stats/aggregate.h"
+#include "stats/hypothesis.h"
 
 enum { DS_REPORT_RESAMPLES = 10000, DS_REPORT_SCORES = 3 };
 

@@ -2,9 +2,9 @@
 /* report_csv.c - tables of a report (see report_csv.h). */
 #include "config.h"
 
-#include "report_csv.h"
+#include "report/report_csv.h"
 
-#include "report_table.h"
+#include "report/report_table.h"
 
 static int no_memory(ds_error *e)
 {

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_REPORT_CSV_H
 #define DS_CORE_REPORT_CSV_H
 
-#include "report.h"
+#include "report/report.h"
 
 /* A row for each finished run, each cell, and each optimizer. */
 int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e);

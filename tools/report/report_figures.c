@@ -2,17 +2,17 @@
 /* report_figures.c - bars, anytime curves, scores, profiles (see report_figures.h). */
 #include "config.h"
 
-#include "report_figures.h"
+#include "report/report_figures.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot_groups.h"
-#include "plot_lines.h"
-#include "plot_scale.h"
-#include "report_table.h"
+#include "plot/plot_groups.h"
+#include "plot/plot_lines.h"
+#include "plot/plot_scale.h"
+#include "report/report_table.h"
 
 enum { POINTS = 200, TAUS = 121 };
 

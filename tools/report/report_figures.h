@@ -3,7 +3,7 @@
 #ifndef DS_CORE_REPORT_FIGURES_H
 #define DS_CORE_REPORT_FIGURES_H
 
-#include "report.h"
+#include "report/report.h"
 
 /* Where a figure goes; a path that is NULL is not written. */
 typedef struct ds_figure {

@@ -2,15 +2,15 @@
 /* report_html.c - pieces of an HTML page (see report_html.h). */
 #include "config.h"
 
-#include "report_html.h"
+#include "report/report_html.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "canvas.h"
-#include "file.h"
+#include "base/file.h"
+#include "plot/canvas.h"
 
 enum { PICTURE_LIMIT = 2 << 20 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sample.h"
+#include "stats/sample.h"
 
 /* Text, with what has a meaning in HTML escaped. */
 void ds_html_text(FILE *f, const char *text);

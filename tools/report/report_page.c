@@ -2,7 +2,7 @@
 /* report_page.c - the HTML page of a report (see report_page.h). */
 #include "config.h"
 
-#include "report_page.h"
+#include "report/report_page.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file.h"
-#include "folder.h"
-#include "report_csv.h"
-#include "report_figures.h"
-#include "report_html.h"
-#include "report_pictures.h"
-#include "report_settings.h"
-#include "text.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "report/report_csv.h"
+#include "report/report_figures.h"
+#include "report/report_html.h"
+#include "report/report_pictures.h"
+#include "report/report_settings.h"
+#include "store/folder.h"
 
 typedef struct page {
     const ds_report *r;

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_REPORT_PAGE_H
 #define DS_CORE_REPORT_PAGE_H
 
-#include "report.h"
+#include "report/report.h"
 
 /* How a report was asked for, as text for a shell. */
 typedef struct ds_report_origin {

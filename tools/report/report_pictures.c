@@ -2,7 +2,7 @@
 /* report_pictures.c - see report_pictures.h. */
 #include "config.h"
 
-#include "report_pictures.h"
+#include "report/report_pictures.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "best_picture.h"
-#include "folder.h"
-#include "log.h"
+#include "base/log.h"
+#include "eval/best_picture.h"
+#include "store/folder.h"
 
 void ds_report_file_name(char *out, size_t room, const char *kind, const char *name)
 {

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_REPORT_PICTURES_H
 #define DS_CORE_REPORT_PICTURES_H
 
-#include "report.h"
+#include "report/report.h"
 
 /* Where the picture for environment `env` is made for a report in `folder`; to be freed, NULL without memory. */
 char *ds_report_picture_path(const ds_report *r, size_t env, const char *folder);

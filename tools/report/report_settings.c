@@ -2,11 +2,11 @@
 /* report_settings.c - versions and settings of a report (see report_settings.h). */
 #include "config.h"
 
-#include "report_settings.h"
+#include "report/report_settings.h"
 
 #include <string.h>
 
-#include "report_html.h"
+#include "report/report_html.h"
 
 /* ---- versions ---- */
 

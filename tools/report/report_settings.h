@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "report.h"
+#include "report/report.h"
 
 /* A table of all environments and optimizers with their plugins and versions. */
 void ds_report_put_versions(FILE *f, const ds_report *r);

@@ -2,14 +2,14 @@
 /* report_table.c - CSV files (see report_table.h). */
 #include "config.h"
 
-#include "report_table.h"
+#include "report/report_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
+#include "base/file.h"
 
 struct ds_table {
     FILE *f; /* into `text` */

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "compare.h"
-#include "json_text.h"
+#include "base/json_text.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "results/compare.h"
 
 typedef struct request {
     const char *set[2];

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "commands.h"
-#include "export.h"
-#include "folder.h"
-#include "json_text.h"
-#include "log.h"
-#include "results.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "results/export.h"
+#include "results/results.h"
+#include "store/folder.h"
 
 typedef struct request {
     const char *folder, *format, *out;

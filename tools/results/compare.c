@@ -2,7 +2,7 @@
 /* compare.c - two sets of runs (see compare.h). */
 #include "config.h"
 
-#include "compare.h"
+#include "results/compare.h"
 
 #include <diffsim/random.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "text.h"
+#include "base/text.h"
 
 enum { RESAMPLES = 10000 };
 static const uint64_t SEED = 1;

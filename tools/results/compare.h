@@ -4,9 +4,9 @@
 #ifndef DS_CORE_COMPARE_H
 #define DS_CORE_COMPARE_H
 
-#include "aggregate.h"
-#include "hypothesis.h"
-#include "results.h"
+#include "results/results.h"
+#include "stats/aggregate.h"
+#include "stats/hypothesis.h"
 
 /* The runs of one set on one environment. */
 typedef struct ds_side {

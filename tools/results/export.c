@@ -2,7 +2,7 @@
 /* export.c - opening runs for export, and writing text files in pieces. */
 #include "config.h"
 
-#include "export.h"
+#include "results/export.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
-#include "folder.h"
+#include "base/file.h"
+#include "store/folder.h"
 
 enum { BUFFER_BYTES = 1 << 16, PIECE_BYTES = 1024 /* longest piece of text */ };
 

@@ -3,7 +3,7 @@
 #ifndef DS_CORE_EXPORT_H
 #define DS_CORE_EXPORT_H
 
-#include "store.h"
+#include "store/store.h"
 
 /* One run to be exported. */
 typedef struct ds_export_run {

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "file.h"
-#include "folder.h"
-#include "json_text.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "results/export.h"
+#include "store/folder.h"
 
 enum {
     NAME_BYTES = 200,

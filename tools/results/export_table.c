@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "npy.h"
+#include "config/npy.h"
+#include "results/export.h"
 
 typedef void row_printer(ds_printer *p, const ds_export_run *r, const ds_row *row, double best, int times);
 

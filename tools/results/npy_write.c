@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "npy.h"
+#include "config/npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "file.h"
+#include "base/file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "array files are read and written in native byte order");

@@ -2,14 +2,14 @@
 /* origin.c - compares the environment of a run with one at hand, and takes it over. */
 #include "config.h"
 
-#include "origin.h"
+#include "results/origin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "folder.h"
-#include "log.h"
+#include "base/log.h"
+#include "store/folder.h"
 
 enum { NAMED = 4 /* parameters that a warning names */ };
 

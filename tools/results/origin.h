@@ -4,8 +4,8 @@
 #ifndef DS_CORE_ORIGIN_H
 #define DS_CORE_ORIGIN_H
 
-#include "params.h"
-#include "store.h"
+#include "config/params.h"
+#include "store/store.h"
 
 /* Fails (DS_EXIT_CONFIG) where the run in the store has another environment than `id`, and warns where it has
  * other parameters, which it names. `what` ("--x results/a") begins both lines. */

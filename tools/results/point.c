@@ -2,7 +2,7 @@
 /* point.c - points that users name: files, words, random ones, evaluations of runs. */
 #include "config.h"
 
-#include "point.h"
+#include "results/point.h"
 
 #include <diffsim/random.h>
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "folder.h"
-#include "npy.h"
-#include "origin.h"
-#include "store.h"
+#include "config/npy.h"
+#include "results/origin.h"
+#include "store/folder.h"
+#include "store/store.h"
 
 int ds_point_wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e)
 {

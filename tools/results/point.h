@@ -4,7 +4,7 @@
 #ifndef DS_CORE_POINT_H
 #define DS_CORE_POINT_H
 
-#include "pool.h"
+#include "evaluate/pool.h"
 
 /* What a point is asked for, and how messages name it. */
 typedef struct ds_point_request {

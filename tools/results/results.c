@@ -2,7 +2,7 @@
 /* results.c - finds runs in folders, and reads summary.json and the losses of the store. */
 #include "config.h"
 
-#include "results.h"
+#include "results/results.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "folder.h"
-#include "store.h"
-#include "text.h"
+#include "base/text.h"
+#include "store/folder.h"
+#include "store/store.h"
 
 enum { DEPTH_MAX = 16 };
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "settings.h"
+#include "config/settings.h"
 
 /* One run. Texts are owned by the struct. */
 typedef struct ds_result {

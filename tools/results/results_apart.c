@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "results.h"
+#include "base/log.h"
+#include "results/results.h"
 
 enum { VALUE_MAX = 24, NAME_MAX_BYTES = 90 /* names become files */ };
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "npy.h"
-#include "scenedata.h"
-#include "scenedata_check.h"
+#include "config/npy.h"
+#include "scene/scenedata.h"
+#include "scene/scenedata_check.h"
 
 static int add_body(ds_npz *z, const ds_scenedata *s, const ds_scenedata_body *body, ds_error *e)
 {

@@ -2,7 +2,7 @@
 /* aggregate.c - scores over several tasks, running times (see aggregate.h). */
 #include "config.h"
 
-#include "aggregate.h"
+#include "stats/aggregate.h"
 
 #include <diffsim/random.h>
 #include <math.h>

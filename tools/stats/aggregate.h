@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sample.h"
+#include "stats/sample.h"
 
 /* The final values of one method's runs on one task. */
 typedef struct ds_runs {

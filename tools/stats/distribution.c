@@ -2,7 +2,7 @@
 /* distribution.c - normal and Student's t: distribution functions and their inverses (see distribution.h). */
 #include "config.h"
 
-#include "distribution.h"
+#include "stats/distribution.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,12 +3,12 @@
  * Streitberg and Roehmel (1986): over doubled ranks, which are whole numbers also where values are tied. */
 #include "config.h"
 
-#include "hypothesis.h"
+#include "stats/hypothesis.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "distribution.h"
+#include "stats/distribution.h"
 
 enum { EXACT_VALUES = 200, EXACT_PAIRS = 500 };
 

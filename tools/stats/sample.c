@@ -2,14 +2,14 @@
 /* sample.c - mean, spread, quantiles, intervals (see sample.h). */
 #include "config.h"
 
-#include "sample.h"
+#include "stats/sample.h"
 
 #include <diffsim/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "distribution.h"
+#include "stats/distribution.h"
 
 static int ascending(const void *a, const void *b)
 {

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# What stands on the host: statistics, plots, pictures, reports, landscapes, experiments, the conformance kit.
+stats_sources = tools/stats/aggregate.c tools/stats/aggregate.h tools/stats/distribution.c \
+	tools/stats/distribution.h tools/stats/hypothesis.c tools/stats/hypothesis.h tools/stats/sample.c \
+	tools/stats/sample.h
+plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/plot.c tools/plot/plot.h \
+	tools/plot/plot_axes.c tools/plot/plot_axes.h tools/plot/plot_bars.c tools/plot/plot_color.c \
+	tools/plot/plot_color.h tools/plot/plot_contour.c tools/plot/plot_contour.h \
+	tools/plot/plot_groups.c tools/plot/plot_groups.h tools/plot/plot_lines.c tools/plot/plot_lines.h \
+	tools/plot/plot_map.c tools/plot/plot_map.h tools/plot/plot_panels.c tools/plot/plot_panels.h \
+	tools/plot/plot_scale.c tools/plot/plot_scale.h
+render_sources = tools/render/picture.c tools/render/picture.h tools/render/render.c \
+	tools/render/render.h tools/render/render_flat.c tools/render/render_flat.h \
+	tools/render/render_geometry.c tools/render/render_internal.h tools/render/render_raster.c \
+	tools/render/render_shade.c tools/render/render_shapes.c tools/render/render_smooth.c
+results_sources = tools/results/compare.c tools/results/compare.h tools/results/export.c \
+	tools/results/export.h tools/results/export_bench.c tools/results/export_table.c \
+	tools/results/npy_write.c tools/results/origin.c tools/results/origin.h tools/results/point.c \
+	tools/results/point.h tools/results/results.c tools/results/results.h \
+	tools/results/results_apart.c tools/results/trajectory.c
+results_commands = tools/results/cmd_compare.c tools/results/cmd_export.c
+eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h tools/eval/run_pictures.c
+eval_commands = tools/eval/cmd_eval.c
+report_sources = tools/report/report.c tools/report/report.h tools/report/report_csv.c \
+	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
+	tools/report/report_html.c tools/report/report_html.h tools/report/report_page.c \
+	tools/report/report_page.h tools/report/report_pictures.c tools/report/report_pictures.h \
+	tools/report/report_settings.c tools/report/report_settings.h tools/report/report_table.c \
+	tools/report/report_table.h
+report_commands = tools/report/cmd_plot.c tools/report/cmd_report.c
+landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_ask.c \
+	tools/landscape/landscape_basins.c tools/landscape/landscape_files.c \
+	tools/landscape/landscape_gradient.c tools/landscape/landscape_internal.h \
+	tools/landscape/landscape_loss.c tools/landscape/landscape_measure.h \
+	tools/landscape/landscape_options.c tools/landscape/landscape_options.h \
+	tools/landscape/landscape_pictures.c tools/landscape/landscape_report.c \
+	tools/landscape/landscape_run.c tools/landscape/landscape_slice.c \
+	tools/landscape/landscape_slice.h tools/landscape/landscape_survey.c \
+	tools/landscape/landscape_time.c tools/landscape/landscape_trail.c \
+	tools/landscape/landscape_verdict.c tools/landscape/landscape_verdict.h
+landscape_commands = tools/landscape/cmd_landscape.c
+bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/bench_held.c \
+	tools/bench/bench_lines.c tools/bench/bench_lines.h tools/bench/bench_loop.c \
+	tools/bench/bench_loop.h tools/bench/bench_own.c tools/bench/bench_own.h tools/bench/bench_plan.c \
+	tools/bench/bench_plan.h tools/bench/bench_progress.c tools/bench/bench_state.c \
+	tools/bench/bench_state.h tools/bench/bench_sweep.c tools/bench/bench_trial.c \
+	tools/bench/bench_trial.h tools/bench/bench_work.c tools/bench/bench_work.h \
+	tools/bench/bench_write.c
+bench_commands = tools/bench/cmd_bench.c
+merge_sources = tools/merge/bench_merge.c tools/merge/bench_merge.h tools/merge/bench_same.c
+merge_commands = tools/merge/cmd_merge.c
+ranks_sources = tools/ranks/ranks.c tools/ranks/ranks.h
+check_sources = tools/check/check.h tools/check/check_env.c tools/check/check_episodes.c \
+	tools/check/check_eval.c tools/check/check_extensions.c tools/check/check_gradient.c \
+	tools/check/check_guard.c tools/check/check_guard.h tools/check/check_host.c \
+	tools/check/check_host.h tools/check/check_instance.c tools/check/check_load.c \
+	tools/check/check_opt.c tools/check/check_problem.c tools/check/check_problem.h \
+	tools/check/check_process.c tools/check/check_process.h tools/check/check_pure.c \
+	tools/check/check_record.c tools/check/check_report.c tools/check/check_report.h \
+	tools/check/check_rl.c tools/check/check_run.c tools/check/check_scene.c \
+	tools/check/check_search.c tools/check/check_tests.h tools/check/check_watch.h
+check_commands = tools/check/cmd_check.c
+
+# MPI is in a module of its own, loaded when mpirun has started dshost.
+modulesdir = $(pkglibdir)/modules
+modules_LTLIBRARIES =
+if HAVE_MPI
+modules_LTLIBRARIES += tools/ranks/ranks_mpi.la
+tools_ranks_ranks_mpi_la_SOURCES = tools/ranks/ranks_mpi.c
+tools_ranks_ranks_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_SYSTEM_CFLAGS)
+tools_ranks_ranks_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
+	-export-symbols-regex '^ds_ranks_module$$'
+tools_ranks_ranks_mpi_la_LIBADD = $(MPI_LIBS)
+endif
