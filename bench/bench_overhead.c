@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "evaluate/pool.h"
 #include "store/recorder.h"
-#include "worker/share.h"
 
 enum { N = 2, BATCH = 1000 };
 

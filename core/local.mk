@@ -6,38 +6,39 @@ noinst_LTLIBRARIES += core/libcore.la
 core_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) \
 	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"' -DDS_MODULEDIR='"$(modulesdir)"'
 core_libcore_la_LIBADD = $(INIH_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CAIRO_LIBS) $(ZLIB_LIBS)
-base_sources = core/base/error.c core/base/error.h core/base/file.c core/base/file.h \
+base_sources = core/base/clock.c core/base/clock.h core/base/printer.c core/base/printer.h \
+	core/base/stop.c core/base/stop.h core/base/error.c core/base/error.h core/base/file.c core/base/file.h \
 	core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h core/base/text.c \
 	core/base/text.h
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
 	core/config/run_options.h core/config/settings.c core/config/settings.h
 plugin_sources = core/plugin/describe.c core/plugin/describe.h core/plugin/elf_file.c \
-	core/plugin/elf_file.h core/plugin/episode.c core/plugin/episode.h core/plugin/instance.c \
+	core/plugin/elf_file.h core/plugin/env_rl.c core/plugin/env_rl.h core/plugin/instance.c \
 	core/plugin/instance.h core/plugin/instance_internal.h core/plugin/instance_more.c \
 	core/plugin/loader.c core/plugin/loader.h
-scene_sources = core/scene/scene_keep.c core/scene/scene_keep.h core/scene/scenedata.c \
-	core/scene/scenedata.h core/scene/scenedata_block.c core/scene/scenedata_check.h
+scene_sources = core/scene/snapshot_take.c core/scene/snapshot_take.h core/scene/snapshot.c \
+	core/scene/snapshot.h core/scene/snapshot_file.c core/scene/snapshot_internal.h
 worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c \
-	core/worker/childlog.h core/worker/crew.c core/worker/crew.h core/worker/crew_internal.h \
-	core/worker/crew_start.c core/worker/episode_worker.c core/worker/episode_worker.h \
-	core/worker/guard.c core/worker/guard.h core/worker/share.c core/worker/share.h \
+	core/worker/childlog.h core/worker/supervisor.c core/worker/supervisor.h core/worker/supervisor_internal.h \
+	core/worker/supervisor_start.c core/worker/rl_worker.c core/worker/rl_worker.h \
+	core/worker/guard.c core/worker/guard.h core/worker/ring.c core/worker/ring.h \
 	core/worker/worker.c core/worker/worker.h
 evaluate_sources = core/evaluate/batch_contract.c core/evaluate/batch_contract.h \
-	core/evaluate/difference.c core/evaluate/difference.h core/evaluate/episode_pool.c \
-	core/evaluate/episode_pool.h core/evaluate/pool.c core/evaluate/pool.h
-store_sources = core/store/episode_store.c core/store/episode_store.h core/store/folder.c \
-	core/store/folder.h core/store/recorder.c core/store/recorder.h core/store/replay.c \
+	core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
+	core/evaluate/rl_pool.h core/evaluate/pool.c core/evaluate/pool.h
+store_sources = core/store/episode_store.c core/store/episode_store.h core/store/run_folder.c \
+	core/store/run_folder.h core/store/recorder.c core/store/recorder.h core/store/replay.c \
 	core/store/replay.h core/store/runlock.c core/store/runlock.h core/store/store.c \
 	core/store/store.h
-run_sources = core/run/episodes.c core/run/episodes.h core/run/ledger.c core/run/ledger.h \
+run_sources = core/run/objective_rl.c core/run/objective_rl.h core/run/statistics.c core/run/statistics.h \
 	core/run/objective.c core/run/objective_residuals.c core/run/progress.c core/run/progress.h \
 	core/run/run.c core/run/run.h core/run/run_internal.h core/run/run_recheck.c \
 	core/run/run_series.c core/run/run_series.h core/run/signals.c core/run/signals.h \
 	core/run/summary.c
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
-cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h
+cli_sources = core/cli/command.c core/cli/command.h core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h
 cli_commands = core/cli/cmd_doctor.c core/cli/cmd_help.c core/cli/cmd_list.c core/cli/cmd_resume.c \
 	core/cli/cmd_run.c core/cli/cmd_template.c core/cli/commands.h core/cli/main.c
 

@@ -15,9 +15,9 @@ render_sources = tools/render/picture.c tools/render/picture.h tools/render/rend
 	tools/render/render_shade.c tools/render/render_shapes.c tools/render/render_smooth.c
 results_sources = tools/results/compare.c tools/results/compare.h tools/results/export.c \
 	tools/results/export.h tools/results/export_bench.c tools/results/export_table.c \
-	tools/results/npy_write.c tools/results/origin.c tools/results/origin.h tools/results/point.c \
+	tools/results/npy_write.c tools/results/provenance.c tools/results/provenance.h tools/results/point.c \
 	tools/results/point.h tools/results/results.c tools/results/results.h \
-	tools/results/results_apart.c tools/results/trajectory.c
+	tools/results/disambiguate.c tools/results/trajectory.c
 results_commands = tools/results/cmd_compare.c tools/results/cmd_export.c
 eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h tools/eval/run_pictures.c
 eval_commands = tools/eval/cmd_eval.c
@@ -28,7 +28,7 @@ report_sources = tools/report/report.c tools/report/report.h tools/report/report
 	tools/report/report_settings.c tools/report/report_settings.h tools/report/report_table.c \
 	tools/report/report_table.h
 report_commands = tools/report/cmd_plot.c tools/report/cmd_report.c
-landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_ask.c \
+landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_evaluate.c \
 	tools/landscape/landscape_basins.c tools/landscape/landscape_files.c \
 	tools/landscape/landscape_gradient.c tools/landscape/landscape_internal.h \
 	tools/landscape/landscape_loss.c tools/landscape/landscape_measure.h \
@@ -36,18 +36,18 @@ landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_ask.c 
 	tools/landscape/landscape_pictures.c tools/landscape/landscape_report.c \
 	tools/landscape/landscape_run.c tools/landscape/landscape_slice.c \
 	tools/landscape/landscape_slice.h tools/landscape/landscape_survey.c \
-	tools/landscape/landscape_time.c tools/landscape/landscape_trail.c \
+	tools/landscape/landscape_time.c tools/landscape/landscape_run_path.c \
 	tools/landscape/landscape_verdict.c tools/landscape/landscape_verdict.h
 landscape_commands = tools/landscape/cmd_landscape.c
-bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/bench_held.c \
+bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/existing_runs.c \
 	tools/bench/bench_lines.c tools/bench/bench_lines.h tools/bench/bench_loop.c \
-	tools/bench/bench_loop.h tools/bench/bench_own.c tools/bench/bench_own.h tools/bench/bench_plan.c \
+	tools/bench/bench_loop.h tools/bench/optimizer_cost.c tools/bench/optimizer_cost.h tools/bench/bench_plan.c \
 	tools/bench/bench_plan.h tools/bench/bench_progress.c tools/bench/bench_state.c \
 	tools/bench/bench_state.h tools/bench/bench_sweep.c tools/bench/bench_trial.c \
 	tools/bench/bench_trial.h tools/bench/bench_work.c tools/bench/bench_work.h \
 	tools/bench/bench_write.c
 bench_commands = tools/bench/cmd_bench.c
-merge_sources = tools/merge/bench_merge.c tools/merge/bench_merge.h tools/merge/bench_same.c
+merge_sources = tools/merge/bench_merge.c tools/merge/bench_merge.h tools/merge/compare_runs.c
 merge_commands = tools/merge/cmd_merge.c
 ranks_sources = tools/ranks/ranks.c tools/ranks/ranks.h
 check_sources = tools/check/check.h tools/check/check_env.c tools/check/check_episodes.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* error.h - how functions of the host report failure: an exit status of the program and one line of text. */
-#ifndef DS_CORE_ERROR_H
-#define DS_CORE_ERROR_H
+#ifndef DS_BASE_ERROR_H
+#define DS_BASE_ERROR_H
 
 #include <diffsim/base.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.h - reading whole files, and writing files so that a reader sees the old or the new content, never a
  * part. */
-#ifndef DS_CORE_FILE_H
-#define DS_CORE_FILE_H
+#ifndef DS_BASE_FILE_H
+#define DS_BASE_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.h - messages and the progress line, on stderr. Thread-safe; a message never tears the progress line. */
-#ifndef DS_CORE_LOG_H
-#define DS_CORE_LOG_H
+#ifndef DS_BASE_LOG_H
+#define DS_BASE_LOG_H
 
 #include <diffsim/base.h>
 #include <diffsim/host.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.h - small questions about text: numbers in it (the same in every locale), UTF-8, the nearest known
  * word, words of a shell. */
-#ifndef DS_CORE_TEXT_H
-#define DS_CORE_TEXT_H
+#ifndef DS_BASE_TEXT_H
+#define DS_BASE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

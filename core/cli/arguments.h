@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arguments.h - command line flags with messages in the manner of dshost: one line that says what and what
  * instead. */
-#ifndef DS_CORE_ARGUMENTS_H
-#define DS_CORE_ARGUMENTS_H
+#ifndef DS_CLI_ARGUMENTS_H
+#define DS_CLI_ARGUMENTS_H
 
 #include <getopt.h>
 

@@ -9,6 +9,7 @@
 
 #include "base/json_text.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "plugin/describe.h"
 #include "plugin/loader.h"

@@ -12,7 +12,7 @@
 #include "run/run.h"
 #include "run/run_series.h"
 #include "run/signals.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 int ds_cmd_resume(int argc, char **argv)
 {

@@ -12,7 +12,7 @@
 #include "run/run.h"
 #include "run/run_series.h"
 #include "run/signals.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 /* "torus" of "plugins/envs/torus.so"; to be freed. */
 static char *id_of(const char *name)

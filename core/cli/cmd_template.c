@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "config/run_options.h"
 #include "plugin/describe.h"

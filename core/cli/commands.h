@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commands.h - the commands of dshost: each parses its own arguments (argv[0] is its name) and returns an
  * exit status. */
-#ifndef DS_CORE_COMMANDS_H
-#define DS_CORE_COMMANDS_H
+#ifndef DS_CLI_COMMANDS_H
+#define DS_CLI_COMMANDS_H
 
 #include <stdio.h>
 
@@ -31,8 +31,5 @@ void ds_usage(FILE *f);
 
 /* Prints what `dshost NAME --help` does; -1 where there is no such command. */
 int ds_command_usage(const char *name);
-
-/* Prints "dshost: TEXT" (after "error: ") on stderr and returns the status. */
-int ds_command_failed(const ds_error *e);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 
 typedef struct command {
@@ -39,12 +40,6 @@ static const command commands[] = {
     {"doctor", ds_cmd_doctor, "print versions, paths and limits, and test what a run needs"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
-
-int ds_command_failed(const ds_error *e)
-{
-    ds_log(DS_LOG_ERROR, NULL, "%s", e->text);
-    return e->status;
-}
 
 void ds_usage(FILE *f)
 {

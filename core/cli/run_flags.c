@@ -10,9 +10,9 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "cli/arguments.h"
 #include "run/run.h"
-#include "run/signals.h"
 
 enum { FLAGS_MAX = 48, NAME_BYTES = 48, CODE_SCHEMA = 1000 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run_flags.h - the flags of `dshost run` and `dshost resume`: every setting of [run] is a flag, with '-' for
  * '_'. */
-#ifndef DS_CORE_RUN_FLAGS_H
-#define DS_CORE_RUN_FLAGS_H
+#ifndef DS_CLI_RUN_FLAGS_H
+#define DS_CLI_RUN_FLAGS_H
 
 #include <jansson.h>
 

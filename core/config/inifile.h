@@ -2,8 +2,8 @@
 /* inifile.h - the shape of .ini files (through inih): sections, keys, values and their indented continuation,
  * with file and line in every message. What the names mean is up to the caller.
  */
-#ifndef DS_CORE_INIFILE_H
-#define DS_CORE_INIFILE_H
+#ifndef DS_CONFIG_INIFILE_H
+#define DS_CONFIG_INIFILE_H
 
 #include <stddef.h>
 

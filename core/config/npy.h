@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy.h - arrays of numbers in files: NumPy's .npy (read, write) and .npz (write), and plain text tables
  * (read). */
-#ifndef DS_CORE_NPY_H
-#define DS_CORE_NPY_H
+#ifndef DS_CONFIG_NPY_H
+#define DS_CONFIG_NPY_H
 
 #include <stddef.h>
 #include <stdint.h>

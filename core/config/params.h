@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* params.h - settings checked and converted by a schema: the typed parameters of a plugin or of the run
  * itself. */
-#ifndef DS_CORE_PARAMS_H
-#define DS_CORE_PARAMS_H
+#ifndef DS_CONFIG_PARAMS_H
+#define DS_CONFIG_PARAMS_H
 
 #include <diffsim/plugin.h>
 

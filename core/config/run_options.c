@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "worker/crew.h"
+#include "base/clock.h"
 
 static const char *const isolations[] = {"process", "none", NULL};
 

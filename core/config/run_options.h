@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run_options.h - section [run]: what to run, how long, where, and the limits of one evaluation. */
-#ifndef DS_CORE_RUN_OPTIONS_H
-#define DS_CORE_RUN_OPTIONS_H
+#ifndef DS_CONFIG_RUN_OPTIONS_H
+#define DS_CONFIG_RUN_OPTIONS_H
 
 #include "config/params.h"
 

@@ -5,8 +5,8 @@
  * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags win over --set,
  * --set wins over the files, in whatever order they stand on the command line.
  */
-#ifndef DS_CORE_SETTINGS_H
-#define DS_CORE_SETTINGS_H
+#ifndef DS_CONFIG_SETTINGS_H
+#define DS_CONFIG_SETTINGS_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* embed.h - what the functions for other programs (diffsim/search.h, diffsim/environment.h) share: finding a
  * plugin, reading its settings, and the line that says why something failed. */
-#ifndef DS_CORE_EMBED_H
-#define DS_CORE_EMBED_H
+#ifndef DS_EMBED_EMBED_H
+#define DS_EMBED_EMBED_H
 
 #include "config/settings.h"
 #include "plugin/loader.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* search_internal.h - searches by ask and tell (diffsim/search.h) for the host itself, which has loaded the plugin and
  * read the settings already. */
-#ifndef DS_CORE_SEARCH_INTERNAL_H
-#define DS_CORE_SEARCH_INTERNAL_H
+#ifndef DS_EMBED_SEARCH_INTERNAL_H
+#define DS_EMBED_SEARCH_INTERNAL_H
 
 #include <diffsim/search.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch_contract.h - what an optimizer may ask for: the rules of a batch of ds_objective.evaluate(). */
-#ifndef DS_CORE_BATCH_CONTRACT_H
-#define DS_CORE_BATCH_CONTRACT_H
+#ifndef DS_EVALUATE_BATCH_CONTRACT_H
+#define DS_EVALUATE_BATCH_CONTRACT_H
 
 #include <diffsim/optimizer.h>
 

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "evaluate/episode_pool.h"
-#include "run/signals.h"
-#include "worker/crew.h"
-#include "worker/share.h"
+#include "base/clock.h"
+#include "evaluate/rl_pool.h"
+#include "worker/ring.h"
+#include "worker/supervisor.h"
 
 enum {
     SPIN_NS = 40000,      /* longest busy wait for an answer, where a processor is free */
@@ -28,14 +28,14 @@ struct ds_pool {
     ds_pool_config config;
     ds_pool_env env;
     ds_params *params;
-    ds_crew *crew;       /* process isolation */
-    ds_crew *scene_crew; /* made when first needed */
-    ds_env *local;       /* no isolation */
-    ds_lanes *lanes;     /* made when first needed */
-    double *grad;        /* local: gradients of DS_MANY_MAX rows, or residuals of one */
-    uint64_t many;       /* local: rows of one call */
-    uint64_t tickets;    /* posted so far */
-    uint32_t collected;  /* answers taken so far, modulo 2^32 */
+    ds_supervisor *supervisor;       /* process isolation */
+    ds_supervisor *scene_supervisor; /* made when first needed */
+    ds_env *local;                   /* no isolation */
+    ds_lanes *lanes;                 /* made when first needed */
+    double *grad;                    /* local: gradients of DS_MANY_MAX rows, or residuals of one */
+    uint64_t many;                   /* local: rows of one call */
+    uint64_t tickets;                /* posted so far */
+    uint32_t collected;              /* answers taken so far, modulo 2^32 */
     uint32_t processors;
     double typical; /* running mean of the seconds of one evaluation */
     ds_spin spin;
@@ -44,18 +44,18 @@ struct ds_pool {
 
 /* ---- open and close ---- */
 
-static ds_crew_config crew_config(const ds_pool *p, uint32_t jobs)
+static ds_supervisor_config crew_config(const ds_pool *p, uint32_t jobs)
 {
     const ds_pool_config *c = &p->config;
-    return (ds_crew_config){.module = c->module,
-                            .params = p->params,
-                            .seed = c->seed,
-                            .threads = c->threads,
-                            .jobs = jobs,
-                            .timeout = c->timeout,
-                            .memory = c->memory,
-                            .program = c->program,
-                            .stop = c->stop};
+    return (ds_supervisor_config){.module = c->module,
+                                  .params = p->params,
+                                  .seed = c->seed,
+                                  .threads = c->threads,
+                                  .jobs = jobs,
+                                  .timeout = c->timeout,
+                                  .memory = c->memory,
+                                  .program = c->program,
+                                  .stop = c->stop};
 }
 
 static int open_local(ds_pool *p, ds_error *e)
@@ -83,12 +83,12 @@ static int open_local(ds_pool *p, ds_error *e)
 
 static int open_crew(ds_pool *p, ds_error *e)
 {
-    ds_crew_config cc = crew_config(p, p->config.jobs > 0 ? p->config.jobs : 1);
-    int rc = ds_crew_open(&cc, &p->crew, e);
+    ds_supervisor_config cc = crew_config(p, p->config.jobs > 0 ? p->config.jobs : 1);
+    int rc = ds_supervisor_open(&cc, &p->supervisor, e);
     if (rc != 0) {
         return rc;
     }
-    const ds_crew_env *env = ds_crew_env_of(p->crew);
+    const ds_supervisor_env *env = ds_supervisor_env_of(p->supervisor);
     p->env.info = env->info;
     p->env.lower = env->lower;
     p->env.upper = env->upper;
@@ -97,19 +97,6 @@ static int open_crew(ds_pool *p, ds_error *e)
     p->env.rl = env->rl;
     p->env.residuals = env->residuals;
     return 0;
-}
-
-ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o)
-{
-    return (ds_pool_config){.module = env,
-                            .settings = settings,
-                            .seed = o->seed,
-                            .threads = o->threads,
-                            .jobs = (uint32_t)o->jobs,
-                            .isolation = o->isolation,
-                            .timeout = o->timeout,
-                            .memory = o->memory,
-                            .stop = &ds_stop_flag};
 }
 
 int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
@@ -141,8 +128,8 @@ void ds_pool_close(ds_pool *p)
 {
     if (p != NULL) {
         ds_lanes_close(p->lanes);
-        ds_crew_close(p->scene_crew);
-        ds_crew_close(p->crew);
+        ds_supervisor_close(p->scene_supervisor);
+        ds_supervisor_close(p->supervisor);
         ds_env_close(p->local);
         ds_params_free(p->params);
         free(p->grad);
@@ -249,7 +236,7 @@ static int evaluate_local(ds_pool *p, const question *q)
 /* One batch on its way through the ring. */
 typedef struct passage {
     ds_pool *pool;
-    ds_share *share;
+    ds_ring *share;
     uint64_t base;    /* ticket of row 0 */
     uint64_t sent;    /* rows posted */
     uint64_t head;    /* rows answered */
@@ -258,7 +245,7 @@ typedef struct passage {
 
 static void publish(passage *b)
 {
-    ds_share *s = b->share;
+    ds_ring *s = b->share;
     uint64_t ticket = b->base + b->sent;
     uint64_t fresh = ticket - atomic_load_explicit(&s->posted, memory_order_relaxed);
     if (fresh == 0) {
@@ -274,7 +261,7 @@ static void publish(passage *b)
 
 static void post_row(passage *b, const double *x, uint32_t want, uint64_t noise_key, uint32_t keep)
 {
-    ds_slot *slot = ds_share_slot(b->share, b->base + b->sent);
+    ds_slot *slot = ds_ring_slot(b->share, b->base + b->sent);
     slot->want = want;
     slot->residuals = 0;
     slot->alone = 0;
@@ -288,7 +275,7 @@ static void post_row(passage *b, const double *x, uint32_t want, uint64_t noise_
 /* The next row of a question. */
 static void post_next(passage *b, const question *q)
 {
-    ds_slot *slot = ds_share_slot(b->share, b->base + b->sent);
+    ds_slot *slot = ds_ring_slot(b->share, b->base + b->sent);
     uint64_t row = b->sent;
     if (q->residuals == 0) {
         post_row(b, q->x + row * b->share->n, q->want, ds_pool_noise_key(b->pool, q->first + row), 0);
@@ -310,7 +297,7 @@ static void post_next(passage *b, const question *q)
 static int head_done(const void *ctx)
 {
     const passage *b = ctx;
-    ds_slot *slot = ds_share_slot(b->share, b->base + b->head);
+    ds_slot *slot = ds_ring_slot(b->share, b->base + b->head);
     return atomic_load_explicit(&slot->state, memory_order_acquire) == DS_SLOT_DONE;
 }
 
@@ -330,7 +317,7 @@ static void tidy(ds_answer *a)
 static int await(passage *b, ds_error *e)
 {
     ds_pool *p = b->pool;
-    ds_share *s = b->share;
+    ds_ring *s = b->share;
     p->spin.max_ns = b->sent - b->head < p->processors ? SPIN_NS : 0;
     if (ds_spin_until(&p->spin, head_done, b)) {
         return 0;
@@ -340,10 +327,10 @@ static int await(passage *b, ds_error *e)
         b->stop_at = ds_clock_ns() + STOP_NS;
     }
     if (b->stop_at != 0 && ds_clock_ns() > b->stop_at) {
-        ds_crew_kill(p->crew);
+        ds_supervisor_kill(p->supervisor);
         return DS_POOL_STOPPED;
     }
-    int rc = ds_crew_failed(p->crew, e);
+    int rc = ds_supervisor_failed(p->supervisor, e);
     if (rc != 0) {
         return rc;
     }
@@ -367,7 +354,7 @@ static int collect(passage *b, const question *q)
 {
     ds_pool *p = b->pool;
     while (b->head < b->sent && head_done(b)) {
-        ds_slot *slot = ds_share_slot(b->share, b->base + b->head);
+        ds_slot *slot = ds_ring_slot(b->share, b->base + b->head);
         ds_answer *a = &slot->answer;
         tidy(a);
         if (a->outcome == DS_EVAL_STOPPED) {
@@ -391,10 +378,10 @@ static int collect(passage *b, const question *q)
 static int evaluate_crew(ds_pool *p, const question *q, ds_error *e)
 {
     uint64_t count = q->count;
-    ds_share *s = ds_crew_share(p->crew);
+    ds_ring *s = ds_supervisor_share(p->supervisor);
     passage b = {.pool = p, .share = s, .base = p->tickets};
     int rc = 0;
-    ds_crew_want(p->crew, count < p->config.jobs ? (uint32_t)count : p->config.jobs);
+    ds_supervisor_want(p->supervisor, count < p->config.jobs ? (uint32_t)count : p->config.jobs);
     while (b.head < count && rc == 0) {
         if (stop_asked(p) && b.sent == b.head) {
             rc = DS_POOL_STOPPED;
@@ -456,7 +443,7 @@ int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x
 /* ---- scenes ---- */
 
 static int scene_local(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
-                       ds_scenedata **out, ds_error *e)
+                       ds_snapshot **out, ds_error *e)
 {
     const ds_scene *ext = ds_env_scene(p->local);
     const atomic_int *stop = p->local->services.stop;
@@ -466,7 +453,7 @@ static int scene_local(ds_pool *p, const double *x, uint64_t noise_key, uint32_t
     if (ext == NULL || a->outcome > DS_EVAL_INFEASIBLE) {
         return 0;
     }
-    return ds_scene_keep(ext, p->local->self, keep, out, e);
+    return ds_snapshot_take(ext, p->local->self, keep, out, e);
 }
 
 /* Does the scene file hold a reason instead of a scene? The exit status, or 0. */
@@ -482,24 +469,24 @@ static int scene_refused(int fd, const char *id, ds_error *e)
     return ds_fail(e, status, "%s: the scene: %s", id, text + 1 + used);
 }
 
-static int scene_crew(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
-                      ds_scenedata **out, ds_error *e)
+static int scene_supervisor(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
+                            ds_snapshot **out, ds_error *e)
 {
-    if (p->scene_crew == NULL) {
-        ds_crew_config cc = crew_config(p, 1);
+    if (p->scene_supervisor == NULL) {
+        ds_supervisor_config cc = crew_config(p, 1);
         cc.capacity = 2;
         cc.stop = NULL;
-        int rc = ds_crew_open(&cc, &p->scene_crew, e);
+        int rc = ds_supervisor_open(&cc, &p->scene_supervisor, e);
         if (rc != 0) {
             return rc;
         }
     }
-    ds_share *s = ds_crew_share(p->scene_crew);
+    ds_ring *s = ds_supervisor_share(p->scene_supervisor);
     passage b = {.pool = p, .share = s, .base = atomic_load(&s->posted)};
     post_row(&b, x, DS_WANT_SCENE, noise_key, keep);
     publish(&b);
     while (!head_done(&b)) {
-        int rc = ds_crew_failed(p->scene_crew, e);
+        int rc = ds_supervisor_failed(p->scene_supervisor, e);
         if (rc != 0) {
             return rc;
         }
@@ -510,22 +497,22 @@ static int scene_crew(ds_pool *p, const double *x, uint64_t noise_key, uint32_t 
             ds_futex_wait(&s->done, seen, WAIT_NS);
         }
     }
-    ds_slot *slot = ds_share_slot(s, b.base);
+    ds_slot *slot = ds_ring_slot(s, b.base);
     *a = slot->answer;
     tidy(a);
     atomic_store(&slot->state, DS_SLOT_FREE);
-    int fd = ds_crew_scene_fd(p->scene_crew);
+    int fd = ds_supervisor_scene_fd(p->scene_supervisor);
     if (a->outcome > DS_EVAL_INFEASIBLE || lseek(fd, 0, SEEK_END) <= 0) {
         return 0;
     }
     int rc = scene_refused(fd, p->config.module->id, e);
-    return rc != 0 ? rc : ds_scenedata_read_fd(fd, out, e);
+    return rc != 0 ? rc : ds_snapshot_read_fd(fd, out, e);
 }
 
 int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,
-                  ds_scenedata **out, ds_error *e)
+                  ds_snapshot **out, ds_error *e)
 {
     *out = NULL;
     return p->local != NULL ? scene_local(p, x, noise_key, keep, answer, out, e)
-                            : scene_crew(p, x, noise_key, keep, answer, out, e);
+                            : scene_supervisor(p, x, noise_key, keep, answer, out, e);
 }

@@ -4,12 +4,12 @@
  *
  * All functions are called from one thread.
  */
-#ifndef DS_CORE_POOL_H
-#define DS_CORE_POOL_H
+#ifndef DS_EVALUATE_POOL_H
+#define DS_EVALUATE_POOL_H
 
 #include "config/run_options.h"
 #include "plugin/instance.h"
-#include "scene/scenedata.h"
+#include "scene/snapshot.h"
 
 typedef struct ds_pool_config {
     const ds_module *module;     /* of the environment */
@@ -25,9 +25,6 @@ typedef struct ds_pool_config {
     int exact;              /* every evaluation gets the noise key below */
     uint64_t noise_key;     /* 0 = stochastic environments answer without noise */
 } ds_pool_config;
-
-/* As the options of a run say, for ds_stop_flag. */
-ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o);
 
 typedef struct ds_pool ds_pool;
 
@@ -61,7 +58,7 @@ enum { DS_POOL_STOPPED = -1 };
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
 
-/* Lanes for the episodes of stepwise control (episode_pool.h), made at the first call; NULL with an error
+/* Lanes for the episodes of stepwise control (rl_pool.h), made at the first call; NULL with an error
  * where that is impossible. They end with the pool. */
 struct ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e);
 
@@ -70,11 +67,11 @@ struct ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e);
 int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x, const double *v,
                       uint64_t first, ds_pool_sink *sink, void *ctx, ds_error *e);
 
-/* Evaluates one point and copies its scene: frames by DS_KEEP_* (share.h). Done by a worker of its own, so
+/* Evaluates one point and copies its scene: frames by DS_KEEP_* (ring.h). Done by a worker of its own, so
  * that it never disturbs the run. *out is NULL where the environment offers none, or the evaluation failed
  * (see *answer). */
 int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,
-                  ds_scenedata **out, ds_error *e);
+                  ds_snapshot **out, ds_error *e);
 
 /* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise;
  * config.noise_key where config.exact. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* describe.h - parameters and paragraphs in words, for help and templates. */
-#ifndef DS_CORE_DESCRIBE_H
-#define DS_CORE_DESCRIBE_H
+#ifndef DS_PLUGIN_DESCRIBE_H
+#define DS_PLUGIN_DESCRIBE_H
 
 #include <diffsim/plugin.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf_file.h - looks into a shared object without loading it: machine, needed libraries, exported symbols. */
-#ifndef DS_CORE_ELF_FILE_H
-#define DS_CORE_ELF_FILE_H
+#ifndef DS_PLUGIN_ELF_FILE_H
+#define DS_PLUGIN_ELF_FILE_H
 
 #include <stddef.h>
 

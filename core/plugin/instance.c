@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "plugin/episode.h"
+#include "plugin/env_rl.h"
 
 /* ---- services ---- */
 
@@ -258,7 +258,7 @@ static void set_message(ds_answer *a, const char *text)
     ds_text_clean(a->message); /* it may have been cut inside a character */
 }
 
-void ds_env_no_loss(ds_answer *a, uint32_t outcome, const char *text)
+void ds_answer_fail(ds_answer *a, uint32_t outcome, const char *text)
 {
     a->outcome = outcome;
     a->loss = INFINITY;
@@ -282,7 +282,7 @@ static void vet_gradient(const ds_eval *io, ds_answer *a)
     }
 }
 
-void ds_env_vet(ds_env *env, const ds_eval *io, ds_answer *a)
+void ds_answer_validate(ds_env *env, const ds_eval *io, ds_answer *a)
 {
     a->loss = io->loss;
     a->outcome = io->outcome;
@@ -290,11 +290,11 @@ void ds_env_vet(ds_env *env, const ds_eval *io, ds_answer *a)
     a->bad_step = io->bad_step;
     a->cost_steps = io->cost_steps;
     if (io->outcome > DS_EVAL_INFEASIBLE) {
-        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
+        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
     } else if (io->outcome >= DS_EVAL_DIVERGED) {
-        ds_env_no_loss(a, io->outcome, env->services.last_error);
+        ds_answer_fail(a, io->outcome, env->services.last_error);
     } else if (!isfinite(io->loss)) {
-        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
+        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() returned a loss that is not finite as a success");
     } else if (io->outcome == DS_EVAL_BAD_GRAD) {
         set_message(a, env->services.last_error);
     } else if ((io->want & DS_WANT_GRAD) != 0) {
@@ -324,11 +324,11 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
     env->services.last_error[0] = '\0';
     st = env->vt->evaluate(env->self, &io);
     if (st == DS_OK) {
-        ds_env_vet(env, &io, answer);
+        ds_answer_validate(env, &io, answer);
     } else {
         answer->bad_step = -1;
         answer->cost_steps = io.cost_steps;
-        ds_env_no_loss(answer, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
+        ds_answer_fail(answer, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
                        env->services.last_error[0] != '\0' ? env->services.last_error : ds_status_text(st));
         if (io.grad != NULL) {
             memset(io.grad, 0, io.n * sizeof *io.grad);

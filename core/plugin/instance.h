@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* instance.h - one environment or optimizer instance together with its host services and its parameters. */
-#ifndef DS_CORE_INSTANCE_H
-#define DS_CORE_INSTANCE_H
+#ifndef DS_PLUGIN_INSTANCE_H
+#define DS_PLUGIN_INSTANCE_H
 
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/batch.h>

@@ -74,7 +74,7 @@ void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t
             continue;
         }
         answer[k]->message[0] = '\0';
-        ds_env_vet(env, &io[k], answer[k]);
+        ds_answer_validate(env, &io[k], answer[k]);
         answer[k]->wall = each;
     }
 }
@@ -91,14 +91,14 @@ static void vet_residuals(ds_env *env, const ds_residual_eval *io, uint64_t coun
     a->cost_steps = io->cost_steps;
     a->grad_kind = io->kind != DS_RESIDUALS_VALUE ? io->grad_kind : DS_GRAD_NONE;
     if (io->outcome > DS_EVAL_INFEASIBLE) {
-        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() of residuals set an outcome that only the host sets");
+        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of residuals set an outcome that only the host sets");
     } else if (io->outcome >= DS_EVAL_DIVERGED) {
-        ds_env_no_loss(a, io->outcome, env->services.last_error);
+        ds_answer_fail(a, io->outcome, env->services.last_error);
     } else if (!isfinite(io->loss)) {
-        ds_env_no_loss(a, DS_EVAL_INVALID,
+        ds_answer_fail(a, DS_EVAL_INVALID,
                        "evaluate() of residuals returned a loss that is not finite as a success");
     } else if (io->outcome == DS_EVAL_BAD_GRAD && io->kind == DS_RESIDUALS_VALUE) {
-        ds_env_no_loss(a, DS_EVAL_INVALID, "evaluate() of residuals set bad_gradient, which is for products");
+        ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() of residuals set bad_gradient, which is for products");
     }
     if (a->outcome == DS_EVAL_OK && io->kind != DS_RESIDUALS_VALUE &&
         (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED)) {
@@ -111,7 +111,7 @@ static void vet_residuals(ds_env *env, const ds_residual_eval *io, uint64_t coun
             char text[100];
             snprintf(text, sizeof text, "%s %llu is not finite", what[io->kind], (unsigned long long)i);
             if (io->kind == DS_RESIDUALS_VALUE) {
-                ds_env_no_loss(a, DS_EVAL_INVALID, text);
+                ds_answer_fail(a, DS_EVAL_INVALID, text);
             } else {
                 a->outcome = DS_EVAL_BAD_GRAD;
                 snprintf(a->message, sizeof a->message, "%s", text);
@@ -145,7 +145,7 @@ ds_status ds_env_evaluate_residuals(ds_env *env, uint32_t kind, const double *x,
     } else {
         a->bad_step = -1;
         a->cost_steps = io.cost_steps;
-        ds_env_no_loss(a, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
+        ds_answer_fail(a, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
                        env->services.last_error[0] != '\0' ? env->services.last_error : ds_status_text(st));
     }
     if (a->outcome != DS_EVAL_OK) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loader.h - finds plugins and loads them: search path, dlopen, the acceptance test. Modules are never
  * unloaded. */
-#ifndef DS_CORE_LOADER_H
-#define DS_CORE_LOADER_H
+#ifndef DS_PLUGIN_LOADER_H
+#define DS_PLUGIN_LOADER_H
 
 #include <diffsim/plugin.h>
 

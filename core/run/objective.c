@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/stop.h"
 #include "evaluate/batch_contract.h"
 #include "run/run_internal.h"
 #include "run/signals.h"
@@ -64,7 +65,7 @@ static void tell_failure(ds_run *run, uint64_t id, const double *x, const ds_ans
     char file[80] = "";
     if (a->outcome >= DS_EVAL_INVALID && run->failures_told < FAILURE_FILES) {
         ds_error e = {0, ""};
-        if (ds_folder_write_failure(run->folder, &run->recipe, id, x, run->problem.n,
+        if (ds_folder_write_failure(run->folder, &run->spec, id, x, run->problem.n,
                                     ds_pool_noise_key(run->pool, id), a, &e) != 0) {
             ds_log(DS_LOG_WARNING, NULL, "%s", e.text);
         } else {
@@ -118,12 +119,12 @@ static void tidy_message(char *text)
     }
 }
 
-int ds_run_enter(ds_run *run, const ds_entry *entry)
+int ds_journal_append(ds_run *run, const ds_entry *entry)
 {
     ds_answer answer = *entry->answer;
-    uint64_t id = run->ledger.count + 1;
+    uint64_t id = run->statistics.count + 1;
     tidy_message(answer.message);
-    ds_ledger_enter(&run->ledger, entry->x, &answer, entry->want, entry->replayed);
+    ds_statistics_add(&run->statistics, entry->x, &answer, entry->want, entry->replayed);
     if (!entry->replayed) {
         ds_entry tidy = *entry;
         tidy.answer = &answer;
@@ -136,14 +137,14 @@ int ds_run_enter(ds_run *run, const ds_entry *entry)
     }
     if (answer.loss <= run->options.target) {
         run->end = DS_END_TARGET;
-    } else if (run->ledger.count >= MIN_FOR_SHARE &&
-               (double)run->ledger.failed > run->options.max_failed * (double)run->ledger.count) {
+    } else if (run->statistics.count >= MIN_FOR_SHARE &&
+               (double)run->statistics.failed > run->options.max_failed * (double)run->statistics.count) {
         run->end = DS_END_FAILURES;
     }
     return run->end != DS_END_NONE;
 }
 
-int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *values, int replayed)
+int ds_objective_deliver(ds_run *run, uint64_t i, const ds_answer *answer, const double *values, int replayed)
 {
     ds_batch *b = run->batch;
     uint64_t n = run->problem.n;
@@ -172,13 +173,13 @@ int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const d
             entry.extra = ds_residuals_extra(run, i, values);
         }
     }
-    return ds_run_enter(run, &entry);
+    return ds_journal_append(run, &entry);
 }
 
 static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *values)
 {
     ds_run *run = ctx;
-    return ds_objective_enter(run, run->batch_first + i, answer, values, 0);
+    return ds_objective_deliver(run, run->batch_first + i, answer, values, 0);
 }
 
 /* ---- replay ---- */
@@ -239,7 +240,7 @@ static int replay_rows(ds_run *run, uint64_t rows)
             return end_with_error(run);
         }
         ds_objective_stored_answer(&row, &a);
-        if (ds_objective_enter(run, b->done, &a, row.grad, 1) != 0) {
+        if (ds_objective_deliver(run, b->done, &a, row.grad, 1) != 0) {
             return DS_POOL_STOPPED;
         }
     }
@@ -249,7 +250,7 @@ static int replay_rows(ds_run *run, uint64_t rows)
 /* ---- evaluate ---- */
 
 /* An optimizer that goes on calling after the end would keep us here for ever. */
-void ds_run_put_up_with(ds_run *run)
+void ds_run_refuse_late_call(ds_run *run)
 {
     if (++run->calls_after_end > STUBBORN_CALLS) {
         ds_log(DS_LOG_ERROR, run->opt_module->id,
@@ -267,7 +268,7 @@ static int ask_pool(ds_run *run, uint64_t rows)
 {
     const ds_batch *b = run->batch;
     const ds_residual_batch *r = run->residuals;
-    uint64_t n = run->problem.n, first = run->ledger.count + 1;
+    uint64_t n = run->problem.n, first = run->statistics.count + 1;
     const double *x = b->x + b->done * n;
     if (r == NULL) {
         return ds_pool_evaluate(run->pool, rows, x, b->want, first, sink, run, &run->error);
@@ -284,7 +285,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         if (b != NULL && DS_HAS(ds_batch, b, done)) {
             b->done = 0;
         }
-        ds_run_put_up_with(run);
+        ds_run_refuse_late_call(run);
         return DS_STOPPED;
     }
     ds_status st =
@@ -294,9 +295,9 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     }
     run->batch = b;
     b->done = 0;
-    uint64_t left = run->budget - run->ledger.count;
+    uint64_t left = run->budget - run->statistics.count;
     uint64_t rows = b->count < left ? b->count : left;
-    double wall = run->ledger.wall;
+    double wall = run->statistics.wall;
     int rc = 0;
     if (run->replay != NULL) {
         rc = run->residuals != NULL ? ds_residuals_replay(run, rows) : replay_rows(run, rows);
@@ -314,11 +315,11 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     if (rc != 0 && run->end == DS_END_NONE) {
         run->end = atomic_load(&ds_stop_flag) == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
     }
-    if (run->end == DS_END_NONE && run->ledger.count >= run->budget) {
+    if (run->end == DS_END_NONE && run->statistics.count >= run->budget) {
         run->end = DS_END_BUDGET;
     }
     if (run->end == DS_END_NONE && run->recorder != NULL) {
-        ds_run_pictures_due(run, run->ledger.wall - wall);
+        ds_run_pictures_due(run, run->statistics.wall - wall);
     }
     /* All rows answered is DS_OK even where the budget is used up: an extended run must get
      * the same answer. */

@@ -100,8 +100,11 @@ static int repeat_products(ds_run *run, uint64_t from, uint64_t rows, const doub
 {
     const ds_residual_batch *b = run->residuals;
     uint64_t n = run->problem.n, in = inputs(run, b), out = outputs(run, b);
-    repetition r = {
-        .run = run, .loss = loss, .out = b->out + from * out, .count = out, .first = run->ledger.count + 1};
+    repetition r = {.run = run,
+                    .loss = loss,
+                    .out = b->out + from * out,
+                    .count = out,
+                    .first = run->statistics.count + 1};
     int rc = ds_pool_residuals(run->pool, b->kind, rows, b->x + from * n, b->v + from * in, r.first,
                                repeat_row, &r, &run->error);
     if (rc > 0 || r.differs) {
@@ -164,7 +167,7 @@ int ds_residuals_replay(ds_run *run, uint64_t rows)
         }
         for (uint64_t k = 0; rc == 0 && k < count; k++) {
             const double *values = run->residuals->out + (from + k) * out;
-            rc = ds_objective_enter(run, from + k, &answer[k], values, 1) != 0 ? DS_POOL_STOPPED : 0;
+            rc = ds_objective_deliver(run, from + k, &answer[k], values, 1) != 0 ? DS_POOL_STOPPED : 0;
         }
     }
     free(answer);

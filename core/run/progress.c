@@ -13,15 +13,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "run/progress.h"
-#include "run/signals.h"
-#include "worker/share.h"
 
 enum { TICK_NS = 250000000, MEMORY_TICKS = 40 /* the rate is that of the last 10 s */, RATE_COUNT = 10 };
 
 struct ds_progress {
-    const ds_ledger *ledger;
+    const ds_statistics *statistics;
     char *title;
     uint64_t budget;
     double seconds;
@@ -34,27 +34,11 @@ struct ds_progress {
     uint64_t tick;
 };
 
-void ds_duration_text(double s, char *out, size_t size)
-{
-    if (!isfinite(s)) {
-        snprintf(out, size, "?");
-        return;
-    }
-    unsigned long t = s < 1e9 ? (unsigned long)(s + 0.5) : 1000000000ul;
-    if (t < 60) {
-        snprintf(out, size, "%lus", t);
-    } else if (t < 3600) {
-        snprintf(out, size, "%lu:%02lu", t / 60, t % 60);
-    } else {
-        snprintf(out, size, "%lu:%02lu:%02lu", t / 3600, t / 60 % 60, t % 60);
-    }
-}
-
 /* While the record is repeated there is no rate worth showing. */
 static void show_replay(const ds_progress *p)
 {
     char line[400];
-    uint64_t done = atomic_load_explicit(&p->ledger->shown_replayed, memory_order_relaxed);
+    uint64_t done = atomic_load_explicit(&p->statistics->shown_replayed, memory_order_relaxed);
     snprintf(line, sizeof(line), "%s: repeating the record, %llu of %llu", p->title, (unsigned long long)done,
              (unsigned long long)p->recorded);
     ds_log_progress(line);
@@ -62,7 +46,7 @@ static void show_replay(const ds_progress *p)
 
 static void show(ds_progress *p, uint64_t start)
 {
-    const ds_ledger *l = p->ledger;
+    const ds_statistics *l = p->statistics;
     uint64_t now = ds_clock_ns();
     uint64_t count = atomic_load_explicit(&l->shown_count, memory_order_relaxed);
     uint64_t replayed = atomic_load_explicit(&l->shown_replayed, memory_order_relaxed);
@@ -135,7 +119,7 @@ static void *tick(void *arg)
     }
 }
 
-int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget, double seconds,
+int ds_progress_open(const ds_statistics *statistics, const char *title, uint64_t budget, double seconds,
                      uint64_t recorded, ds_progress **out, ds_error *e)
 {
     ds_progress *p = calloc(1, sizeof(*p));
@@ -143,7 +127,7 @@ int ds_progress_open(const ds_ledger *ledger, const char *title, uint64_t budget
         free(p);
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    p->ledger = ledger;
+    p->statistics = statistics;
     p->budget = budget;
     p->seconds = seconds;
     p->recorded = recorded;

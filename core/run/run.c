@@ -10,13 +10,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/stop.h"
+#include "run/run.h"
 #include "run/run_internal.h"
 #include "run/signals.h"
-#include "worker/share.h"
 
 /* ---- open ---- */
+
+ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o)
+{
+    return (ds_pool_config){.module = env,
+                            .settings = settings,
+                            .seed = o->seed,
+                            .threads = o->threads,
+                            .jobs = (uint32_t)o->jobs,
+                            .isolation = o->isolation,
+                            .timeout = o->timeout,
+                            .memory = o->memory,
+                            .stop = &ds_stop_flag};
+}
 
 static int open_plugins(ds_run *run, ds_error *e)
 {
@@ -45,10 +60,10 @@ static int open_pool(ds_run *run, ds_error *e)
     }
     run->env = ds_pool_env_of(run->pool);
     uint64_t n = run->env->info.n;
-    run->recipe =
-        (ds_recipe){run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0, NULL};
+    run->spec =
+        (ds_run_spec){run->env_module, run->opt_module, o, run->env->params, run->opt_params, 0, NULL};
     run->width = malloc(n * sizeof(double));
-    if (run->width == NULL || ds_ledger_open(&run->ledger, n) != 0) {
+    if (run->width == NULL || ds_statistics_open(&run->statistics, n) != 0) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -82,7 +97,7 @@ static int open_optimizer(ds_run *run, ds_error *e)
                                 .budget = run->plan,
                                 .target = run->options.target,
                                 .loss_floor = env->info.loss_floor};
-    /* The services take over the parameters: the recipe keeps reading them, so they live as
+    /* The services take over the parameters: the spec keeps reading them, so they live as
      * long as the run. */
     ds_services_init(&run->opt_services, run->opt_module, run->opt_params, run->options.seed,
                      run->options.threads, &ds_stop_flag);
@@ -120,7 +135,7 @@ static void close_run(ds_run *run)
     ds_pool_close(run->pool);
     ds_runlock_drop(run->lock);
     ds_run_episodes_close(run);
-    ds_ledger_close(&run->ledger);
+    ds_statistics_close(&run->statistics);
     ds_params_free(run->opt_params);
     ds_run_options_clear(&run->options);
     ds_settings_clear(&run->settings);
@@ -154,8 +169,8 @@ static void judge_return(ds_run *run, ds_status st)
         ds_fail(&run->error, DS_EXIT_PLUGIN,
                 "%s: the optimizer now ends after evaluation %llu, the record has %llu: it is not "
                 "deterministic, or not the version that made this run; nothing was changed",
-                ds_store_path(run->store), (unsigned long long)run->ledger.count,
-                (unsigned long long)(run->ledger.count + unrepeated(run)));
+                ds_store_path(run->store), (unsigned long long)run->statistics.count,
+                (unsigned long long)(run->statistics.count + unrepeated(run)));
         run->end = DS_END_ERROR;
     }
 }
@@ -165,7 +180,7 @@ static int search(ds_run *run, ds_error *e)
     char title[200];
     snprintf(title, sizeof(title), "%s %s seed %llu", run->env_module->id, run->opt_module->id,
              (unsigned long long)run->options.seed);
-    int rc = ds_progress_open(&run->ledger, title, run->budget, run->options.seconds,
+    int rc = ds_progress_open(&run->statistics, title, run->budget, run->options.seconds,
                               run->replay != NULL ? ds_replay_left(run->replay) : 0, &run->progress, e);
     if (rc != 0) {
         return rc;
@@ -186,7 +201,7 @@ static int search(ds_run *run, ds_error *e)
 
 static int exit_status(const ds_run *run)
 {
-    int wanted = isfinite(run->options.target) && !(run->ledger.best_loss <= run->options.target);
+    int wanted = isfinite(run->options.target) && !(run->statistics.best_loss <= run->options.target);
     switch (run->end) {
     case DS_END_SIGNAL:
         return 128 + (atomic_load(&ds_stop_flag) > 0 ? atomic_load(&ds_stop_flag) : 2);
@@ -200,7 +215,7 @@ static int exit_status(const ds_run *run)
 }
 
 /* ", 17 failed, 60 of 60 without gradient", or "" where all is well. */
-static void lost_text(const ds_ledger *l, char *out, size_t room)
+static void lost_text(const ds_statistics *l, char *out, size_t room)
 {
     char failed[60] = "", blind[80] = "";
     uint64_t bad = l->outcome[DS_EVAL_BAD_GRAD];
@@ -233,22 +248,22 @@ static void say_end(const ds_run *run, uint64_t left)
     if (left > 0) {
         ds_log(DS_LOG_INFO, NULL,
                "ended while repeating the record, after %llu of %llu evaluations: nothing was changed",
-               (unsigned long long)run->ledger.count, (unsigned long long)(run->ledger.count + left));
+               (unsigned long long)run->statistics.count, (unsigned long long)(run->statistics.count + left));
         return;
     }
-    if (run->ledger.best_id != 0) {
-        snprintf(best, sizeof(best), "best loss %.10g at evaluation %llu", run->ledger.best_loss,
-                 (unsigned long long)run->ledger.best_id);
+    if (run->statistics.best_id != 0) {
+        snprintf(best, sizeof(best), "best loss %.10g at evaluation %llu", run->statistics.best_loss,
+                 (unsigned long long)run->statistics.best_id);
     }
     if (run->error.status == DS_EXIT_IO && ds_store_count(run->store, &saved, &ignored) == 0 &&
-        saved < run->ledger.count) { /* the disk is full, for example */
+        saved < run->statistics.count) { /* the disk is full, for example */
         snprintf(lost, sizeof(lost), "ended by an error, %llu evaluations are saved",
                  (unsigned long long)saved);
         why = lost;
     }
-    lost_text(&run->ledger, without, sizeof(without));
+    lost_text(&run->statistics, without, sizeof(without));
     ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations%s, %s (%.3g s)", why,
-           (unsigned long long)run->ledger.count, without, best,
+           (unsigned long long)run->statistics.count, without, best,
            1e-9 * (double)(ds_clock_ns() - run->start_ns));
     if (run->end == DS_END_SIGNAL || run->end == DS_END_TIME) {
         ds_log(DS_LOG_INFO, NULL, "go on with: dshost resume %s", run->folder);
@@ -344,8 +359,8 @@ static int carry_out(ds_run *run, json_t **summary, ds_error *e)
         ds_fail(e, rc,
                 "%s: %llu of %llu evaluations failed (run.max_failed allows a share of %g); the files "
                 "%s/failure-*.ini repeat single ones",
-                run->env_module->id, (unsigned long long)run->ledger.failed,
-                (unsigned long long)run->ledger.count, run->options.max_failed, run->folder);
+                run->env_module->id, (unsigned long long)run->statistics.failed,
+                (unsigned long long)run->statistics.count, run->options.max_failed, run->folder);
     }
     return rc;
 }
@@ -361,8 +376,8 @@ static int prepare_folder(ds_run *run, ds_error *e)
                      "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
                      run->folder, run->folder);
     }
-    rc = rc != 0 ? rc : ds_folder_write_ini(run->folder, &run->recipe, e);
-    return rc != 0 ? rc : ds_folder_create_store(run->folder, &run->recipe, run->problem.n, &run->store, e);
+    rc = rc != 0 ? rc : ds_folder_write_ini(run->folder, &run->spec, e);
+    return rc != 0 ? rc : ds_folder_create_store(run->folder, &run->spec, run->problem.n, &run->store, e);
 }
 
 int ds_run_start(const ds_settings *settings, const char *folder, json_t **summary, ds_error *e)
@@ -552,7 +567,7 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **sum
     run->start_ns = ds_clock_ns();
     int rc = open_stored_run(run, overrides, &done, &complete, e);
     if (rc == 0 && complete) {
-        rc = ds_store_best(run->store, &run->ledger.best_loss, e);
+        rc = ds_store_best(run->store, &run->statistics.best_loss, e);
     }
     if (rc == 0 && complete) {
         ds_log(DS_LOG_INFO, NULL,

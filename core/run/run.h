@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.h - the run engine: one optimizer on one environment, from the first evaluation to the finished result
  * folder. */
-#ifndef DS_CORE_RUN_H
-#define DS_CORE_RUN_H
+#ifndef DS_RUN_RUN_H
+#define DS_RUN_RUN_H
 
 #include <jansson.h>
 
 #include "config/run_options.h"
+#include "evaluate/pool.h"
 
 /* Runs what the settings say in a folder that holds no run yet (it is made). A finished or interrupted run
  * (also one that was ended by a signal, or by failures) leaves run.sqlite, run.ini, summary.json and
@@ -21,5 +22,8 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **sum
 
 /* Is this a setting that ds_run_resume() takes? */
 int ds_run_may_override(const char *key);
+
+/* How the environment of a run is evaluated, as its options say; stopped by ds_stop_flag. */
+ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o);
 
 #endif

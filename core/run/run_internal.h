@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run_internal.h - the state of a run, shared by the files of the engine: run.c, objective.c, summary.c,
  * run_pictures.c. */
-#ifndef DS_CORE_RUN_INTERNAL_H
-#define DS_CORE_RUN_INTERNAL_H
+#ifndef DS_RUN_RUN_INTERNAL_H
+#define DS_RUN_RUN_INTERNAL_H
 
 #include <diffsim/optimizer.h>
 
 #include "evaluate/pool.h"
-#include "run/episodes.h"
-#include "run/ledger.h"
+#include "run/objective_rl.h"
 #include "run/progress.h"
 #include "run/run.h"
-#include "store/folder.h"
+#include "run/statistics.h"
 #include "store/recorder.h"
 #include "store/replay.h"
+#include "store/run_folder.h"
 #include "store/runlock.h"
 
 /* Why a run ended. */
@@ -43,7 +43,7 @@ typedef struct ds_run {
     ds_run_options options;
     const ds_module *env_module, *opt_module;
     ds_params *opt_params;
-    ds_recipe recipe;
+    ds_run_spec spec;
     ds_pool *pool;
     const ds_pool_env *env;
     ds_runlock *lock;
@@ -54,7 +54,7 @@ typedef struct ds_run {
     double *width;   /* upper - lower */
     uint64_t budget; /* of this start */
     uint64_t plan;   /* of the first start: what the optimizer is told */
-    ds_ledger ledger;
+    ds_statistics statistics;
     ds_problem problem;
     ds_services opt_services;
     void *opt_self;
@@ -92,18 +92,19 @@ typedef struct ds_entry {
     int replayed;
 } ds_entry;
 
-/* objective.c: enters evaluation count + 1 into ledger and record, and looks whether the run ends behind it
+/* objective.c: enters evaluation count + 1 into statistics and record, and looks whether the run ends behind it
  * (nonzero, run->end is set). */
-int ds_run_enter(ds_run *run, const ds_entry *entry);
+int ds_journal_append(ds_run *run, const ds_entry *entry);
 void ds_run_copy_tag(char to[16], const char *from);
 /* For calls after the end, of which not too many are put up with. */
-void ds_run_put_up_with(ds_run *run);
+void ds_run_refuse_late_call(ds_run *run);
 
 /* objective.c, for the extensions: says how a batch breaks the contract; enters row i of the batch (nonzero =
  * the run ends behind it), where `values` is its gradient or what the extension asked for; a stored row as an
  * answer; the signal, or time limit, that asks to stop. */
 ds_status ds_objective_refuse(ds_run *run, const char *text);
-int ds_objective_enter(ds_run *run, uint64_t i, const ds_answer *answer, const double *values, int replayed);
+int ds_objective_deliver(ds_run *run, uint64_t i, const ds_answer *answer, const double *values,
+                         int replayed);
 void ds_objective_stored_answer(const ds_row *row, ds_answer *answer);
 int ds_run_stopped(void);
 

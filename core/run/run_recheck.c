@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/stop.h"
 #include "run/run_internal.h"
-#include "run/signals.h"
-#include "worker/share.h"
 
 /* What other processors may make of the same program, relative to the losses of the run. */
 static const double TOLERANCE = 1e-6;

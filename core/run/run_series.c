@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/stop.h"
 #include "run/run.h"
-#include "run/signals.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 /* Settings of one run of the series. */
 static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, ds_error *e)
@@ -69,7 +69,7 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
 static int write_plan(const ds_settings *settings, const ds_run_options *options, const char *folder,
                       ds_error *e)
 {
-    ds_recipe r = {.options = options, .all_runs = 1};
+    ds_run_spec r = {.options = options, .all_runs = 1};
     ds_params *env = NULL;
     ds_params *opt = NULL;
     int rc = ds_loader_open(options->env, DS_KIND_ENV, &r.env, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run_series.h - several runs with seeds one after the other, in folders seed-K of one result folder. */
-#ifndef DS_CORE_RUN_SERIES_H
-#define DS_CORE_RUN_SERIES_H
+#ifndef DS_RUN_RUN_SERIES_H
+#define DS_RUN_RUN_SERIES_H
 
 #include <jansson.h>
 

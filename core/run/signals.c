@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-atomic_int ds_stop_flag;
+#include "base/stop.h"
 
 enum { STACK_BYTES = 64 << 10 };
 static const double DRAIN_SECONDS = 3.0;
@@ -20,12 +20,6 @@ static const double DRAIN_SECONDS = 3.0;
 static _Atomic(const char *) watch_text;
 static _Atomic(ds_recorder *) watch_recorder;
 static int on_terminal; /* stderr, which then shows a progress line */
-
-void ds_stop_raise(int why)
-{
-    int none = 0;
-    atomic_compare_exchange_strong(&ds_stop_flag, &none, why);
-}
 
 static void put(const char *text)
 {

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "run/run_internal.h"
-#include "worker/share.h"
 
 const char *ds_end_name(int end)
 {
@@ -29,7 +29,7 @@ static json_t *versions(const ds_run *run)
 
 json_t *ds_run_summary(const ds_run *run)
 {
-    const ds_ledger *l = &run->ledger;
+    const ds_statistics *l = &run->statistics;
     json_t *o = json_object();
     json_t *outcomes = json_object();
     int found = l->best_id > 0;

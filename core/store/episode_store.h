@@ -7,8 +7,8 @@
  * ended before its horizon the actions behind `steps` in the row's x were never asked for: they are the start
  * point's.
  */
-#ifndef DS_CORE_EPISODE_STORE_H
-#define DS_CORE_EPISODE_STORE_H
+#ifndef DS_STORE_EPISODE_STORE_H
+#define DS_STORE_EPISODE_STORE_H
 
 #include "store/store.h"
 

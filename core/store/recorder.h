@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recorder.h - writes the evaluations of a run to its store from a thread of its own, so that disks never
  * hold up the search. Rows are committed in groups, at most 50 ms after they were handed over. */
-#ifndef DS_CORE_RECORDER_H
-#define DS_CORE_RECORDER_H
+#ifndef DS_STORE_RECORDER_H
+#define DS_STORE_RECORDER_H
 
 #include "store/store.h"
 

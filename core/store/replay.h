@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay.h - answers an optimizer that is run again from the record of its run, as long as it
  * asks the same. */
-#ifndef DS_CORE_REPLAY_H
-#define DS_CORE_REPLAY_H
+#ifndef DS_STORE_REPLAY_H
+#define DS_STORE_REPLAY_H
 
 #include "store/store.h"
 

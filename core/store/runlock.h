@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runlock.h - one process at a time works on a result folder: DIR/run.lock is locked while it does. */
-#ifndef DS_CORE_RUNLOCK_H
-#define DS_CORE_RUNLOCK_H
+#ifndef DS_STORE_RUNLOCK_H
+#define DS_STORE_RUNLOCK_H
 
 #include "base/error.h"
 

@@ -12,8 +12,8 @@
  * column but `wall` and `at` is the same for any number of jobs and threads and after any interruption. A
  * ds_store is used by one thread at a time.
  */
-#ifndef DS_CORE_STORE_H
-#define DS_CORE_STORE_H
+#ifndef DS_STORE_STORE_H
+#define DS_STORE_STORE_H
 
 #include <stdint.h>
 

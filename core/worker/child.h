@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* child.h - starts a worker process with its descriptors and nothing else of the host. */
-#ifndef DS_CORE_CHILD_H
-#define DS_CORE_CHILD_H
+#ifndef DS_WORKER_CHILD_H
+#define DS_WORKER_CHILD_H
 
 #include <sys/types.h>
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "worker/share.h"
 
 enum { LINES_PER_SECOND = 20 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* childlog.h - passes on what worker processes write to stdout and stderr, line by line, and not too much of
  * it. */
-#ifndef DS_CORE_CHILDLOG_H
-#define DS_CORE_CHILDLOG_H
+#ifndef DS_WORKER_CHILDLOG_H
+#define DS_WORKER_CHILDLOG_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guard.h - buffers for plugins that end at a page without access: writing one number too many faults at
  * once. */
-#ifndef DS_CORE_GUARD_H
-#define DS_CORE_GUARD_H
+#ifndef DS_WORKER_GUARD_H
+#define DS_WORKER_GUARD_H
 
 #include <stddef.h>
 #include <stdint.h>

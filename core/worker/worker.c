@@ -18,13 +18,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/commands.h"
-#include "scene/scenedata.h"
-#include "worker/episode_worker.h"
+#include "scene/snapshot.h"
 #include "worker/guard.h"
-#include "worker/share.h"
+#include "worker/ring.h"
+#include "worker/rl_worker.h"
 
 enum {
     CHUNK_MAX = 16,         /* tickets taken at once, when evaluations are cheap */
@@ -38,8 +39,8 @@ typedef struct worker {
     ds_worker_start start;
     char *texts;
     ds_env *env;
-    ds_share *share;
-    ds_share_worker *mine;
+    ds_ring *share;
+    ds_ring_worker *mine;
     ds_guard x, grad;   /* what the plugin gets to see */
     ds_guard v, out;    /* with residuals: more of that */
     ds_guard xs, grads; /* with the extension batch: `many` rows */
@@ -208,7 +209,7 @@ static int join_share(worker *w)
         return -1;
     }
     w->share = map;
-    if (w->share->magic != DS_SHARE_MAGIC || w->share->n != w->env->info.n ||
+    if (w->share->magic != DS_RING_MAGIC || w->share->n != w->env->info.n ||
         w->share->m != w->env->residual_count || open_guards(w) != 0) {
         return -1;
     }
@@ -233,7 +234,7 @@ static void refuse(ds_answer *a, const char *text)
  * none, one that begins with DS_SCENE_REFUSED has the exit status and the reason why they could not be written. */
 static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
 {
-    ds_scenedata *scene = NULL;
+    ds_snapshot *scene = NULL;
     ds_error e = {0, ""};
     const ds_scene *vt = ds_env_scene(w->env);
     if (ftruncate(DS_WORKER_SCENE, 0) != 0 || lseek(DS_WORKER_SCENE, 0, SEEK_SET) != 0) {
@@ -242,9 +243,9 @@ static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
     if (vt == NULL || a->outcome == DS_EVAL_STOPPED) {
         return;
     }
-    int rc = ds_scene_keep(vt, w->env->self, keep, &scene, &e);
-    rc = rc != 0 ? rc : ds_scenedata_write(scene, DS_WORKER_SCENE, &e);
-    ds_scenedata_free(scene);
+    int rc = ds_snapshot_take(vt, w->env->self, keep, &scene, &e);
+    rc = rc != 0 ? rc : ds_snapshot_write(scene, DS_WORKER_SCENE, &e);
+    ds_snapshot_free(scene);
     if (rc != 0) {
         if (ftruncate(DS_WORKER_SCENE, 0) != 0 || lseek(DS_WORKER_SCENE, 0, SEEK_SET) != 0 ||
             dprintf(DS_WORKER_SCENE, "%c%d %s", DS_SCENE_REFUSED, e.status, e.text) < 0) {
@@ -377,7 +378,7 @@ static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
 /* Takes the next tickets. 0 = there are none. */
 static int take(worker *w)
 {
-    ds_share *s = w->share;
+    ds_ring *s = w->share;
     unsigned long long taken = atomic_load(&s->taken);
     for (;;) {
         unsigned long long posted = atomic_load(&s->posted);
@@ -401,7 +402,7 @@ static int take(worker *w)
 
 static int something_to_do(const void *ctx)
 {
-    const ds_share *s = ctx;
+    const ds_ring *s = ctx;
     return atomic_load_explicit(&s->taken, memory_order_relaxed) <
                atomic_load_explicit(&s->posted, memory_order_acquire) ||
            atomic_load_explicit(&s->quit, memory_order_relaxed) != 0;
@@ -410,7 +411,7 @@ static int something_to_do(const void *ctx)
 /* Waits until there is something to do. */
 static void rest(worker *w)
 {
-    ds_share *s = w->share;
+    ds_ring *s = w->share;
     uint32_t seen = atomic_load(&s->work);
     if (ds_spin_until(&w->spin, something_to_do, s)) {
         return;
@@ -444,13 +445,13 @@ static void release(worker *w, ds_slot *slot)
             pause(); /* the host has decided that it took too long, and is about to kill us */
         }
     }
-    ds_share_finished(w->share);
+    ds_ring_finished(w->share);
 }
 
 /* Works off the ticket at hand. */
 static void do_ticket(worker *w, uint64_t ticket)
 {
-    ds_slot *slot = ds_share_slot(w->share, ticket);
+    ds_slot *slot = ds_ring_slot(w->share, ticket);
     if (seize(w, slot)) {
         watch_from(w, w->share->watched ? ds_clock_ns() : 0);
         evaluate_slot(w, slot);
@@ -468,7 +469,7 @@ static int sociable(const ds_slot *slot, uint32_t want)
 /* Works off tickets from the one at hand on, as many as go together; returns their number. */
 static uint64_t do_tickets(worker *w, uint64_t ticket, uint64_t end)
 {
-    ds_share *s = w->share;
+    ds_ring *s = w->share;
     ds_slot *slot[DS_MANY_MAX];
     uint64_t count = 0, taken = 0;
     if (w->many < 2 || end - ticket < 2 || atomic_load_explicit(&s->stop, memory_order_relaxed) != 0) {
@@ -477,7 +478,7 @@ static uint64_t do_tickets(worker *w, uint64_t ticket, uint64_t end)
     }
     atomic_store(&w->mine->many, 1); /* before the first is ours: our successor has to know */
     for (; ticket + taken < end && count < w->many; taken++) {
-        ds_slot *next = ds_share_slot(s, ticket + taken);
+        ds_slot *next = ds_ring_slot(s, ticket + taken);
         if (!seize(w, next)) {
             continue;
         }

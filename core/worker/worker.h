@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker.h - what the host tells a worker process at its start, and what it answers. */
-#ifndef DS_CORE_WORKER_H
-#define DS_CORE_WORKER_H
+#ifndef DS_WORKER_WORKER_H
+#define DS_WORKER_WORKER_H
 
 #include "plugin/instance.h"
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "bench/bench_file.h"
 #include "base/text.h"
+#include "bench/bench_file.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "config/params.h"
 #include "plugin/describe.h"
 #include "plugin/loader.h"
-#include "config/params.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { PAGES = 128, MOST_PARAMS = 6 };

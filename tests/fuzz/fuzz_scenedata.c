@@ -6,21 +6,21 @@
 #include <stdlib.h>
 
 #include "render/render_internal.h"
-#include "scene/scenedata.h"
+#include "scene/snapshot.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    ds_scenedata *s;
+    ds_snapshot *s;
     ds_error e = {0};
-    if (ds_scenedata_read(data, size, &s, &e) != 0) {
+    if (ds_snapshot_read(data, size, &s, &e) != 0) {
         FUZZ_REQUIRE(e.status == DS_EXIT_PLUGIN && e.text[0] != '\0' && s == NULL);
         return 0;
     }
     FUZZ_REQUIRE(s->kept <= s->frames && s->frames > 0);
     uint64_t sum = 0;
     for (uint64_t b = 0; b < s->bodies; b++) {
-        const ds_scenedata_body *body = &s->body[b];
+        const ds_snapshot_body *body = &s->body[b];
         for (uint64_t i = 0; i < body->index_count; i++) {
             FUZZ_REQUIRE(body->index[i] < body->count);
         }
@@ -38,6 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ds_geometry_add(&g, s, &ref, s->kept - 1, b);
     }
     ds_geometry_free(&g);
-    ds_scenedata_free(s);
+    ds_snapshot_free(s);
     return 0;
 }

@@ -7,8 +7,8 @@
 
 #include <diffsim/random.h>
 
-#include "plugin/loader.h"
 #include "config/settings.h"
+#include "plugin/loader.h"
 
 enum { HINTS = 6, SCENE_FILES = 32 };
 

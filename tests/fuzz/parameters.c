@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugin/episode.h"
 #include "base/log.h"
+#include "plugin/env_rl.h"
 #include "fuzz.h"
 #include "parameter_sets.h"
 

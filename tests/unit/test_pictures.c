@@ -13,12 +13,12 @@
 #include <cairo.h>
 
 #include "plot/canvas.h"
-#include "render/picture.h"
 #include "plot/plot.h"
 #include "plot/plot_scale.h"
+#include "render/picture.h"
 #include "render/render.h"
 #include "render/render_flat.h"
-#include "scene/scene_keep.h"
+#include "scene/snapshot_take.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
 
@@ -211,12 +211,12 @@ static void test_scale(void **state)
     assert_true(strlen(text) < 8);
 }
 
-static ds_scenedata *collect(synthetic *s)
+static ds_snapshot *collect(synthetic *s)
 {
     static const uint64_t keep[3] = {0, DS_SCENE_MIDDLE, DS_SCENE_LAST};
-    ds_scenedata *d = NULL;
+    ds_snapshot *d = NULL;
     ds_error e = {0};
-    if (ds_scenedata_collect(&synthetic_ext, s, keep, 3, &d, &e) != 0) {
+    if (ds_snapshot_collect(&synthetic_ext, s, keep, 3, &d, &e) != 0) {
         fail_msg("%s", e.text);
     }
     return d;
@@ -225,7 +225,7 @@ static ds_scenedata *collect(synthetic *s)
 static const ds_caption caption = {
     .env = "torus", .opt = "boleap", .seed = 1, .loss = 3.25, .number = 17, .text = "x 1"};
 
-static void best(temporary *t, const ds_scenedata *d, int middle, int width, double least, double most)
+static void best(temporary *t, const ds_snapshot *d, int middle, int width, double least, double most)
 {
     const char *path = temporary_path(t, "best.png");
     ds_error e = {0};
@@ -248,7 +248,7 @@ static void test_best(void **state)
     temporary_open(&t);
     synthetic s;
     synthetic_init(&s);
-    ds_scenedata *d = collect(&s);
+    ds_snapshot *d = collect(&s);
     best(&t, d, 1, 2360, 0.05, 0.5);
     char text[100];
     ds_picture_metrics(text, sizeof text, d, 5);
@@ -260,12 +260,12 @@ static void test_best(void **state)
     best(&t, d, 0, 1208, 0.05, 0.5);
     d->flat = 1;
     best(&t, d, 0, 1208, 0.05, 0.7);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
     temporary_close(&t);
 }
 
 /* A small flat picture, read again; to be destroyed. */
-static cairo_surface_t *flat_picture(const ds_scenedata *d, uint64_t k, uint32_t what)
+static cairo_surface_t *flat_picture(const ds_snapshot *d, uint64_t k, uint32_t what)
 {
     temporary t;
     ds_error e = {0};
@@ -282,7 +282,7 @@ static cairo_surface_t *flat_picture(const ds_scenedata *d, uint64_t k, uint32_t
 }
 
 /* Pixels that the ways of the bodies change. */
-static int pixels_of_traces(const ds_scenedata *d, uint64_t k)
+static int pixels_of_traces(const ds_snapshot *d, uint64_t k)
 {
     cairo_surface_t *without = flat_picture(d, k, DS_RENDER_SCENE);
     cairo_surface_t *with = flat_picture(d, k, DS_RENDER_SCENE | DS_RENDER_TRACE);
@@ -302,20 +302,20 @@ static void test_traces(void **state)
     (void)state;
     synthetic s;
     synthetic_init(&s);
-    ds_scenedata *d = NULL;
+    ds_snapshot *d = NULL;
     ds_error e = {0};
-    assert_int_equal(ds_scene_keep(&synthetic_ext, &s, DS_KEEP_FEW, &d, &e), 0);
+    assert_int_equal(ds_snapshot_take(&synthetic_ext, &s, DS_KEEP_FEW, &d, &e), 0);
     assert_true(d->kept == 3 && d->frames > 3);
-    ds_scenedata_free(d);
-    assert_int_equal(ds_scene_keep(&synthetic_ext, &s, DS_KEEP_METRICS, &d, &e), 0);
+    ds_snapshot_free(d);
+    assert_int_equal(ds_snapshot_take(&synthetic_ext, &s, DS_KEEP_METRICS, &d, &e), 0);
     assert_true(d->kept == 0);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
     s.info.flat = 1;
-    assert_int_equal(ds_scene_keep(&synthetic_ext, &s, DS_KEEP_FEW, &d, &e), 0);
+    assert_int_equal(ds_snapshot_take(&synthetic_ext, &s, DS_KEEP_FEW, &d, &e), 0);
     assert_true(d->kept == d->frames && d->frame[d->kept - 1] == d->frames - 1);
     assert_int_equal(pixels_of_traces(d, 0), 0);
     assert_true(pixels_of_traces(d, d->kept - 1) > 20);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
 }
 
 /* How many pixels a ball in the middle of the slab changes, for a slab of that clearness. */
@@ -328,7 +328,7 @@ static int pixels_of_ball(double clearness)
     synthetic s;
     synthetic_init(&s);
     s.body[SYN_SLAB].size[1] = clearness;
-    ds_scenedata *d = collect(&s);
+    ds_snapshot *d = collect(&s);
     d->body[SYN_TOOL].shape = DS_BODY_SPHERE;
     d->body[SYN_TOOL].size[0] = 0.03;
     for (int k = 0; k < 2; k++) {
@@ -343,7 +343,7 @@ static int pixels_of_ball(double clearness)
     for (int i = 0; i < W * H; i++) {
         changed += pixels[0][i] != pixels[1][i];
     }
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
     return changed;
 }
 
@@ -357,7 +357,7 @@ static void test_clear(void **state)
 }
 
 /* Draws a scene small, in the round and flat; only that it ends well is of interest. */
-static void draw_small(ds_scenedata *d)
+static void draw_small(ds_snapshot *d)
 {
     enum { W = 96, H = 72 };
     static uint32_t pixels[W * H];
@@ -381,7 +381,7 @@ static void test_hard_scenes(void **state)
                                       DS_BODY_BOX};
     static const double odd[] = {(double)NAN, (double)INFINITY, -1e300, 1e30, 0, 1e-310};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        ds_scenedata *d = collect(&s);
+        ds_snapshot *d = collect(&s);
         d->body[SYN_SLAB].count = 500;
         d->body[SYN_TARGET].count = 500;
         d->body[SYN_TOOL].shape = shapes[i];
@@ -405,7 +405,7 @@ static void test_hard_scenes(void **state)
         d->box[0] = -1e300;
         d->box[3] = 1e300;
         draw_small(d);
-        ds_scenedata_free(d);
+        ds_snapshot_free(d);
     }
 }
 
@@ -416,7 +416,7 @@ static void test_render_depends_on_frame(void **state)
     static uint32_t a[W * H], b[W * H], c[W * H];
     synthetic s;
     synthetic_init(&s);
-    ds_scenedata *d = collect(&s);
+    ds_snapshot *d = collect(&s);
     ds_error e = {0};
     assert_int_equal(ds_render(d, 0, DS_RENDER_SCENE, W, H, a, &e), 0);
     assert_int_equal(ds_render(d, 0, DS_RENDER_SCENE, W, H, b, &e), 0);
@@ -430,7 +430,7 @@ static void test_render_depends_on_frame(void **state)
         warm += (a[i] >> 16 & 255) > (a[i] & 255) + 60;
     }
     assert_true(warm > W * H / 20);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
 }
 
 static void test_best_x(void **state)
@@ -466,7 +466,7 @@ static void test_errors(void **state)
     temporary_open(&t);
     synthetic s;
     synthetic_init(&s);
-    ds_scenedata *d = collect(&s);
+    ds_snapshot *d = collect(&s);
     double loss[2] = {2, 1};
     d->flat = 1;
     ds_convergence run = {.env = "a", .opt = "b", .count = 2, .loss = loss, .target = (double)INFINITY};
@@ -484,7 +484,7 @@ static void test_errors(void **state)
     d->kept = 0;
     assert_int_equal(ds_picture_best(temporary_path(&t, "x.png"), d, 0, &caption, &e), DS_EXIT_PLUGIN);
     assert_int_equal(temporary_count(&t), 0);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
     temporary_close(&t);
 }
 

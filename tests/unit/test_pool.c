@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "evaluate/pool.h"
-#include "worker/share.h"
 
 static char program[4096], plugin[4096];
 static const ds_module *module;

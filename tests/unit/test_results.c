@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "results/results.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 #include "store/store.h"
 #include "tests/unit/temporary.h"
 

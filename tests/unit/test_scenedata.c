@@ -13,15 +13,15 @@
 #include <cmocka.h>
 
 #include "config/npy.h"
-#include "scene/scenedata.h"
+#include "scene/snapshot.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
 
-static ds_scenedata *collect(synthetic *s, const uint64_t *keep, uint64_t n)
+static ds_snapshot *collect(synthetic *s, const uint64_t *keep, uint64_t n)
 {
-    ds_scenedata *d = NULL;
+    ds_snapshot *d = NULL;
     ds_error e = {0};
-    if (ds_scenedata_collect(&synthetic_ext, s, keep, n, &d, &e) != 0) {
+    if (ds_snapshot_collect(&synthetic_ext, s, keep, n, &d, &e) != 0) {
         fail_msg("%s", e.text);
     }
     return d;
@@ -49,7 +49,7 @@ static void test_collect(void **state)
     (void)state;
     synthetic s;
     synthetic_init(&s);
-    ds_scenedata *d = collect(&s, NULL, 0);
+    ds_snapshot *d = collect(&s, NULL, 0);
     assert_int_equal(d->frames, SYN_FRAMES);
     assert_int_equal(d->kept, SYN_FRAMES);
     assert_int_equal(d->bodies, SYN_BODIES);
@@ -57,15 +57,15 @@ static void test_collect(void **state)
     assert_string_equal(d->body[SYN_TOOL].name, "torus");
     assert_int_equal(d->body[SYN_TOOL].width, 7);
     assert_true(d->body[SYN_TOOL].size[1] == 0.03);
-    assert_true(ds_scenedata_at(d, 10, SYN_TOOL)[1] == 0.2 - 0.1);
-    assert_ptr_equal(ds_scenedata_body_named(d, "rope"), &d->body[SYN_ROPE]);
-    assert_null(ds_scenedata_body_named(d, "ropes"));
+    assert_true(ds_snapshot_at(d, 10, SYN_TOOL)[1] == 0.2 - 0.1);
+    assert_ptr_equal(ds_snapshot_body_named(d, "rope"), &d->body[SYN_ROPE]);
+    assert_null(ds_snapshot_body_named(d, "ropes"));
     assert_int_equal(d->body[SYN_ROPE].index[5], 3);
-    const ds_scenedata_metric *m = ds_scenedata_metric_named(d, "com_y");
+    const ds_snapshot_metric *m = ds_snapshot_metric_named(d, "com_y");
     assert_non_null(m);
     assert_string_equal(m->unit, "m");
     assert_true(isnan(m->values[0]));
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
 }
 
 static void test_keep(void **state)
@@ -75,22 +75,22 @@ static void test_keep(void **state)
     synthetic_init(&s);
     static const uint64_t keep[] = {DS_SCENE_LAST, 0, 3, 3, 99, DS_SCENE_MIDDLE, 10};
     static const uint64_t expected[] = {0, 3, 5, 10};
-    ds_scenedata *d = collect(&s, keep, 7);
+    ds_snapshot *d = collect(&s, keep, 7);
     assert_int_equal(d->kept, 4);
     assert_memory_equal(d->frame, expected, sizeof expected);
-    assert_true(ds_scenedata_at(d, 3, SYN_TOOL)[1] == 0.2 - 0.1);
-    ds_scenedata_free(d);
+    assert_true(ds_snapshot_at(d, 3, SYN_TOOL)[1] == 0.2 - 0.1);
+    ds_snapshot_free(d);
     d = collect(&s, keep, 0);
     assert_int_equal(d->kept, 0);
     assert_true(d->metric[0].values[10] == 1.0);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
 }
 
 static void refused(synthetic *s, const char *expected)
 {
-    ds_scenedata *d = (ds_scenedata *)s;
+    ds_snapshot *d = (ds_snapshot *)s;
     ds_error e = {0};
-    int status = ds_scenedata_collect(&synthetic_ext, s, NULL, 0, &d, &e);
+    int status = ds_snapshot_collect(&synthetic_ext, s, NULL, 0, &d, &e);
     if (status != DS_EXIT_PLUGIN || strstr(e.text, expected) == NULL) {
         fail_msg("expected \"%s\", got %d: %s", expected, status, e.text);
     }
@@ -128,13 +128,13 @@ static void test_refused_info(void **state)
     s.info.ground = (double)NAN;
     refused(&s, "ground is");
     ds_scene lacking = synthetic_ext;
-    ds_scenedata *d;
+    ds_snapshot *d;
     ds_error e = {0};
     lacking.frame = NULL;
-    assert_int_equal(ds_scenedata_collect(&lacking, &s, NULL, 0, &d, &e), DS_EXIT_PLUGIN);
+    assert_int_equal(ds_snapshot_collect(&lacking, &s, NULL, 0, &d, &e), DS_EXIT_PLUGIN);
     lacking = synthetic_ext;
     lacking.struct_size = 16;
-    assert_int_equal(ds_scenedata_collect(&lacking, &s, NULL, 0, &d, &e), DS_EXIT_PLUGIN);
+    assert_int_equal(ds_snapshot_collect(&lacking, &s, NULL, 0, &d, &e), DS_EXIT_PLUGIN);
     assert_non_null(strstr(e.text, "lacks a function"));
 }
 
@@ -202,19 +202,19 @@ static void test_nonfinite(void **state)
     synthetic s;
     synthetic_init(&s);
     s.spoil = (double)NAN;
-    ds_scenedata *d = collect(&s, NULL, 0);
+    ds_snapshot *d = collect(&s, NULL, 0);
     assert_int_equal(d->nonfinite, SYN_FRAMES);
     assert_int_equal(d->body[SYN_SLAB].nonfinite, SYN_FRAMES);
     assert_int_equal(d->body[SYN_TOOL].nonfinite, 0);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
 }
 
-static int memory_file(const ds_scenedata *d)
+static int memory_file(const ds_snapshot *d)
 {
     int fd = memfd_create("scene", MFD_CLOEXEC);
     assert_true(fd >= 0);
     ds_error e = {0};
-    if (ds_scenedata_write(d, fd, &e) != 0) {
+    if (ds_snapshot_write(d, fd, &e) != 0) {
         fail_msg("%s", e.text);
     }
     return fd;
@@ -226,19 +226,19 @@ static void test_block(void **state)
     synthetic s;
     synthetic_init(&s);
     static const uint64_t keep[2] = {0, DS_SCENE_LAST};
-    ds_scenedata *a = collect(&s, keep, 2);
+    ds_snapshot *a = collect(&s, keep, 2);
     int fd = memory_file(a);
-    ds_scenedata *b;
+    ds_snapshot *b;
     ds_error e = {0};
-    assert_int_equal(ds_scenedata_read_fd(fd, &b, &e), 0);
+    assert_int_equal(ds_snapshot_read_fd(fd, &b, &e), 0);
     close(fd);
     assert_int_equal(b->frames, a->frames);
     assert_int_equal(b->kept, 2);
     assert_memory_equal(b->frame, a->frame, 16);
     assert_memory_equal(b->box, a->box, sizeof a->box);
     for (uint64_t k = 0; k < a->bodies; k++) {
-        const ds_scenedata_body *p = &a->body[k];
-        const ds_scenedata_body *q = &b->body[k];
+        const ds_snapshot_body *p = &a->body[k];
+        const ds_snapshot_body *q = &b->body[k];
         assert_string_equal(p->name, q->name);
         assert_int_equal(p->shape, q->shape);
         assert_int_equal(p->role, q->role);
@@ -251,9 +251,9 @@ static void test_block(void **state)
         }
     }
     assert_memory_equal(a->metric[1].values, b->metric[1].values, SYN_FRAMES * 8);
-    ds_scenedata_free(a);
-    ds_scenedata_free(b);
-    assert_int_equal(ds_scenedata_read_fd(-1, &b, &e), DS_EXIT_IO);
+    ds_snapshot_free(a);
+    ds_snapshot_free(b);
+    assert_int_equal(ds_snapshot_read_fd(-1, &b, &e), DS_EXIT_IO);
     assert_null(b);
 }
 
@@ -265,11 +265,11 @@ static void test_damaged_block(void **state)
     make_small(&s);
     ds_scene ext = synthetic_ext;
     ext.frame = small_frame;
-    ds_scenedata *d;
+    ds_snapshot *d;
     ds_error e = {0};
-    assert_int_equal(ds_scenedata_collect(&ext, &s, NULL, 0, &d, &e), 0);
+    assert_int_equal(ds_snapshot_collect(&ext, &s, NULL, 0, &d, &e), 0);
     int fd = memory_file(d);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
     size_t len = (size_t)lseek(fd, 0, SEEK_END);
     unsigned char *block = malloc(len);
     assert_non_null(block);
@@ -279,16 +279,16 @@ static void test_damaged_block(void **state)
         unsigned char *exact = malloc(n > 0 ? n : 1);
         assert_non_null(exact);
         memcpy(exact, block, n);
-        int status = ds_scenedata_read(exact, n, &d, &e);
+        int status = ds_snapshot_read(exact, n, &d, &e);
         assert_int_equal(status, n == len ? 0 : DS_EXIT_PLUGIN);
-        ds_scenedata_free(d);
+        ds_snapshot_free(d);
         if (n >= 16) {
             /* The same with a head that admits the cut. */
             uint64_t total = n;
             memcpy(exact + 8, &total, 8);
-            status = ds_scenedata_read(exact, n, &d, &e);
+            status = ds_snapshot_read(exact, n, &d, &e);
             assert_int_equal(status, n == len ? 0 : DS_EXIT_PLUGIN);
-            ds_scenedata_free(d);
+            ds_snapshot_free(d);
         }
         free(exact);
     }
@@ -298,10 +298,10 @@ static void test_damaged_block(void **state)
         for (int m = 0; m < 5; m++) {
             block[at] = (unsigned char)(block[at] ^ masks[m]);
             memset(&e, 0, sizeof e);
-            int status = ds_scenedata_read(block, len, &d, &e);
+            int status = ds_snapshot_read(block, len, &d, &e);
             assert_true(status == 0 || (status == DS_EXIT_PLUGIN && e.text[0] != '\0'));
             refusals += status != 0;
-            ds_scenedata_free(d);
+            ds_snapshot_free(d);
             block[at] = (unsigned char)(block[at] ^ masks[m]);
         }
     }
@@ -316,7 +316,7 @@ static void test_trajectory(void **state)
     temporary_open(&t);
     synthetic s;
     synthetic_init(&s);
-    ds_scenedata *d = collect(&s, NULL, 0);
+    ds_snapshot *d = collect(&s, NULL, 0);
     ds_error e = {0};
     const char *path = temporary_path(&t, "t.npz");
     assert_int_equal(ds_trajectory_write(path, d, &e), 0);
@@ -345,11 +345,11 @@ static void test_trajectory(void **state)
         assert_int_equal(ds_trajectory_write("/dev/full", d, &e), DS_EXIT_IO);
         int fd = open("/dev/full", O_WRONLY);
         assert_true(fd >= 0);
-        assert_int_equal(ds_scenedata_write(d, fd, &e), DS_EXIT_IO);
+        assert_int_equal(ds_snapshot_write(d, fd, &e), DS_EXIT_IO);
         close(fd);
     }
     assert_int_equal(ds_trajectory_write(t.folder, d, &e), DS_EXIT_IO);
-    ds_scenedata_free(d);
+    ds_snapshot_free(d);
     temporary_close(&t);
 }
 

@@ -10,8 +10,8 @@
  *                       A@2, ... where names would be too long
  *   [sweep opt A]
  */
-#ifndef DS_CORE_BENCH_FILE_H
-#define DS_CORE_BENCH_FILE_H
+#ifndef DS_BENCH_BENCH_FILE_H
+#define DS_BENCH_BENCH_FILE_H
 
 #include "config/params.h"
 

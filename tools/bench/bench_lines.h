@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_lines.h - the lines of an experiment file before anybody knows what they mean, and the words in them.
  * Internal to the experiments. */
-#ifndef DS_CORE_BENCH_LINES_H
-#define DS_CORE_BENCH_LINES_H
+#ifndef DS_BENCH_BENCH_LINES_H
+#define DS_BENCH_BENCH_LINES_H
 
 #include "bench/bench_file.h"
 #include "config/inifile.h"

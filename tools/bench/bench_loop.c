@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "bench/bench_work.h"
-#include "run/signals.h"
-#include "worker/share.h"
 
 enum {
     HELLO = 1, /* rank -> 0: what it thinks the experiment is */

@@ -2,8 +2,8 @@
 /* bench_loop.h - works an experiment off: this process alone, or one process per rank of an MPI job, where
  * rank 0 owns the queue and every rank runs what it is told, with the stores of its runs.
  */
-#ifndef DS_CORE_BENCH_LOOP_H
-#define DS_CORE_BENCH_LOOP_H
+#ifndef DS_BENCH_BENCH_LOOP_H
+#define DS_BENCH_BENCH_LOOP_H
 
 #include "bench/bench_state.h"
 #include "ranks/ranks.h"

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "plugin/describe.h"
-#include "store/folder.h"
-#include "worker/crew.h"
+#include "store/run_folder.h"
 
 static int no_memory(ds_error *e)
 {

@@ -7,8 +7,8 @@
  *   OUT/ENV/OPT/run.ini           the cell, as `dshost run --runs N` leaves it
  *   OUT/ENV/OPT/seed-K/           an ordinary run
  */
-#ifndef DS_CORE_BENCH_PLAN_H
-#define DS_CORE_BENCH_PLAN_H
+#ifndef DS_BENCH_BENCH_PLAN_H
+#define DS_BENCH_BENCH_PLAN_H
 
 #include "bench/bench_file.h"
 #include "config/run_options.h"

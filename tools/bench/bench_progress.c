@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "bench/bench_state.h"
-#include "run/progress.h"
-#include "worker/share.h"
 
 enum { CELLS_SHOWN = 3 };
 

@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "results/results.h"
-#include "run/signals.h"
-#include "store/folder.h"
-#include "worker/share.h"
+#include "store/run_folder.h"
 
 enum { WAITS_MAX = 50 /* times that a locked run is tried again */ };
 static const double WRITE_EVERY = 2.0;

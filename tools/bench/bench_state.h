@@ -11,8 +11,8 @@
  *
  * state is open (not begun, or interrupted), done or failed; status is the exit status of a failed run.
  */
-#ifndef DS_CORE_BENCH_STATE_H
-#define DS_CORE_BENCH_STATE_H
+#ifndef DS_BENCH_BENCH_STATE_H
+#define DS_BENCH_BENCH_STATE_H
 
 #include "bench/bench_plan.h"
 

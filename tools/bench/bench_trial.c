@@ -11,12 +11,12 @@
 
 #include <diffsim/random.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
-#include "bench/bench_own.h"
+#include "base/stop.h"
+#include "bench/optimizer_cost.h"
 #include "evaluate/pool.h"
-#include "run/progress.h"
-#include "run/signals.h"
-#include "worker/share.h"
+#include "run/run.h"
 
 enum { POINTS = 4 /* the first one warms up */ };
 static const double ENOUGH_S = 2.0; /* no further point of an environment when this time is spent */
@@ -150,7 +150,7 @@ static double own_of(estimate *q, size_t cell)
         }
     }
     fflush(stdout); /* nothing that waits there is written twice by the process that searches */
-    t.s = ds_bench_own(opt->module, &opt->part->settings, t.n, p->budget, t.gradient, OWN_S);
+    t.s = ds_optimizer_cost(opt->module, &opt->part->settings, t.n, p->budget, t.gradient, OWN_S);
     q->own[q->owns++] = t;
     return t.s;
 }

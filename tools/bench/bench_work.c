@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "results/results.h"
 #include "run/run.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 extern char **environ;
 

@@ -2,8 +2,8 @@
 /* bench_work.h - the runs at work on this machine: each is a `dshost run` or `dshost resume` of its own, so
  * that nothing that happens to it touches the others.
  */
-#ifndef DS_CORE_BENCH_WORK_H
-#define DS_CORE_BENCH_WORK_H
+#ifndef DS_BENCH_BENCH_WORK_H
+#define DS_BENCH_BENCH_WORK_H
 
 #include "bench/bench_plan.h"
 

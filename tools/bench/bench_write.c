@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "config/inifile.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 enum { LINE_BYTES = 150 /* where a list of names goes on in the next line */ };
 
@@ -121,12 +121,12 @@ static int write_cell(const ds_bench_plan *p, const ds_bench_cell *c, ds_error *
     rc = rc != 0 ? rc : ds_bench_cell_settings(p, c, &s, e);
     rc = rc != 0 ? rc : ds_run_options_make(&s, &o, e);
     if (rc == 0) {
-        const ds_recipe r = {.env = env->module,
-                             .opt = opt->module,
-                             .options = &o,
-                             .env_params = env->params,
-                             .opt_params = opt->params,
-                             .all_runs = 1};
+        const ds_run_spec r = {.env = env->module,
+                               .opt = opt->module,
+                               .options = &o,
+                               .env_params = env->params,
+                               .opt_params = opt->params,
+                               .all_runs = 1};
         rc = ds_folder_write_ini(folder, &r, e);
     }
     ds_run_options_clear(&o);

@@ -11,14 +11,16 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "bench/bench_loop.h"
 #include "bench/bench_trial.h"
 #include "bench/bench_work.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "plugin/describe.h"
 #include "run/signals.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 #include "store/runlock.h"
 
 typedef struct request {

@@ -2,8 +2,8 @@
 /* check.h - the conformance kit behind `dshost check`: a table of tests, each run in a process of its own,
  * and what a test may use. A test states one promise of the interface; it records what it saw and what an
  * author can do about it. */
-#ifndef DS_CORE_CHECK_H
-#define DS_CORE_CHECK_H
+#ifndef DS_CHECK_CHECK_H
+#define DS_CHECK_CHECK_H
 
 #include <diffsim/random.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ typedef struct ds_check_bits {
 
 /* What one test records, as lines that also travel through a pipe: a letter, a blank, a text. */
 enum {
-    DS_CHECK_SEEN = 'F',    /* a broken promise: the test has failed */
+    DS_CHECK_FAILURE = 'F', /* a broken promise: the test has failed */
     DS_CHECK_HINT = 'H',    /* what to do about it */
     DS_CHECK_NOTE = 'N',    /* a figure, or a remark */
     DS_CHECK_SKIP = 'S',    /* why the test does not apply */
@@ -87,11 +87,11 @@ struct ds_check {
     ds_random random;        /* depends on the seed and the test's id */
     int fd;                  /* lines go there, or, where it is negative, to `lines` */
     ds_check_lines *lines;
-    unsigned failed, hints; /* lines DS_CHECK_SEEN and DS_CHECK_HINT so far */
+    unsigned failed, hints; /* lines DS_CHECK_FAILURE and DS_CHECK_HINT so far */
 };
 
 /* Records of the test (of sightings and hints at most 8 are kept). Each is one line. */
-void ds_check_seen(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ds_check_fail(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ds_check_hint(ds_check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What is called now; said where the process dies of it. "" = nothing special. */
 void ds_check_doing(ds_check *c, const char *what);

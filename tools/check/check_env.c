@@ -68,23 +68,23 @@ static void test_info(ds_check *c)
     env.vt->info(env.self, &b);
     if (a.n != b.n || a.steps != b.steps || memcmp(&a.dt, &b.dt, sizeof a.dt) != 0 ||
         memcmp(&a.loss_floor, &b.loss_floor, sizeof a.loss_floor) != 0) {
-        ds_check_seen(c, "two calls of info() give different answers");
+        ds_check_fail(c, "two calls of info() give different answers");
     }
     if (!(a.dt >= 0) || isinf(a.dt)) {
-        ds_check_seen(c, "dt is %g: seconds per output step, or 0", a.dt);
+        ds_check_fail(c, "dt is %g: seconds per output step, or 0", a.dt);
     }
     if (isnan(a.loss_floor) || a.loss_floor == (double)INFINITY) {
-        ds_check_seen(c, "loss_floor is %g: a finite bound or -INFINITY", a.loss_floor);
+        ds_check_fail(c, "loss_floor is %g: a finite bound or -INFINITY", a.loss_floor);
     }
     double *again = calloc(3 * env.n, sizeof *again);
     for (uint64_t i = 0; i < env.n; i++) {
         double lo = env.lower[i], hi = env.upper[i], x0 = env.x0[i];
         if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
-            ds_check_seen(c, "bounds of variable %llu are %g..%g", (unsigned long long)i, lo, hi);
+            ds_check_fail(c, "bounds of variable %llu are %g..%g", (unsigned long long)i, lo, hi);
             ds_check_hint(c, "every variable needs finite bounds with lower < upper: searches scale by them");
         }
         if (!(x0 >= lo && x0 <= hi)) {
-            ds_check_seen(c, "start point: variable %llu is %g, outside of %g..%g", (unsigned long long)i, x0,
+            ds_check_fail(c, "start point: variable %llu is %g, outside of %g..%g", (unsigned long long)i, x0,
                           lo, hi);
             ds_check_hint(c, "write all n values of x0, where it is not NULL");
         }
@@ -92,7 +92,7 @@ static void test_info(ds_check *c)
     if (again != NULL) {
         ds_status st = env.vt->bounds(env.self, env.n, again, again + env.n, NULL); /* x0 may be NULL */
         if (st != DS_OK || memcmp(again, env.lower, 2 * env.n * sizeof *again) != 0) {
-            ds_check_seen(c, "a second call of bounds(), with x0 = NULL, returns %s or other bounds",
+            ds_check_fail(c, "a second call of bounds(), with x0 = NULL, returns %s or other bounds",
                           ds_status_name(st));
         }
     }

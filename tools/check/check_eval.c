@@ -29,7 +29,7 @@ static int begin(ds_check *c, uint32_t threads, work *w)
     }
     w->x = calloc(3 * w->env.n, sizeof *w->x);
     if (w->x == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
         ds_check_env_close(&w->env);
         return 0;
     }
@@ -88,7 +88,7 @@ void ds_check_eval_points(ds_check *c)
             outcomes[a.io.outcome]++;
         }
         if (a.io.outcome == DS_EVAL_OK && a.io.bad_step >= 0) {
-            ds_check_seen(c, "%s: bad_step is %lld and the outcome says ok", where, (long long)a.io.bad_step);
+            ds_check_fail(c, "%s: bad_step is %lld and the outcome says ok", where, (long long)a.io.bad_step);
             ds_check_hint(c, "leave bad_step at -1 where nothing went wrong");
         }
         if (k == 0 && a.status == DS_OK && a.io.outcome >= DS_EVAL_DIVERGED) {
@@ -133,11 +133,11 @@ void ds_check_eval_buffers(ds_check *c)
             ds_guard_look(c, &guard[i], "evaluate()");
         }
         if (memcmp(x, w.env.x0, bytes) != 0) {
-            ds_check_seen(c, "evaluate() changed x");
+            ds_check_fail(c, "evaluate() changed x");
         }
         for (uint64_t i = 0; i < w.env.n && !(at_end && w.want != 0); i++) {
             if (!ds_check_is_poison(g[i])) {
-                ds_check_seen(c, "entry %llu of grad was written although no gradient was wanted",
+                ds_check_fail(c, "entry %llu of grad was written although no gradient was wanted",
                               (unsigned long long)i);
                 ds_check_hint(c, "touch io->grad only where io->want has DS_WANT_GRAD; else it may be NULL");
                 break;
@@ -187,7 +187,7 @@ void ds_check_eval_strange(ds_check *c)
     ds_check_evaluate(&w.env, w.x, 0x40000000u, 0, NULL, &a);
     if (ds_check_answer_look(c, &w.env, &a, "unknown bit in want") && c->options->has_reference &&
         ds_check_answer_bits(&a, 0).loss != c->options->reference.loss) {
-        ds_check_seen(
+        ds_check_fail(
             c, "an unknown bit in want, or the strange points before, changed the loss at the start point");
         ds_check_hint(c, "ignore unknown bits; set up all state anew in every evaluate()");
     }
@@ -243,14 +243,14 @@ void ds_check_eval_stop(ds_check *c)
     ds_check_note(c, "returned %s %.2g s after the wish to stop; should_stop() was asked %u times",
                   ds_status_name(a.status), left - t.set, atomic_load(&w.env.h.polls));
     if (left - t.set > allowed) {
-        ds_check_seen(c, "evaluate() went on for %.1f s after should_stop() had become true", left - t.set);
+        ds_check_fail(c, "evaluate() went on for %.1f s after should_stop() had become true", left - t.set);
         ds_check_hint(
             c,
             "ask host->should_stop(host) about every 100 ms of work, also in the backward pass, and return "
             "DS_STOPPED");
     }
     if (a.status < 0) {
-        ds_check_seen(c, "evaluate() that was asked to stop returned %s", ds_status_name(a.status));
+        ds_check_fail(c, "evaluate() that was asked to stop returned %s", ds_status_name(a.status));
         ds_check_hint(c, "to stop on request is no error: return DS_STOPPED (or finish with DS_OK)");
     }
     /* The next evaluation must not suffer from the broken one. */
@@ -261,7 +261,7 @@ void ds_check_eval_stop(ds_check *c)
         c->options->has_reference) {
         ds_check_bits b = ds_check_answer_bits(&a, w.env.n);
         if (b.loss != c->options->reference.loss || (gradient && b.grad != c->options->reference.grad)) {
-            ds_check_seen(c, "the evaluation after a stopped one has another result: loss %.17g", a.io.loss);
+            ds_check_fail(c, "the evaluation after a stopped one has another result: loss %.17g", a.io.loss);
             ds_check_hint(c, "set up all state anew in every evaluate()");
         }
     }
@@ -324,12 +324,12 @@ void ds_check_eval_leak(ds_check *c)
         resident[round] = ds_process_resident();
     }
     if (heap[1] >= heap[0] + 8 * half && heap[2] >= heap[1] + 8 * half) {
-        ds_check_seen(c, "every evaluation leaves about %llu bytes on the heap",
+        ds_check_fail(c, "every evaluation leaves about %llu bytes on the heap",
                       (unsigned long long)((heap[2] - heap[1]) / half));
         ds_check_hint(
             c, "allocate in create(), or free before evaluate() returns, also on the way out of an error");
     } else if (resident[2] > resident[1] + (1u << 20) && resident[1] > resident[0] + (1u << 20)) {
-        ds_check_seen(c, "the process grew by %llu KiB in %llu evaluations",
+        ds_check_fail(c, "the process grew by %llu KiB in %llu evaluations",
                       (unsigned long long)((resident[2] - resident[0]) >> 10),
                       (unsigned long long)(2 * half));
     }

@@ -46,7 +46,7 @@ static void compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext
     }
     ds_status st = ext->evaluate(env->self, count, list);
     if (st != DS_OK) {
-        ds_check_seen(c, "evaluate() of %llu points returned %s: %.200s", (unsigned long long)count,
+        ds_check_fail(c, "evaluate() of %llu points returned %s: %.200s", (unsigned long long)count,
                       ds_status_name(st), env->h.error_text);
         return;
     }
@@ -72,9 +72,9 @@ void ds_check_batch(ds_check *c)
     if (ext == NULL) {
         ds_check_skip(c, "this environment does not offer it");
     } else if (x == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
     } else if (!DS_HAS(ds_env_batch, ext, evaluate) || ext->evaluate == NULL) {
-        ds_check_seen(c, "struct_size of the table is %u: it ends before evaluate()", ext->struct_size);
+        ds_check_fail(c, "struct_size of the table is %u: it ends before evaluate()", ext->struct_size);
     } else {
         double *grad = x + ROWS * env.n, *single = grad + ROWS * env.n;
         for (uint64_t k = 1; k < ROWS; k++) {
@@ -130,26 +130,26 @@ static int get(bench *b, uint32_t kind, const double *x, const double *v, double
                              .bad_step = -1};
     ds_status st = b->ext->evaluate(b->env->self, io);
     if (st != DS_OK) {
-        ds_check_seen(b->c, "%s: evaluate() returned %s: %.200s", names[kind], ds_status_name(st),
+        ds_check_fail(b->c, "%s: evaluate() returned %s: %.200s", names[kind], ds_status_name(st),
                       b->env->h.error_text);
         return 0;
     }
     if (io->outcome != DS_EVAL_OK) {
         if (io->outcome > DS_EVAL_INFEASIBLE) {
-            ds_check_seen(b->c, "%s: the outcome is not set, or one that only the host sets", names[kind]);
+            ds_check_fail(b->c, "%s: the outcome is not set, or one that only the host sets", names[kind]);
         }
         return 0;
     }
     for (uint64_t i = 0; i < count; i++) {
         if (!isfinite(out[i]) || ds_check_is_poison(out[i])) {
-            ds_check_seen(b->c, "%s: component %llu of %llu %s", names[kind], (unsigned long long)i,
+            ds_check_fail(b->c, "%s: component %llu of %llu %s", names[kind], (unsigned long long)i,
                           (unsigned long long)count,
                           ds_check_is_poison(out[i]) ? "is not written" : "is not finite");
             return 0;
         }
     }
     if (kind != DS_RESIDUALS_VALUE && (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED)) {
-        ds_check_seen(b->c, "%s: grad_kind is %u", names[kind], io->grad_kind);
+        ds_check_fail(b->c, "%s: grad_kind is %u", names[kind], io->grad_kind);
         ds_check_hint(b->c, "say how the product was made: DS_GRAD_ADJOINT, DS_GRAD_FORWARD or DS_GRAD_FD");
     }
     return 1;
@@ -214,7 +214,7 @@ static void try_point(bench *b, unsigned number)
     int usable = loss.status == DS_OK && loss.io.outcome == DS_EVAL_OK;
     if (!get(b, DS_RESIDUALS_VALUE, b->x, NULL, b->r, &io) || !usable) {
         if (usable) {
-            ds_check_seen(b->c, "point %u: evaluate() gives a loss, and there are no residuals", number);
+            ds_check_fail(b->c, "point %u: evaluate() gives a loss, and there are no residuals", number);
         }
         return;
     }
@@ -226,7 +226,7 @@ static void try_point(bench *b, unsigned number)
     }
     if (memcmp(&io.loss, &loss.io.loss, sizeof io.loss) != 0 ||
         memcmp(&again.loss, &io.loss, sizeof io.loss) != 0) {
-        ds_check_seen(
+        ds_check_fail(
             b->c, "point %u: the loss is %.17g from evaluate(), %.17g with residuals, %.17g with a product",
             number, loss.io.loss, io.loss, again.loss);
         ds_check_hint(b->c, "one x has one loss, bit for bit: let all of them take the same forward code");
@@ -246,7 +246,7 @@ static void try_point(bench *b, unsigned number)
     memcpy(b->above, b->r, b->m * sizeof *b->r);
     if (get(b, DS_RESIDUALS_VALUE, b->x, NULL, b->r, &again) &&
         memcmp(b->above, b->r, b->m * sizeof *b->r) != 0) {
-        ds_check_seen(b->c, "point %u: the same point gives other residuals the second time", number);
+        ds_check_fail(b->c, "point %u: the same point gives other residuals the second time", number);
     }
 }
 
@@ -264,23 +264,23 @@ static void judge(bench *b)
         return;
     }
     if (b->sum > 1e-9) {
-        ds_check_seen(c, "the sum of the squares of the residuals differs from the loss by %.2g relative",
+        ds_check_fail(c, "the sum of the squares of the residuals differs from the loss by %.2g relative",
                       b->sum);
         ds_check_hint(c, "loss = sum of r_i^2: without a factor 1/2, weights inside of the residuals");
     }
     if (b->dot > 1e-5) {
-        ds_check_seen(c, "w.(J v) and v.(J^T w) differ by %.2g relative", b->dot);
+        ds_check_fail(c, "w.(J v) and v.(J^T w) differ by %.2g relative", b->dot);
         ds_check_hint(
             c, "the two products belong to different matrices: test single steps with the dot product");
     }
     if (b->slope > 1e-5) {
-        ds_check_seen(c, "2 J^T r differs from the gradient of the loss by %.2g relative", b->slope);
+        ds_check_fail(c, "2 J^T r differs from the gradient of the loss by %.2g relative", b->slope);
     }
     if (b->judged > 0) {
         qsort(b->quotient, b->judged, sizeof b->quotient[0], by_size);
         double median = b->quotient[b->judged / 2];
         if (!(median < 1e-4)) {
-            ds_check_seen(c, "J v differs from difference quotients by %.2g relative (median)", median);
+            ds_check_fail(c, "J v differs from difference quotients by %.2g relative (median)", median);
         }
         ds_check_note(
             c, "%llu residuals; relative errors: sum %.1e, dot product %.1e, gradient %.1e, quotients %.1e",
@@ -305,13 +305,13 @@ void ds_check_residuals(ds_check *c)
     uint64_t second = 0;
     if (!DS_HAS(ds_residuals, b.ext, evaluate) || b.ext->size(env.self, &b.m) != DS_OK || b.m < 1 ||
         b.ext->size(env.self, &second) != DS_OK || second != b.m) {
-        ds_check_seen(c, "size() fails, says 0, or something else the second time");
+        ds_check_fail(c, "size() fails, says 0, or something else the second time");
         ds_check_env_close(&env);
         return;
     }
     double *memory = calloc(5 * env.n + 5 * b.m, sizeof *memory);
     if (memory == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
     } else {
         double **const ns[] = {&b.x, &b.y, &b.v, &b.jtw, &b.grad},
                        **const ms[] = {&b.w, &b.r, &b.above, &b.below, &b.jv};

@@ -10,7 +10,7 @@
 
 #include "check/check_host.h"
 #include "check/check_tests.h"
-#include "evaluate/difference.h"
+#include "evaluate/finite_difference.h"
 
 enum { POINTS = 10, COMPONENTS = 20, DIRECTIONS = 5 };
 
@@ -155,7 +155,7 @@ static void judge_components(ds_check *c, const work *w, const probe **list)
         qsort(list, n, sizeof *list, by_error);
         const probe *p = list[n / 2];
         if (p->error > COMPONENT_MAX) {
-            ds_check_seen(
+            ds_check_fail(
                 c,
                 "component %llu is wrong at most of %zu points: %.6g, difference quotient %.6g (times the "
                 "width of the box)",
@@ -185,7 +185,7 @@ static void judge(ds_check *c, const work *w)
                   w->count, w->points, w->failed, w->count > 0 ? 100.0 * (double)n / (double)w->count : 0.0,
                   w->zero);
     if (w->points == 0 && w->missing > 0) {
-        ds_check_seen(c, "none of %u points has a gradient in finite numbers, though %u of them have a loss",
+        ds_check_fail(c, "none of %u points has a gradient in finite numbers, though %u of them have a loss",
                       w->failed, w->missing);
         ds_check_hint(c, "find the first step whose adjoint is not finite, or leave DS_ENV_GRADIENT out of "
                          "the flags");
@@ -208,7 +208,7 @@ static void judge(ds_check *c, const work *w)
         ds_check_note(c, "a smoothed gradient may differ: not judged");
     } else if (median->error > MEDIAN_MAX) {
         name_probe(name, sizeof name, median);
-        ds_check_seen(
+        ds_check_fail(
             c, "the median of the relative error is %.2g, at most %.0e passes (%s: %.10g, quotient %.10g)",
             median->error, MEDIAN_MAX, name, median->exact, median->quotient);
         ds_check_hint(c, "the gradient is d loss / d x in the units of x, neither clipped nor normalised; "
@@ -253,7 +253,7 @@ void ds_check_gradient(ds_check *c)
     w.x = calloc(3 * n, sizeof *w.x);
     w.probe = calloc(points * (components + directions) + 1, sizeof *w.probe);
     if (w.x == NULL || w.probe == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
     } else {
         w.grad = w.x + n;
         w.d = w.grad + n;

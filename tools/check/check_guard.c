@@ -63,7 +63,7 @@ void ds_guard_look(ds_check *c, const ds_guard *g, const char *who)
     for (const unsigned char *p = g->map + page; p < end; p++) {
         if ((p < g->data || p >= g->data + g->length) && *p != CANARY) {
             long distance = p < g->data ? (long)(g->data - p) : (long)(p - (g->data + g->length)) + 1;
-            ds_check_seen(c, "%s wrote %ld bytes %s the buffer %s of %zu bytes", who, distance,
+            ds_check_fail(c, "%s wrote %ld bytes %s the buffer %s of %zu bytes", who, distance,
                           p < g->data ? "before" : "behind", g->name, g->length);
             ds_check_hint(c, "%s has n entries, 0 to n-1, with n from info()", g->name);
             return;

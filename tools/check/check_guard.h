@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_guard.h - buffers between inaccessible pages: an access outside of one is reported with its name and
  * distance. */
-#ifndef DS_CORE_CHECK_GUARD_H
-#define DS_CORE_CHECK_GUARD_H
+#ifndef DS_CHECK_CHECK_GUARD_H
+#define DS_CHECK_CHECK_GUARD_H
 
 #include <stddef.h>
 

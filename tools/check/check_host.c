@@ -105,14 +105,14 @@ int ds_check_host_open(ds_check *c, const ds_settings *settings, uint64_t seed, 
 
     memset(h, 0, sizeof *h);
     if (ds_params_make(c->module->plugin->desc->params, c->module->id, settings, section, &params, &e) != 0) {
-        ds_check_seen(c, "no instance can be made: %s", e.text);
+        ds_check_fail(c, "no instance can be made: %s", e.text);
         ds_check_hint(c, "give what is missing with --set env.NAME=VALUE or --set opt.NAME=VALUE");
         return 0;
     }
     ds_services_init(&h->services, c->module, params, seed, threads, NULL);
     h->host = malloc(sizeof *h->host + extra);
     if (h->host == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
         ds_services_clear(&h->services);
         return 0;
     }
@@ -145,7 +145,7 @@ void ds_check_host_look(ds_check *c, const ds_check_host *h)
     const unsigned char *p = (const unsigned char *)h->host + sizeof *h->host;
     for (size_t i = 0; i < h->extra; i++) {
         if (p[i] != EXTRA_BYTE) {
-            ds_check_seen(c, "the plugin wrote behind the part of ds_host that it knows");
+            ds_check_fail(c, "the plugin wrote behind the part of ds_host that it knows");
             return;
         }
     }
@@ -154,16 +154,16 @@ void ds_check_host_look(ds_check *c, const ds_check_host *h)
 void ds_check_said_why(ds_check *c, const ds_check_host *h, const char *function, ds_status status)
 {
     if (status > 0 || status < DS_E_NUMERIC) {
-        ds_check_seen(c, "%s returned %d, which is no error status", function, (int)status);
+        ds_check_fail(c, "%s returned %d, which is no error status", function, (int)status);
         ds_check_hint(c, "return one of DS_E_*");
     }
     /* A getter that failed has told the host why already; the plugin may just pass it on. */
     if (h->errors == 0 && h->injected + h->undeclared == 0) {
-        ds_check_seen(c, "%s returned %s without a word", function, ds_status_name(status));
+        ds_check_fail(c, "%s returned %s without a word", function, ds_status_name(status));
         ds_check_hint(c,
                       "call host->error(host, status, line) first: which value, what is allowed, what to do");
     } else if (h->errors > 0 && (h->error_text[0] == '\0' || strchr(h->error_text, '\n') != NULL)) {
-        ds_check_seen(c, "%s explained itself with \"%.80s\": one line of text without a newline is wanted",
+        ds_check_fail(c, "%s explained itself with \"%.80s\": one line of text without a newline is wanted",
                       function, h->error_text);
     }
 }
@@ -175,7 +175,7 @@ static int ask(ds_check *c, ds_check_env *env)
     ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
     ds_status st = env->vt->info(env->self, &info);
     if (st != DS_OK || info.n < 1 || info.n > (1u << 24)) {
-        ds_check_seen(c, "info() returned %s and n = %llu; DS_OK and 1 to 16777216 variables are possible",
+        ds_check_fail(c, "info() returned %s and n = %llu; DS_OK and 1 to 16777216 variables are possible",
                       ds_status_name(st), (unsigned long long)info.n);
         return 0;
     }
@@ -185,14 +185,14 @@ static int ask(ds_check *c, ds_check_env *env)
     env->has_gradient = env->has_gradient && (info.flags & DS_INFO_NO_GRADIENT) == 0;
     env->lower = calloc(3 * info.n, sizeof(double));
     if (env->lower == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
         return 0;
     }
     env->upper = env->lower + info.n;
     env->x0 = env->upper + info.n;
     st = env->vt->bounds(env->self, info.n, env->lower, env->upper, env->x0);
     if (st != DS_OK) {
-        ds_check_seen(c, "bounds() returned %s: %.200s", ds_status_name(st), env->h.error_text);
+        ds_check_fail(c, "bounds() returned %s: %.200s", ds_status_name(st), env->h.error_text);
         return 0;
     }
     return 1;
@@ -208,7 +208,7 @@ int ds_check_env_open(ds_check *c, uint32_t threads, ds_check_env *env)
     }
     ds_status st = env->vt->create(env->h.host, &env->self);
     if (st != DS_OK || env->self == NULL) {
-        ds_check_seen(c, "create() returned %s%s: %.300s", ds_status_name(st),
+        ds_check_fail(c, "create() returned %s%s: %.300s", ds_status_name(st),
                       st == DS_OK ? " and a NULL instance" : "", env->h.error_text);
         env->self = NULL;
     } else if (ask(c, env)) {
@@ -275,18 +275,18 @@ static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_chec
         return;
     }
     if (a->io.grad_kind == DS_GRAD_NONE || a->io.grad_kind > DS_GRAD_SMOOTHED) {
-        ds_check_seen(c, "%s: a gradient was wanted, but grad_kind is %u", where, a->io.grad_kind);
+        ds_check_fail(c, "%s: a gradient was wanted, but grad_kind is %u", where, a->io.grad_kind);
         ds_check_hint(c, "set grad_kind to DS_GRAD_ADJOINT, _FORWARD, _FD or _SMOOTHED");
     }
     for (uint64_t i = 0; i < env->n; i++) {
         if (ds_check_is_poison(g[i])) {
-            ds_check_seen(c, "%s: entry %llu of the gradient was not written", where, (unsigned long long)i);
+            ds_check_fail(c, "%s: entry %llu of the gradient was not written", where, (unsigned long long)i);
             ds_check_hint(c,
                           "write all n entries, zeros included: the buffer is not cleared before the call");
             return;
         }
         if (!isfinite(g[i])) {
-            ds_check_seen(c, "%s: entry %llu of the gradient is %g, and the outcome says ok", where,
+            ds_check_fail(c, "%s: entry %llu of the gradient is %g, and the outcome says ok", where,
                           (unsigned long long)i, g[i]);
             ds_check_hint(
                 c, "report a broken gradient with outcome DS_EVAL_BAD_GRAD; often it is 0/0 or sqrt'(0)");
@@ -299,7 +299,7 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
 {
     const ds_eval *io = &a->io;
     if (a->status != DS_OK) {
-        ds_check_seen(c, "%s: evaluate() returned %s: %.200s", where, ds_status_name(a->status),
+        ds_check_fail(c, "%s: evaluate() returned %s: %.200s", where, ds_status_name(a->status),
                       env->h.error_text);
         ds_check_hint(
             c,
@@ -307,7 +307,7 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
         return 0;
     }
     if (io->outcome > DS_EVAL_INFEASIBLE) {
-        ds_check_seen(c,
+        ds_check_fail(c,
                       io->outcome == UINT32_MAX ? "%s: evaluate() did not set the outcome"
                                                 : "%s: evaluate() set outcome %u, which only the host sets",
                       where, io->outcome);
@@ -316,14 +316,14 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
     }
     if (io->outcome >= DS_EVAL_DIVERGED) {
         if (!(isinf(io->loss) && io->loss > 0)) {
-            ds_check_seen(c, "%s: outcome %s comes with the loss %.17g", where, ds_outcome_name(io->outcome),
+            ds_check_fail(c, "%s: outcome %s comes with the loss %.17g", where, ds_outcome_name(io->outcome),
                           io->loss);
             ds_check_hint(c, "where there is no loss, set it to INFINITY");
         }
         return 0;
     }
     if (!isfinite(io->loss)) {
-        ds_check_seen(c,
+        ds_check_fail(c,
                       ds_check_is_poison(io->loss) ? "%s: evaluate() did not set the loss"
                                                    : "%s: the loss is %g and the outcome says ok",
                       where, io->loss);
@@ -332,7 +332,7 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
         return 0;
     }
     if (io->loss < env->loss_floor) {
-        ds_check_seen(c, "%s: the loss %.17g is below loss_floor %.17g of info()", where, io->loss,
+        ds_check_fail(c, "%s: the loss %.17g is below loss_floor %.17g of info()", where, io->loss,
                       env->loss_floor);
         ds_check_hint(c, "loss_floor is a proven lower bound; say -INFINITY where none is known");
     }
@@ -356,14 +356,14 @@ void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer 
                    const char *what)
 {
     if (a->status != b->status || a->io.outcome != b->io.outcome) {
-        ds_check_seen(c, "%s: outcome %s, then %s", what, ds_outcome_name(a->io.outcome),
+        ds_check_fail(c, "%s: outcome %s, then %s", what, ds_outcome_name(a->io.outcome),
                       ds_outcome_name(b->io.outcome));
     } else if (memcmp(&a->io.loss, &b->io.loss, sizeof a->io.loss) != 0) {
-        ds_check_seen(c, "%s: loss %.17g, then %.17g", what, a->io.loss, b->io.loss);
+        ds_check_fail(c, "%s: loss %.17g, then %.17g", what, a->io.loss, b->io.loss);
     } else if (grad && a->io.grad != NULL && b->io.grad != NULL && a->io.outcome == DS_EVAL_OK) {
         for (uint64_t i = 0; i < n; i++) {
             if (memcmp(&a->io.grad[i], &b->io.grad[i], sizeof(double)) != 0) {
-                ds_check_seen(c, "%s: entry %llu of the gradient %.17g, then %.17g", what,
+                ds_check_fail(c, "%s: entry %llu of the gradient %.17g, then %.17g", what,
                               (unsigned long long)i, a->io.grad[i], b->io.grad[i]);
                 break;
             }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_host.h - instances for the tests of the conformance kit: host services that record and can fail on
  * purpose, and environments whose raw answers are looked at (instance.h makes them safe first). */
-#ifndef DS_CORE_CHECK_HOST_H
-#define DS_CORE_CHECK_HOST_H
+#ifndef DS_CHECK_CHECK_HOST_H
+#define DS_CHECK_CHECK_HOST_H
 
 #include <stdatomic.h>
 

@@ -115,7 +115,7 @@ static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t
             try_evaluate(c, &h, self, where, t);
             destroy(c, self);
         } else if (st == DS_OK) {
-            ds_check_seen(c, "%s: create() returned DS_OK without an instance", where);
+            ds_check_fail(c, "%s: create() returned DS_OK without an instance", where);
         } else {
             unsigned failed = c->failed;
             t->refused++;
@@ -125,12 +125,12 @@ static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t
             }
             snprintf(t->last_refusal, sizeof t->last_refusal, "%s: %.150s", where, h.error_text);
             if (self != mark) {
-                ds_check_seen(c, "%s: create() failed and changed *out", where);
+                ds_check_fail(c, "%s: create() failed and changed *out", where);
                 ds_check_hint(c, "set *out last, when nothing can fail any more");
             }
         }
         if (h.undeclared > 0) {
-            ds_check_seen(c, "it asks for the parameter %s, which its schema does not declare with this type",
+            ds_check_fail(c, "it asks for the parameter %s, which its schema does not declare with this type",
                           h.undeclared_name);
         }
         ds_check_host_close(&h);
@@ -222,18 +222,18 @@ static int fail_getter(ds_check *c, unsigned k)
     if (h.injected > 0) {
         found = 1;
         if (st == DS_OK) {
-            ds_check_seen(c, "create() returned DS_OK although question %u for a parameter had failed", k);
+            ds_check_fail(c, "create() returned DS_OK although question %u for a parameter had failed", k);
             ds_check_hint(c,
                           "look at the status of every host->get_*(): the variable is not set when it fails");
         } else {
             ds_check_said_why(c, &h, "create()", st);
             if (self != mark) {
-                ds_check_seen(c, "create() failed and changed *out");
+                ds_check_fail(c, "create() failed and changed *out");
                 ds_check_hint(c, "set *out last, when nothing can fail any more");
             }
         }
     } else if (st != DS_OK) {
-        ds_check_seen(c, "create() with the given parameters returned %s: %.200s", ds_status_name(st),
+        ds_check_fail(c, "create() with the given parameters returned %s: %.200s", ds_status_name(st),
                       h.error_text);
     }
     if (st == DS_OK && self != mark) {
@@ -260,7 +260,7 @@ void ds_check_instance_errors(ds_check *c)
         heap[round] = ds_process_heap();
     }
     if (heap[1] > heap[0] + 20 * 8 && heap[2] > heap[1] + 20 * 8 && ds_check_now() < end) {
-        ds_check_seen(c, "a create() that fails leaks about %llu bytes",
+        ds_check_fail(c, "a create() that fails leaks about %llu bytes",
                       (unsigned long long)((heap[2] - heap[1]) / 20));
         ds_check_hint(c, "call your own destroy() on the half-made instance before returning the error");
     }
@@ -283,7 +283,7 @@ static int make_once(ds_check *c, double *seconds)
     if (st == DS_OK && self != NULL) {
         destroy(c, self);
     } else {
-        ds_check_seen(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
+        ds_check_fail(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
     }
     *seconds = ds_check_now() - begin;
     ds_check_host_close(&h);
@@ -317,12 +317,12 @@ void ds_check_instance_leak(ds_check *c)
                   1e3 * seconds);
     /* Growth in both halves is a leak; growth in the first one only is a cache. */
     if (heap[1] >= heap[0] + 8 * (count / 2) && heap[2] >= heap[1] + 8 * (count / 2)) {
-        ds_check_seen(c, "every instance leaves about %llu bytes on the heap",
+        ds_check_fail(c, "every instance leaves about %llu bytes on the heap",
                       (unsigned long long)((heap[2] - heap[1]) / (count / 2)));
         ds_check_hint(
             c, "destroy() frees all that create() allocated; valgrind or -fsanitize=address names the place");
     } else if (resident[2] > resident[0] + (1u << 20) && resident[2] > resident[1] + (1u << 18)) {
-        ds_check_seen(c, "the process grew by %llu KiB",
+        ds_check_fail(c, "the process grew by %llu KiB",
                       (unsigned long long)((resident[2] - resident[0]) >> 10));
         ds_check_hint(c, "memory from mmap() or another allocator is not given back by destroy()");
     }
@@ -346,13 +346,13 @@ static void longer_info(ds_check *c, void *self)
     u.info.struct_size = sizeof u;
     ds_status st = c->module->env.info(self, &u.info);
     if (st != DS_OK || u.info.struct_size != sizeof u) {
-        ds_check_seen(c, "info() into a struct of %zu bytes returned %s and left struct_size %u", sizeof u,
+        ds_check_fail(c, "info() into a struct of %zu bytes returned %s and left struct_size %u", sizeof u,
                       ds_status_name(st), u.info.struct_size);
         ds_check_hint(c, "fill the fields that you know; struct_size belongs to the caller");
     }
     for (size_t i = sizeof u.info; i < sizeof u; i++) {
         if (u.bytes[i] != FILL) {
-            ds_check_seen(c, "info() wrote behind the struct that it knows");
+            ds_check_fail(c, "info() wrote behind the struct that it knows");
             return;
         }
     }
@@ -380,7 +380,7 @@ static void try_size(ds_check *c, size_t extra)
         }
         destroy(c, self);
     } else if (extra > 0) {
-        ds_check_seen(c, "create() with a ds_host of %u bytes returned %s: %.200s", h.host->struct_size,
+        ds_check_fail(c, "create() with a ds_host of %u bytes returned %s: %.200s", h.host->struct_size,
                       ds_status_name(st), h.error_text);
         ds_check_hint(c, "a larger struct_size is a later host: accept it");
     } else {
@@ -421,26 +421,26 @@ static void ask_extensions(ds_check *c, extension_function *get, void *self)
 
     for (size_t i = 0; get != NULL && i < sizeof unknown / sizeof unknown[0]; i++) {
         if (!declared(d, unknown[i]) && get(self, unknown[i]) != NULL) {
-            ds_check_seen(c, "get_extension(\"%s\") is not NULL, and the descriptor does not list it",
+            ds_check_fail(c, "get_extension(\"%s\") is not NULL, and the descriptor does not list it",
                           unknown[i]);
             ds_check_hint(
                 c, "compare the whole id with strcmp() and list in ds_desc.extensions what is offered");
         }
     }
     if (get != NULL && !declared(d, DS_EXT_SCENE) && get(self, DS_EXT_SCENE) != NULL) {
-        ds_check_seen(c, "get_extension(\"%s\") is answered, but ds_desc.extensions does not list it",
+        ds_check_fail(c, "get_extension(\"%s\") is answered, but ds_desc.extensions does not list it",
                       DS_EXT_SCENE);
     }
     for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++, count++) {
         const void *a = get != NULL ? get(self, d->extensions[i]) : NULL;
         answered += a != NULL;
         if (get == NULL) {
-            ds_check_seen(c, "ds_desc.extensions lists %s, but the vtable has no get_extension()",
+            ds_check_fail(c, "ds_desc.extensions lists %s, but the vtable has no get_extension()",
                           d->extensions[i]);
         } else if (a == NULL) {
             ds_check_note(c, "%s is listed, but not offered with these parameters", d->extensions[i]);
         } else if (a != get(self, d->extensions[i])) {
-            ds_check_seen(c, "two questions for %s get different tables", d->extensions[i]);
+            ds_check_fail(c, "two questions for %s get different tables", d->extensions[i]);
             ds_check_hint(c, "the table stays the same until destroy()");
         }
     }
@@ -459,7 +459,7 @@ void ds_check_instance_extensions(ds_check *c)
     }
     ds_status st = create(c, &h, &p, &self);
     if (st != DS_OK || self == NULL) {
-        ds_check_seen(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
+        ds_check_fail(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
     } else {
         ask_extensions(
             c, section_of(c) == DS_SECTION_ENV ? c->module->env.get_extension : c->module->opt.get_extension,

@@ -30,7 +30,7 @@ int ds_check_load(ds_check *c)
 {
     ds_error e = {0};
     if (ds_loader_open(c->options->path, 0, &c->module, &e) != 0) {
-        ds_check_seen(c, "%s", e.text);
+        ds_check_fail(c, "%s", e.text);
         return 0;
     }
     return 1;
@@ -133,7 +133,7 @@ static void test_file(ds_check *c)
     ds_elf elf;
     ds_error e = {0};
     if (ds_elf_read(c->options->path, &elf, DS_EXIT_PLUGIN, &e) != 0) {
-        ds_check_seen(c, "%s", e.text);
+        ds_check_fail(c, "%s", e.text);
         ds_check_hint(
             c, "cc -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o ID.so ID.c -lm");
         return;
@@ -147,22 +147,22 @@ static void test_file(ds_check *c)
         int is_query = strcmp(elf.exported[i], "ds_plugin_query") == 0;
         found |= is_query;
         if (!is_query) {
-            ds_check_seen(c, "exports the symbol %s", elf.exported[i]);
+            ds_check_fail(c, "exports the symbol %s", elf.exported[i]);
             ds_check_hint(
                 c, "compile with -fvisibility=hidden and make every other function static: a plugin exports "
                    "ds_plugin_query alone");
         }
     }
     if (!found) {
-        ds_check_seen(c, "does not export ds_plugin_query (%zu symbols are exported)", elf.exported_count);
+        ds_check_fail(c, "does not export ds_plugin_query (%zu symbols are exported)", elf.exported_count);
         ds_check_hint(c, "use DS_DEFINE_ENV or DS_DEFINE_OPTIMIZER, or mark the function DS_EXPORT");
     }
     if (elf.text_relocations) {
-        ds_check_seen(c, "has text relocations");
+        ds_check_fail(c, "has text relocations");
         ds_check_hint(c, "compile every part of it with -fPIC");
     }
     if (elf.executable_stack) {
-        ds_check_seen(c, "asks for an executable stack");
+        ds_check_fail(c, "asks for an executable stack");
         ds_check_hint(
             c,
             "nested functions of GCC or assembler files without .note.GNU-stack; link with -z noexecstack");
@@ -174,7 +174,7 @@ static void test_open(ds_check *c)
 {
     char why[512];
     if (openable(c) && raw_open(c->options->path, why, sizeof why) == NULL) {
-        ds_check_seen(c, "%s", why);
+        ds_check_fail(c, "%s", why);
         ds_check_hint(c, "link every library that is used; a plugin finds no symbol of the host");
     }
 }
@@ -195,7 +195,7 @@ static void test_quick(ds_check *c)
     double s = (double)(t[1].tv_sec - t[0].tv_sec) + 1e-9 * (double)(t[1].tv_nsec - t[0].tv_nsec);
     ds_check_note(c, "%.2g ms of processor time", 1e3 * s);
     if (s > LOAD_SECONDS) {
-        ds_check_seen(c, "loading took %.2g s of processor time, at most %.2g s is fine", s, LOAD_SECONDS);
+        ds_check_fail(c, "loading took %.2g s of processor time, at most %.2g s is fine", s, LOAD_SECONDS);
         ds_check_hint(c, "move work from constructors and ds_plugin_query() to create()");
     }
 }
@@ -246,7 +246,7 @@ static void test_query(ds_check *c)
         memcpy(&copy, a, n);
         const ds_plugin *b = query();
         if (a != b || memcmp(&copy, b, n) != 0) {
-            ds_check_seen(c, "two calls of ds_plugin_query() return different data");
+            ds_check_fail(c, "two calls of ds_plugin_query() return different data");
             ds_check_hint(c, "return the address of one static constant struct");
         }
     }
@@ -271,7 +271,7 @@ static void test_accept(ds_check *c)
     base = base != NULL ? base + 1 : c->options->path;
     snprintf(id, sizeof id, "%.*s", (int)strcspn(base, "."), base);
     if (ds_plugin_accept(p, id, base, &e) != 0) {
-        ds_check_seen(c, "%s", e.text);
+        ds_check_fail(c, "%s", e.text);
         ds_check_hint(
             c,
             "let DS_DEFINE_ENV or DS_DEFINE_OPTIMIZER fill ds_plugin, write sizeof(T) as every struct_size, "
@@ -336,23 +336,23 @@ static void test_text(ds_check *c)
         return;
     }
     if (blank(d->summary) || strchr(d->summary, '\n') != NULL || strlen(d->summary) > 100) {
-        ds_check_seen(c, "summary is \"%.120s\": one line of 1 to 100 characters is wanted", d->summary);
+        ds_check_fail(c, "summary is \"%.120s\": one line of 1 to 100 characters is wanted", d->summary);
         ds_check_hint(c, "say in one sentence what it is: `dshost list` shows it");
     }
     if (!is_spdx(d->license)) {
-        ds_check_seen(c, "license is \"%.120s\", which is no SPDX expression", d->license);
+        ds_check_fail(c, "license is \"%.120s\", which is no SPDX expression", d->license);
         ds_check_hint(
             c,
             "for instance Apache-2.0, MIT, GPL-3.0-or-later, LicenseRef-Proprietary; see spdx.org/licenses");
     }
     if (blank(d->version)) {
-        ds_check_seen(c, "version is empty");
+        ds_check_fail(c, "version is empty");
         ds_check_hint(c, "bug reports and result folders carry it: \"1\" is enough to start with");
     }
     for (size_t i = 0; d->params != NULL && d->params[i] != NULL; i++) {
         const ds_param *p = d->params[i];
         if (blank(p->doc)) {
-            ds_check_seen(c, "parameter %s has no doc", p->name);
+            ds_check_fail(c, "parameter %s has no doc", p->name);
             ds_check_hint(c, "one or two sentences: what it does, and what its special values mean");
         }
     }
@@ -381,13 +381,13 @@ static void test_params(ds_check *c)
             continue;
         }
         if (ds_params_make(one, "", &none, DS_SECTION_ENV, &p, &e) != 0) {
-            ds_check_seen(c, "%s", e.text);
+            ds_check_fail(c, "%s", e.text);
             ds_check_hint(
                 c, "the default is text as a user would write it, of the declared type and inside the range");
         }
         ds_params_free(p);
         if ((one[0]->flags & ~7u) != 0) {
-            ds_check_seen(c, "parameter %s: unknown flags %x", one[0]->name, one[0]->flags & ~7u);
+            ds_check_fail(c, "parameter %s: unknown flags %x", one[0]->name, one[0]->flags & ~7u);
             ds_check_hint(
                 c, "flags are DS_PARAM_REQUIRED, _ADVANCED and _SHAPE; the others are for later versions");
         }

@@ -153,7 +153,7 @@ void ds_check_breach(ds_check_watch *w, const char *format, ...)
     va_end(args);
     w->s->broken = 1;
     if (w->s->strict) {
-        ds_check_seen(w->c, "%s: %s", w->name, text);
+        ds_check_fail(w->c, "%s: %s", w->name, text);
     } else {
         ds_check_skip(w->c, "the search breaks its contract (%s: %.200s), see search.points and search.stop",
                       w->name, text);
@@ -430,7 +430,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
             c->module->opt.destroy(self);
         }
     } else if (s->status == DS_OK) {
-        ds_check_seen(c, "%s: create() returned DS_OK without an instance", name);
+        ds_check_fail(c, "%s: create() returned DS_OK without an instance", name);
     } else {
         ds_check_said_why(c, &w->h, "create()", s->status);
     }

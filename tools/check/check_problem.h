@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_problem.h - small problems of known shape for testing optimizers, and an objective that watches the
  * optimizer: every point must be finite and inside the box, and it must end when it is told to. */
-#ifndef DS_CORE_CHECK_PROBLEM_H
-#define DS_CORE_CHECK_PROBLEM_H
+#ifndef DS_CHECK_CHECK_PROBLEM_H
+#define DS_CHECK_CHECK_PROBLEM_H
 
 #include <diffsim/optimizer.h>
 #include <stdatomic.h>

@@ -127,12 +127,12 @@ static void compare_signals(ds_check *c, const ds_process *a, const ds_process *
     for (int s = 1; s < DS_PROCESS_SIGNALS; s++) {
         if (a->handler[s].sa_handler != b->handler[s].sa_handler ||
             a->handler[s].sa_flags != b->handler[s].sa_flags) {
-            ds_check_seen(c, "%s changed the handler of signal %d (%s)", who, s, strsignal(s));
+            ds_check_fail(c, "%s changed the handler of signal %d (%s)", who, s, strsignal(s));
             ds_check_hint(
                 c, "signals belong to the host; use host->should_stop() to learn that a run should end");
         }
         if (sigismember(&a->mask, s) != sigismember(&b->mask, s)) {
-            ds_check_seen(c, "%s changed the signal mask: signal %d (%s)", who, s, strsignal(s));
+            ds_check_fail(c, "%s changed the signal mask: signal %d (%s)", who, s, strsignal(s));
         }
     }
 }
@@ -147,13 +147,13 @@ static void compare_fds(ds_check *c, const ds_process *a, const ds_process *b, c
         snprintf(link, sizeof link, "/proc/self/fd/%d", b->fd[i]);
         ssize_t n = readlink(link, target, sizeof target - 1);
         target[n > 0 ? n : 0] = '\0';
-        ds_check_seen(c, "%s left descriptor %d open: %s", who, b->fd[i], target);
+        ds_check_fail(c, "%s left descriptor %d open: %s", who, b->fd[i], target);
         ds_check_hint(
             c, "close every file and pipe before the call returns (host->resource() names data files)");
     }
     for (unsigned i = 0; i < a->fds; i++) {
         if (!has_fd(b, a->fd[i], a->fd_target[i])) {
-            ds_check_seen(c, "%s closed or replaced descriptor %d, which it did not open", who, a->fd[i]);
+            ds_check_fail(c, "%s closed or replaced descriptor %d, which it did not open", who, a->fd[i]);
         }
     }
 }
@@ -165,30 +165,30 @@ void ds_process_compare(ds_check *c, const ds_process *a, const ds_process *b, c
         return;
     }
     if (a->fp_control != b->fp_control) {
-        ds_check_seen(
+        ds_check_fail(
             c, "%s changed the floating-point mode from %08x to %08x (rounding, traps, or denormals as zero)",
             who, a->fp_control, b->fp_control);
         ds_check_hint(c,
                       "compile and LINK without -ffast-math and -Ofast; put fesetround() and the like back");
     }
     if (strcmp(a->cwd, b->cwd) != 0) {
-        ds_check_seen(c, "%s changed the working directory from %s to %s", who, a->cwd, b->cwd);
+        ds_check_fail(c, "%s changed the working directory from %s to %s", who, a->cwd, b->cwd);
         ds_check_hint(c, "use absolute paths; host->resource() and PATH parameters give them");
     }
     if (a->umask != b->umask) {
-        ds_check_seen(c, "%s changed the umask from %03o to %03o", who, a->umask, b->umask);
+        ds_check_fail(c, "%s changed the umask from %03o to %03o", who, a->umask, b->umask);
     }
     if (strcmp(a->locale, b->locale) != 0) {
-        ds_check_seen(c, "%s changed the locale from %s to %s", who, a->locale, b->locale);
+        ds_check_fail(c, "%s changed the locale from %s to %s", who, a->locale, b->locale);
         ds_check_hint(
             c, "do not call setlocale(): it changes how the whole program reads numbers; use newlocale()");
     }
     if (a->environment != b->environment) {
-        ds_check_seen(c, "%s changed the environment variables", who);
+        ds_check_fail(c, "%s changed the environment variables", who);
         ds_check_hint(c, "setenv() is not safe beside other threads; pass settings as parameters");
     }
     if (b->threads > a->threads) {
-        ds_check_seen(c, "%s left %u thread%s running", who, b->threads - a->threads,
+        ds_check_fail(c, "%s left %u thread%s running", who, b->threads - a->threads,
                       b->threads - a->threads == 1 ? "" : "s");
         ds_check_hint(c, "join every thread before the call returns");
     }
@@ -260,7 +260,7 @@ void ds_capture_end(ds_check *c, ds_capture *p, const char *who)
     if (n > 0) {
         text[n] = '\0';
         text[strcspn(text, "\r\n")] = '\0';
-        ds_check_seen(c, "%s printed \"%s\"%s", who, text, n == (ssize_t)sizeof text - 1 ? " ..." : "");
+        ds_check_fail(c, "%s printed \"%s\"%s", who, text, n == (ssize_t)sizeof text - 1 ? " ..." : "");
         ds_check_hint(c,
                       "stdout carries the results of dshost and stderr its progress line: use host->log()");
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_process.h - what a plugin must not change in its process, as a snapshot; memory in use; captured
  * output. */
-#ifndef DS_CORE_CHECK_PROCESS_H
-#define DS_CORE_CHECK_PROCESS_H
+#ifndef DS_CHECK_CHECK_PROCESS_H
+#define DS_CHECK_CHECK_PROCESS_H
 
 #include <limits.h>
 #include <signal.h>

@@ -42,7 +42,7 @@ static int make_points(ds_check *c, const ds_check_env *env, uint64_t least, poi
     p->count = ds_check_plan(c, "points", POINTS, least, seconds(c, env));
     p->x = calloc(POINTS * env->n, sizeof *p->x);
     if (p->x == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
         return 0;
     }
     memcpy(p->x, env->x0, env->n * sizeof *p->x);
@@ -57,7 +57,7 @@ static int make_answers(ds_check *c, const points *p, answers *r)
     memset(r, 0, sizeof *r);
     r->grad = calloc(POINTS * p->n, sizeof *r->grad);
     if (r->grad == NULL) {
-        ds_check_seen(c, "out of memory");
+        ds_check_fail(c, "out of memory");
     }
     return r->grad != NULL;
 }
@@ -73,7 +73,7 @@ static void compare_reference(ds_check *c, const ds_check_env *env, const ds_che
                               const char *what)
 {
     if (!c->options->has_reference) {
-        ds_check_seen(c, "nothing to compare with: the first evaluation of the kit failed");
+        ds_check_fail(c, "nothing to compare with: the first evaluation of the kit failed");
         ds_check_hint(c, "look at eval.points first");
         return;
     }
@@ -81,9 +81,9 @@ static void compare_reference(ds_check *c, const ds_check_env *env, const ds_che
     if (b.loss != c->options->reference.loss) {
         double before;
         memcpy(&before, &c->options->reference.loss, sizeof before);
-        ds_check_seen(c, "%s: loss %.17g, then %.17g", what, before, a->io.loss);
+        ds_check_fail(c, "%s: loss %.17g, then %.17g", what, before, a->io.loss);
     } else if (a->io.grad != NULL && b.grad != c->options->reference.grad) {
-        ds_check_seen(c, "%s: the same loss, but another gradient", what);
+        ds_check_fail(c, "%s: the same loss, but another gradient", what);
     }
 }
 
@@ -181,7 +181,7 @@ void ds_check_pure_instance(ds_check *c)
         return;
     }
     if (one.n != two.n || memcmp(one.lower, two.lower, 3 * one.n * sizeof(double)) != 0) {
-        ds_check_seen(c,
+        ds_check_fail(c,
                       "two instances with the same parameters have different sizes, bounds or start points");
     } else if (make_points(c, &one, 1, &p) && make_answers(c, &p, &a) && make_answers(c, &p, &b)) {
         if (p.count < POINTS) {
@@ -305,7 +305,7 @@ static void two_at_once(ds_check *c, parallel *t)
     pthread_barrier_t start;
     pthread_t thread;
     if (pthread_barrier_init(&start, NULL, 2) != 0) {
-        ds_check_seen(c, "no barrier for two threads");
+        ds_check_fail(c, "no barrier for two threads");
         return;
     }
     t[0].start = t[1].start = &start;
@@ -314,7 +314,7 @@ static void two_at_once(ds_check *c, parallel *t)
         pthread_join(thread, NULL);
         compare_parallel(c, t);
     } else {
-        ds_check_seen(c, "no second thread");
+        ds_check_fail(c, "no second thread");
     }
     pthread_barrier_destroy(&start);
 }

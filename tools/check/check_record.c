@@ -86,7 +86,7 @@ __attribute__((format(printf, 3, 0))) static void record_format(ds_check *c, cha
     ds_check_record(c, kind, text);
 }
 
-void ds_check_seen(ds_check *c, const char *format, ...)
+void ds_check_fail(ds_check *c, const char *format, ...)
 {
     va_list args;
     c->failed++;
@@ -94,7 +94,7 @@ void ds_check_seen(ds_check *c, const char *format, ...)
         return;
     }
     va_start(args, format);
-    record_format(c, DS_CHECK_SEEN, format, args);
+    record_format(c, DS_CHECK_FAILURE, format, args);
     va_end(args);
 }
 

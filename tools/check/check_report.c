@@ -42,7 +42,7 @@ void ds_check_report_result(ds_check_report *r, size_t i)
 {
     const ds_check_result *t = &r->result[i];
     const char *skip = ds_check_lines_find(&t->lines, DS_CHECK_SKIP);
-    int failed = ds_check_lines_find(&t->lines, DS_CHECK_SEEN) != NULL;
+    int failed = ds_check_lines_find(&t->lines, DS_CHECK_FAILURE) != NULL;
 
     r->failed += failed != 0;
     r->skipped += !failed && skip != NULL;
@@ -54,7 +54,7 @@ void ds_check_report_result(ds_check_report *r, size_t i)
     for (size_t k = 0; k < t->lines.count; k++) {
         const ds_check_line *l = &t->lines.item[k];
         switch (l->kind) {
-        case DS_CHECK_SEEN:
+        case DS_CHECK_FAILURE:
         case DS_CHECK_NOTE:
             printf("# %s\n", l->text);
             break;
@@ -87,7 +87,7 @@ static int print_json(const ds_check_report *r, ds_error *e)
     for (size_t i = 0; i < r->count; i++) {
         const ds_check_result *t = &r->result[i];
         const char *skip = ds_check_lines_find(&t->lines, DS_CHECK_SKIP);
-        int failed = ds_check_lines_find(&t->lines, DS_CHECK_SEEN) != NULL;
+        int failed = ds_check_lines_find(&t->lines, DS_CHECK_FAILURE) != NULL;
         json_t *j = json_object();
         json_object_set_new(j, "id", json_string(t->test->id));
         json_object_set_new(j, "title", json_string(t->test->title));
@@ -95,7 +95,7 @@ static int print_json(const ds_check_report *r, ds_error *e)
                             json_string(failed         ? "failed"
                                         : skip != NULL ? "skipped"
                                                        : "passed"));
-        json_object_set_new(j, "seen", texts(&t->lines, DS_CHECK_SEEN));
+        json_object_set_new(j, "seen", texts(&t->lines, DS_CHECK_FAILURE));
         json_object_set_new(j, "hints", texts(&t->lines, DS_CHECK_HINT));
         json_object_set_new(j, "notes", texts(&t->lines, DS_CHECK_NOTE));
         json_object_set_new(j, "skip", skip != NULL ? json_string(skip) : json_null());

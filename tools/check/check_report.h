@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_report.h - the report of the conformance kit: TAP version 13 as the tests end, or one JSON object. */
-#ifndef DS_CORE_CHECK_REPORT_H
-#define DS_CORE_CHECK_REPORT_H
+#ifndef DS_CHECK_CHECK_REPORT_H
+#define DS_CHECK_CHECK_REPORT_H
 
 #include "check/check.h"
 

@@ -40,11 +40,11 @@ static int open_bench(ds_check *c, bench *b)
     if (b->rl == NULL) {
         ds_check_skip(c, "this environment offers no stepwise control");
     } else if (!DS_HAS(ds_rl, b->rl, step) || b->rl->info(b->env.self, &b->info) != DS_OK) {
-        ds_check_seen(c, "the table of " DS_EXT_RL " is too short, or its info() fails");
+        ds_check_fail(c, "the table of " DS_EXT_RL " is too short, or its info() fails");
         b->rl = NULL;
     } else if (b->info.horizon < 1 || b->info.n_act < 1 || b->info.n_obs < 1 ||
                b->info.horizon * b->info.n_act != b->env.n) {
-        ds_check_seen(c, "horizon %llu x n_act %llu is not n = %llu, or nothing is observed",
+        ds_check_fail(c, "horizon %llu x n_act %llu is not n = %llu, or nothing is observed",
                       (unsigned long long)b->info.horizon, (unsigned long long)b->info.n_act,
                       (unsigned long long)b->env.n);
         ds_check_hint(c, "x holds the actions of all steps, one after the other");
@@ -82,7 +82,7 @@ static int look_at_obs(bench *b, uint64_t step, uint64_t *hash)
     for (uint64_t i = 0; i < b->info.n_obs; i++) {
         *hash = mix(*hash, b->obs[i]);
         if (!isfinite(b->obs[i])) {
-            ds_check_seen(b->c, "step %llu: number %llu of the observation is %s", (unsigned long long)step,
+            ds_check_fail(b->c, "step %llu: number %llu of the observation is %s", (unsigned long long)step,
                           (unsigned long long)i,
                           ds_check_is_poison(b->obs[i]) ? "not written" : "not finite");
             return 0;
@@ -106,7 +106,7 @@ static int play(bench *b, uint64_t key, episode *ep)
     poison(b);
     ds_status st = b->rl->reset(b->env.self, key, b->obs);
     if (st != DS_OK) {
-        ds_check_seen(c, "reset() returned %s: %.200s", ds_status_name(st), b->env.h.error_text);
+        ds_check_fail(c, "reset() returned %s: %.200s", ds_status_name(st), b->env.h.error_text);
         return 0;
     }
     if (!look_at_obs(b, 0, &ep->hash)) {
@@ -123,7 +123,7 @@ static int play(bench *b, uint64_t key, episode *ep)
         ep->steps = t + 1;
         ep->outcome = io.outcome;
         if (st != DS_OK || io.outcome == DS_EVAL_BAD_GRAD || io.outcome > DS_EVAL_INFEASIBLE) {
-            ds_check_seen(c, "step %llu returned %s with outcome %u: %.200s", (unsigned long long)t,
+            ds_check_fail(c, "step %llu returned %s with outcome %u: %.200s", (unsigned long long)t,
                           ds_status_name(st), io.outcome, b->env.h.error_text);
             return 0;
         }
@@ -132,7 +132,7 @@ static int play(bench *b, uint64_t key, episode *ep)
             return 1;
         }
         if (!isfinite(io.reward) || !look_at_obs(b, t + 1, &ep->hash)) {
-            ds_check_seen(c, "step %llu: the reward is %g", (unsigned long long)t, io.reward);
+            ds_check_fail(c, "step %llu: the reward is %g", (unsigned long long)t, io.reward);
             return 0;
         }
         ep->sum += io.reward;
@@ -142,7 +142,7 @@ static int play(bench *b, uint64_t key, episode *ep)
             return 1;
         }
     }
-    ds_check_seen(c, "the episode goes on after its last step");
+    ds_check_fail(c, "the episode goes on after its last step");
     ds_check_hint(c, "set ended = 1 and the loss with step `horizon`");
     return 0;
 }
@@ -158,7 +158,7 @@ static void compare_with_evaluate(bench *b, uint64_t key, const episode *ep, con
                        ? a.io.outcome == DS_EVAL_OK && memcmp(&a.io.loss, &ep->loss, 8) == 0
                        : a.io.outcome == ep->outcome;
         if (a.status != DS_OK || !same) {
-            ds_check_seen(
+            ds_check_fail(
                 b->c, "%s: the episode has the loss %.17g (%s), evaluate() at its actions %.17g (%s)", where,
                 ep->loss, ds_outcome_name(ep->outcome), a.io.loss, ds_outcome_name(a.io.outcome));
             ds_check_hint(b->c, "let evaluate() and step() share the code of a step, in the same order");
@@ -199,7 +199,7 @@ void ds_check_rl_loss(ds_check *c)
             double sum = ep.sum + ep.loss;
             scale = fmax(scale, fabs(ep.sum) + fabs(ep.loss));
             if (k > 0 && fabs(sum - constant) > 1e-8 * (scale + 1)) {
-                ds_check_seen(c, "the rewards and the loss add up to %.12g, for the start point to %.12g",
+                ds_check_fail(c, "the rewards and the loss add up to %.12g, for the start point to %.12g",
                               sum, constant);
                 ds_check_hint(
                     c,
@@ -219,7 +219,7 @@ static void same(bench *b, const episode *a, const episode *other, const char *w
 {
     if (a->hash != other->hash || a->steps != other->steps || a->outcome != other->outcome ||
         memcmp(&a->loss, &other->loss, sizeof a->loss) != 0) {
-        ds_check_seen(b->c, "the same actions give other answers %s", what);
+        ds_check_fail(b->c, "the same actions give other answers %s", what);
         ds_check_hint(b->c, "reset() sets up the whole state; nothing may be left of what was before");
     }
 }
@@ -259,7 +259,7 @@ static void expect_state(bench *b, const char *when)
     ds_rl_step io = {.struct_size = sizeof io, .action = b->x, .obs = b->obs};
     ds_status st = b->rl->step(b->env.self, &io);
     if (st != DS_E_STATE) {
-        ds_check_seen(b->c, "step() %s returned %s, not DS_E_STATE", when, ds_status_name(st));
+        ds_check_fail(b->c, "step() %s returned %s, not DS_E_STATE", when, ds_status_name(st));
         ds_check_hint(
             b->c,
             "keep in the instance whether an episode is open: reset() opens it, its end, evaluate() and "

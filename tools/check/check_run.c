@@ -268,18 +268,18 @@ static void judge_end(const ds_check_options *o, ds_check_result *r, int status,
              r->test->id, o->path);
     if (status == -1) {
         snprintf(text, sizeof text, "no end after %.0f s", limit);
-        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+        ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
         snprintf(text, sizeof text, "an endless loop, a deadlock, or slow: --timeout-s gives more time");
     } else if (WIFSIGNALED(status)) {
         snprintf(text, sizeof text, "the process died of signal %d (%s)%s%s%s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)), doing, before, excerpt);
-        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+        ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
         snprintf(text, sizeof text, "gdb --args %s", again);
     } else if (!ended || WEXITSTATUS(status) != 0) {
         const char *leak = strstr(excerpt, "LeakSanitizer") != NULL ? " (memory leaked)" : "";
         snprintf(text, sizeof text, "the process ended itself with status %d%s%s%s%s", WEXITSTATUS(status),
                  doing, leak, before, excerpt);
-        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+        ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
         if (strstr(excerpt, "Sanitizer") != NULL || strstr(excerpt, "runtime error: ") != NULL) {
             snprintf(text, sizeof text, "the sanitizer's whole report: %s", again);
         } else {
@@ -310,7 +310,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
     }
     if (pid < 0) {
         const char *text = "the test's process could not be started";
-        ds_check_lines_add(&r->lines, DS_CHECK_SEEN, text, strlen(text));
+        ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
     } else {
         double limit = time_limit(o, r->test);
         int status = follow(pid, result[0], ds_check_now() + limit, &r->lines);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_scene.c - conformance of the scene extension: complete, the same when asked again, and without effect
- * on the loss. What ds_scenedata_collect() tests (sizes, names, index numbers) is not repeated. */
+ * on the loss. What ds_snapshot_collect() tests (sizes, names, index numbers) is not repeated. */
 #include "config.h"
 
 #include <math.h>
@@ -9,25 +9,25 @@
 
 #include "check/check_host.h"
 #include "check/check_tests.h"
-#include "scene/scenedata.h"
+#include "scene/snapshot.h"
 
 /* Both copies, number by number; NaN equals NaN. */
-static void compare(ds_check *c, const ds_scenedata *a, const ds_scenedata *b)
+static void compare(ds_check *c, const ds_snapshot *a, const ds_snapshot *b)
 {
     int same = a->frames == b->frames && a->bodies == b->bodies && a->metrics == b->metrics;
     for (uint64_t k = 0; same && k < a->bodies; k++) {
-        const ds_scenedata_body *p = &a->body[k], *q = &b->body[k];
+        const ds_snapshot_body *p = &a->body[k], *q = &b->body[k];
         size_t bytes = (size_t)(a->kept * p->count * p->width) * sizeof(double);
         same = strcmp(p->name, q->name) == 0 && p->count == q->count && p->width == q->width &&
                memcmp(p->data, q->data, bytes) == 0;
         if (!same) {
-            ds_check_seen(c, "body %s has other numbers when it is asked again", p->name);
+            ds_check_fail(c, "body %s has other numbers when it is asked again", p->name);
         }
     }
     for (uint64_t k = 0; same && k < a->metrics; k++) {
         same = memcmp(a->metric[k].values, b->metric[k].values, (size_t)a->frames * sizeof(double)) == 0;
         if (!same) {
-            ds_check_seen(c, "metric %s has other numbers when it is asked again", a->metric[k].name);
+            ds_check_fail(c, "metric %s has other numbers when it is asked again", a->metric[k].name);
         }
     }
     if (!same) {
@@ -35,18 +35,18 @@ static void compare(ds_check *c, const ds_scenedata *a, const ds_scenedata *b)
     }
 }
 
-static void look(ds_check *c, const ds_check_env *env, const ds_scenedata *s)
+static void look(ds_check *c, const ds_check_env *env, const ds_snapshot *s)
 {
     unsigned material = 0;
     if (s->frames != env->steps + 1) {
-        ds_check_seen(c, "the scene has %llu frames, info() says %llu steps: steps + 1 are wanted",
+        ds_check_fail(c, "the scene has %llu frames, info() says %llu steps: steps + 1 are wanted",
                       (unsigned long long)s->frames, (unsigned long long)env->steps);
         ds_check_hint(c, "keep the state before the first step and after every output step");
     }
     for (uint64_t k = 0; k < s->bodies; k++) {
         material += s->body[k].role == DS_ROLE_MATERIAL || s->body[k].role == DS_ROLE_TOOL;
         if (s->body[k].nonfinite > 0) {
-            ds_check_seen(c, "body %s has %llu positions that are not finite", s->body[k].name,
+            ds_check_fail(c, "body %s has %llu positions that are not finite", s->body[k].name,
                           (unsigned long long)s->body[k].nonfinite);
         }
     }
@@ -61,7 +61,7 @@ void ds_check_scene(ds_check *c)
 {
     ds_check_env env;
     ds_check_answer with, without;
-    ds_scenedata *first = NULL, *second = NULL;
+    ds_snapshot *first = NULL, *second = NULL;
     ds_error e = {0};
 
     if (!ds_check_env_open(c, 1, &env)) {
@@ -76,9 +76,9 @@ void ds_check_scene(ds_check *c)
     }
     ds_check_evaluate(&env, env.x0, DS_WANT_SCENE, 0, NULL, &with);
     if (ds_check_answer_look(c, &env, &with, "with DS_WANT_SCENE")) {
-        if (ds_scenedata_collect(ext, env.self, NULL, 0, &first, &e) != 0 ||
-            ds_scenedata_collect(ext, env.self, NULL, 0, &second, &e) != 0) {
-            ds_check_seen(c, "%s", e.text);
+        if (ds_snapshot_collect(ext, env.self, NULL, 0, &first, &e) != 0 ||
+            ds_snapshot_collect(ext, env.self, NULL, 0, &second, &e) != 0) {
+            ds_check_fail(c, "%s", e.text);
             ds_check_hint(c, "diffsim/ext/scene.h says what each function fills");
         } else {
             look(c, &env, first);
@@ -89,14 +89,14 @@ void ds_check_scene(ds_check *c)
         ds_scene_info info = {.struct_size = sizeof info};
         ds_status st = ext->info(env.self, &info);
         if (st != DS_E_STATE) {
-            ds_check_seen(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s",
+            ds_check_fail(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s",
                           ds_status_name(st));
             ds_check_hint(c, "return DS_E_STATE where the last evaluate() kept no scene: an old scene must "
                              "not pass for the "
                              "new one");
         }
     }
-    ds_scenedata_free(first);
-    ds_scenedata_free(second);
+    ds_snapshot_free(first);
+    ds_snapshot_free(second);
     ds_check_env_close(&env);
 }

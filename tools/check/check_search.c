@@ -49,9 +49,9 @@ void ds_check_search_points(ds_check *c)
             if (!s.created && s.status < 0) {
                 ds_check_note(c, "%s: refused: %.200s", name, s.message);
             } else if (s.created && s.status < 0) {
-                ds_check_seen(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
+                ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
             } else if (s.created && s.used == 0) {
-                ds_check_seen(c, "%s: not a single point was evaluated", name);
+                ds_check_fail(c, "%s: not a single point was evaluated", name);
             }
             searches += s.created != 0;
             short_ones += s.used < s.budget;
@@ -61,7 +61,7 @@ void ds_check_search_points(ds_check *c)
     ds_check_note(c, "%llu points in %u searches of up to 200 evaluations or 2 s (%u ended before)",
                   (unsigned long long)asked, searches, short_ones);
     if (searches == 0) {
-        ds_check_seen(c, "no search was possible");
+        ds_check_fail(c, "no search was possible");
         ds_check_hint(c, "create() refused every problem: see the notes");
     }
 }
@@ -80,7 +80,7 @@ void ds_check_search_stop(ds_check *c)
         ds_check_search_run(c, name, &s);
         free(s.trace);
         if (s.created && s.status < 0) {
-            ds_check_seen(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
+            ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
             ds_check_hint(c, "to be stopped is no error: return DS_STOPPED");
         }
     }
@@ -95,7 +95,7 @@ void ds_check_search_interrupt(ds_check *c)
     free(s.trace);
     ds_check_note(c, "run() ended after %.2g s and %llu evaluations", s.wall, (unsigned long long)s.used);
     if (s.wall > s.stop_at + allowed) {
-        ds_check_seen(c, "run() went on for %.1f s after should_stop() had become true", s.wall - s.stop_at);
+        ds_check_fail(c, "run() went on for %.1f s after should_stop() had become true", s.wall - s.stop_at);
         ds_check_hint(c, "ask host->should_stop(host) inside long computations and return DS_STOPPED");
     }
 }
@@ -180,7 +180,7 @@ void ds_check_search_better(ds_check *c)
     ds_check_note(c, "sphere, n = 5, %llu evaluations: %.3g; random search %.3g", (unsigned long long)used,
                   best[SEEDS / 2], median_chance[CHANCES / 2]);
     if (best[SEEDS / 2] > worst_chance) {
-        ds_check_seen(c, "the best loss on the sphere is %.4g; the worst of %d random searches reaches %.4g",
+        ds_check_fail(c, "the best loss on the sphere is %.4g; the worst of %d random searches reaches %.4g",
                       best[SEEDS / 2], CHANCES, worst_chance);
         ds_check_hint(c, "is the loss minimised, not maximised? are steps scaled by upper - lower?");
     }
@@ -204,17 +204,17 @@ void ds_check_search_gradient(ds_check *c)
     ds_check_note(c, "gradients wanted for %llu of %llu points", (unsigned long long)with.wanted_gradient,
                   (unsigned long long)with.used);
     if (with.wanted_gradient > 0 && !uses) {
-        ds_check_seen(c, "it wants gradients, and the descriptor does not say DS_OPT_USES_GRADIENT");
+        ds_check_fail(c, "it wants gradients, and the descriptor does not say DS_OPT_USES_GRADIENT");
     }
     if (with.wanted_gradient == 0 && uses && with.created) {
-        ds_check_seen(c, "the descriptor says that it uses gradients, but none was wanted");
+        ds_check_fail(c, "the descriptor says that it uses gradients, but none was wanted");
     }
     if (needs && without.created && without.status >= 0 && without.used > 0) {
-        ds_check_seen(c, "the descriptor says DS_OPT_NEEDS_GRADIENT, but it searches without");
+        ds_check_fail(c, "the descriptor says DS_OPT_NEEDS_GRADIENT, but it searches without");
         ds_check_hint(c, "refuse in create() with DS_E_UNSUPPORTED, or declare DS_OPT_USES_GRADIENT");
     }
     if (!needs && !without.broken && (!without.created || without.status < 0)) {
-        ds_check_seen(c, "it refuses a problem without gradient: %.200s", without.message);
+        ds_check_fail(c, "it refuses a problem without gradient: %.200s", without.message);
         ds_check_hint(c, "declare DS_OPT_NEEDS_GRADIENT");
     }
 }
@@ -258,7 +258,7 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
     uint64_t n = a->used < b->used ? a->used : b->used;
     for (uint64_t k = 0; k < n; k++) {
         if (a->trace[k] != b->trace[k]) {
-            ds_check_seen(c, "%s: evaluation %llu is at another point", what, (unsigned long long)k);
+            ds_check_fail(c, "%s: evaluation %llu is at another point", what, (unsigned long long)k);
             ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random "
                              "numbers come from "
                              "diffsim/random.h and host->seed alone");
@@ -266,7 +266,7 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
         }
     }
     if (a->used != b->used) {
-        ds_check_seen(c, "%s: %llu and %llu evaluations", what, (unsigned long long)a->used,
+        ds_check_fail(c, "%s: %llu and %llu evaluations", what, (unsigned long long)a->used,
                       (unsigned long long)b->used);
     }
 }
@@ -291,7 +291,7 @@ void ds_check_search_residuals(ds_check *c)
             ds_check_search_run(c, name, &s);
             free(s.trace);
             if (s.created && s.status < 0) {
-                ds_check_seen(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
+                ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
             }
             values += s.wanted_residuals;
             products += s.wanted_products;
@@ -300,7 +300,7 @@ void ds_check_search_residuals(ds_check *c)
                 return;
             }
             if (functions[k] == DS_CHECK_SPHERE && failure == DS_CHECK_FAIL_NOTHING && !(s.best < 1e-12)) {
-                ds_check_seen(c, "%s: best loss %.3g after 300 evaluations", name, s.best);
+                ds_check_fail(c, "%s: best loss %.3g after 300 evaluations", name, s.best);
                 ds_check_hint(c, "linear residuals: one step with the whole Jacobian leads to the minimum");
             }
         }
@@ -339,7 +339,7 @@ void ds_check_search_repeat(ds_check *c)
             free(block[i]);
         }
     } else if (!first.broken) {
-        ds_check_seen(c, "nothing to compare: %.200s", first.message);
+        ds_check_fail(c, "nothing to compare: %.200s", first.message);
     }
     free(first.trace);
 }
@@ -353,7 +353,7 @@ void ds_check_search_process(ds_check *c)
     ds_check_search s = standard(c, c->options->reference.grad);
     ds_check_search_run(c, "rastrigin, n = 3", &s);
     if (s.created && !s.broken && hash_trace(&s) != c->options->reference.loss) {
-        ds_check_seen(c, "another process asks for other points with the same seed");
+        ds_check_fail(c, "another process asks for other points with the same seed");
         ds_check_hint(
             c, "no time, no addresses, no process id, no uninitialised memory: a run could not be resumed");
     }
@@ -382,7 +382,7 @@ void ds_check_search_seed(ds_check *c)
         }
         free(b.trace);
     } else if (!a.broken) {
-        ds_check_seen(c, "nothing to compare: %.200s", a.message);
+        ds_check_fail(c, "nothing to compare: %.200s", a.message);
     }
     free(a.trace);
 }
@@ -434,7 +434,7 @@ void ds_check_search_leak(ds_check *c)
         heap[round] = ds_process_heap();
     }
     if (heap[1] >= heap[0] + 8 * ROUND && heap[2] >= heap[1] + 8 * ROUND) {
-        ds_check_seen(c, "every search leaves about %llu bytes on the heap",
+        ds_check_fail(c, "every search leaves about %llu bytes on the heap",
                       (unsigned long long)((heap[2] - heap[1]) / ROUND));
         ds_check_hint(c, "free in destroy(), and in run() also on the way out with DS_STOPPED");
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_tests.h - the tests of the conformance kit that stand in the tables of check_env.c and check_opt.c.
  */
-#ifndef DS_CORE_CHECK_TESTS_H
-#define DS_CORE_CHECK_TESTS_H
+#ifndef DS_CHECK_CHECK_TESTS_H
+#define DS_CHECK_CHECK_TESTS_H
 
 #include "check/check.h"
 

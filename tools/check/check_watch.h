@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_watch.h - the objective that watches an optimizer, shared by check_problem.c (points) and
  * check_episodes.c (stepwise control). */
-#ifndef DS_CORE_CHECK_WATCH_H
-#define DS_CORE_CHECK_WATCH_H
+#ifndef DS_CHECK_CHECK_WATCH_H
+#define DS_CHECK_CHECK_WATCH_H
 
 #include <diffsim/ext/residuals.h>
 #include <diffsim/ext/rl.h>

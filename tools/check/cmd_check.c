@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "check/check.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "config/params.h"
 

@@ -10,8 +10,9 @@
 #include "base/log.h"
 #include "render/picture.h"
 #include "results/point.h"
-#include "store/folder.h"
-#include "worker/share.h"
+#include "run/run.h"
+#include "scene/snapshot_take.h"
+#include "store/run_folder.h"
 
 enum { METRICS = 3 }; /* in a caption */
 
@@ -19,7 +20,7 @@ int ds_best_picture(ds_pool *pool, const double *x, uint64_t noise_key, int midd
                     const char *path, ds_error *e)
 {
     const ds_pool_env *env = ds_pool_env_of(pool);
-    ds_scenedata *scene = NULL;
+    ds_snapshot *scene = NULL;
     ds_caption shown = *caption;
     ds_answer a;
     ds_error why = {0, ""};
@@ -35,7 +36,7 @@ int ds_best_picture(ds_pool *pool, const double *x, uint64_t noise_key, int midd
     } else {
         rc = ds_picture_best_x(path, env->info.n, x, env->lower, env->upper, &shown, e);
     }
-    ds_scenedata_free(scene);
+    ds_snapshot_free(scene);
     return rc;
 }
 

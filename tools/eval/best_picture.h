@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* best_picture.h - the picture of one point of an environment, from an episode simulated for it: its scene, or the
  * point within its bounds where there is no scene. */
-#ifndef DS_CORE_BEST_PICTURE_H
-#define DS_CORE_BEST_PICTURE_H
+#ifndef DS_EVAL_BEST_PICTURE_H
+#define DS_EVAL_BEST_PICTURE_H
 
 #include "evaluate/pool.h"
 #include "plot/plot.h"

@@ -13,16 +13,18 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "config/npy.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
-#include "evaluate/difference.h"
+#include "evaluate/finite_difference.h"
 #include "evaluate/pool.h"
-#include "results/origin.h"
 #include "results/point.h"
-#include "scene/scenedata.h"
-#include "worker/share.h"
+#include "results/provenance.h"
+#include "run/run.h"
+#include "scene/snapshot.h"
+#include "scene/snapshot_take.h"
 
 typedef struct request {
     const char *x_spec, *trajectory, *picture;
@@ -36,9 +38,9 @@ typedef struct evaluation {
     const char *id;
     double *x, *grad; /* n values each */
     ds_answer answer;
-    ds_quotient *fd;     /* n of them, or NULL */
-    ds_scenedata *scene; /* or NULL */
-    int status;          /* of the pool: not 0 once it failed as a whole */
+    ds_quotient *fd;    /* n of them, or NULL */
+    ds_snapshot *scene; /* or NULL */
+    int status;         /* of the pool: not 0 once it failed as a whole */
     ds_error error;
 } evaluation;
 
@@ -203,7 +205,7 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     if (q->metrics) {
         json_t *m = json_object();
         for (uint64_t k = 0; v->scene != NULL && k < v->scene->metrics; k++) {
-            const ds_scenedata_metric *metric = &v->scene->metric[k];
+            const ds_snapshot_metric *metric = &v->scene->metric[k];
             json_object_set_new(m, metric->name, ds_json_reals(metric->values, v->scene->frames));
         }
         json_object_set_new(o, "metrics", m);
@@ -247,7 +249,7 @@ static void print_text(const evaluation *v, const request *q)
     if (q->metrics && v->scene != NULL && v->scene->metrics > 0) {
         printf("\nmetric                     step 0                last step\n");
         for (uint64_t k = 0; k < v->scene->metrics; k++) {
-            const ds_scenedata_metric *m = &v->scene->metric[k];
+            const ds_snapshot_metric *m = &v->scene->metric[k];
             printf("%-16s %16.9g %24.9g %s\n", m->name, m->values[0], m->values[v->scene->frames - 1],
                    m->unit);
         }
@@ -373,7 +375,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     }
     free(v.x);
     free(v.fd);
-    ds_scenedata_free(v.scene);
+    ds_snapshot_free(v.scene);
     ds_pool_close(v.pool);
     return status;
 }
@@ -386,7 +388,7 @@ static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
     int status = 0;
     if (x_spec != NULL && ds_settings_find(settings, DS_SECTION_RUN, "env") == NULL &&
         ds_point_names_run(x_spec, &folder, &id)) {
-        status = ds_origin_adopt(folder, settings, e);
+        status = ds_provenance_load(folder, settings, e);
         free(folder);
     }
     return status;

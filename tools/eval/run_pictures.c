@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "eval/best_picture.h"
 #include "plot/plot.h"
 #include "run/run_internal.h"
-#include "worker/share.h"
 
 enum {
     KINDS = 7,       /* tags that the convergence plot tells apart */
@@ -30,7 +30,7 @@ static void complain(const ds_error *e, const char *what)
 /* Draws best.png of the best point so far. */
 static void draw_best(ds_run *run)
 {
-    const ds_ledger *l = &run->ledger;
+    const ds_statistics *l = &run->statistics;
     ds_error e = {0, ""};
     ds_caption caption = {run->env_module->id, run->opt_module->id, run->options.seed,
                           l->best_loss,        l->best_id,          NULL};
@@ -52,7 +52,7 @@ static void draw_best(ds_run *run)
 void ds_run_pictures_due(ds_run *run, double last_wall)
 {
     ds_run_pictures *p = &run->pictures;
-    if (!run->options.pictures || run->ledger.best_id == p->shown_id) {
+    if (!run->options.pictures || run->statistics.best_id == p->shown_id) {
         return;
     }
     if (last_wall < 1e-3 && ++p->idle_calls < CLOCK_CALLS) {
@@ -142,7 +142,7 @@ static void draw_convergence(ds_run *run)
     char *svg = ds_folder_path(run->folder, "convergence.svg");
     memset(&h, 0, sizeof(h));
     int rc = png == NULL || svg == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
-                                        : read_history(run->store, run->ledger.count, &h, &e);
+                                        : read_history(run->store, run->statistics.count, &h, &e);
     if (rc == 0) {
         ds_convergence c = {.env = run->env_module->id,
                             .opt = run->opt_module->id,
@@ -168,7 +168,7 @@ static void draw_convergence(ds_run *run)
 
 void ds_run_pictures_final(ds_run *run)
 {
-    const ds_ledger *l = &run->ledger;
+    const ds_statistics *l = &run->statistics;
     if (!run->options.pictures || l->count == 0) {
         return;
     }

@@ -14,7 +14,7 @@
 #include "landscape/landscape_options.h"
 #include "run/run.h"
 #include "run/signals.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 enum { FLAGS_MAX = 48, NAME_BYTES = 48, PATHS_MAX = 7, CODE_RUN = 1000, CODE_LANDSCAPE = 2000 };
 

@@ -5,8 +5,8 @@
  * Rows of the record have three values: x is the two coordinates on the slice and 0; grad, where it was asked
  * for, the derivatives along both axes and the norm of the whole gradient in widths of the box.
  */
-#ifndef DS_CORE_LANDSCAPE_H
-#define DS_CORE_LANDSCAPE_H
+#ifndef DS_LANDSCAPE_LANDSCAPE_H
+#define DS_LANDSCAPE_LANDSCAPE_H
 
 #include <jansson.h>
 #include <stddef.h>

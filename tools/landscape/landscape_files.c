@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/printer.h"
 #include "config/npy.h"
 #include "landscape/landscape_internal.h"
 #include "results/export.h"
@@ -34,7 +35,7 @@ static int write_grid(const ds_landscape *l, const char *path, ds_error *e)
     ds_print(p, s->dims > 1 ? "i,j,c0,c1,loss,outcome" : "i,c0,loss,outcome");
     ds_print(p, !l->want_gradient ? "\n" : s->dims > 1 ? ",g0,g1,norm\n" : ",g0,norm\n");
     for (uint64_t k = 0; k < ds_slice_points(s); k++) {
-        const ds_reply *r = &l->grid[k];
+        const ds_slice_value *r = &l->grid[k];
         double c[DS_SLICE_DIMS];
         ds_slice_grid(s, k, c);
         ds_print(p, "%llu", (unsigned long long)(k % s->count[0]));

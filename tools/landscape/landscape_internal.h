@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* landscape_internal.h - the state of a landscape, shared by the files of its engine: landscape_run.c (life),
- * landscape_ask.c (evaluations and their record), landscape_survey.c (what is asked), and those that write
+ * landscape_evaluate.c (evaluations and their record), landscape_survey.c (what is asked), and those that write
  * results. */
-#ifndef DS_CORE_LANDSCAPE_INTERNAL_H
-#define DS_CORE_LANDSCAPE_INTERNAL_H
+#ifndef DS_LANDSCAPE_LANDSCAPE_INTERNAL_H
+#define DS_LANDSCAPE_LANDSCAPE_INTERNAL_H
 
 #include <jansson.h>
 
 #include "landscape/landscape.h"
 #include "landscape/landscape_options.h"
 #include "landscape/landscape_verdict.h"
-#include "run/ledger.h"
 #include "run/progress.h"
-#include "store/folder.h"
+#include "run/statistics.h"
 #include "store/recorder.h"
+#include "store/run_folder.h"
 #include "store/runlock.h"
 
 enum { DS_POINT_OUTSIDE = 255 }; /* outcome of a point outside of the box: it is not evaluated */
 
 /* One answer. NAN where there is no number. */
-typedef struct ds_reply {
+typedef struct ds_slice_value {
     double loss;
     double grad[DS_SLICE_DIMS]; /* per unit of the axis */
     double norm;                /* of the whole gradient, in widths of the box */
     uint32_t outcome;           /* DS_EVAL_*, or DS_POINT_OUTSIDE */
-} ds_reply;
+} ds_slice_value;
 
 /* A run whose evaluations are drawn on the slice. */
-typedef struct ds_trail {
+typedef struct ds_run_path {
     char *folder;
     uint64_t count;
     double *c;        /* count x 2 */
     double *distance; /* from the slice, as a share of the box's diagonal */
     double *loss;     /* +INFINITY = none */
     char title[80];
-} ds_trail;
+} ds_run_path;
 
 /* Norms of the gradient by the variables of each moment, in widths of the box, over some points. */
 typedef struct ds_time_measure {
@@ -50,7 +50,7 @@ typedef struct ds_landscape {
     ds_run_options options;
     ds_landscape_options wish;
     const ds_module *env_module;
-    ds_recipe recipe;
+    ds_run_spec spec;
     ds_pool *pool;
     const ds_pool_env *env;
     ds_runlock *lock;
@@ -59,27 +59,27 @@ typedef struct ds_landscape {
     ds_cursor *cursor;     /* the record; NULL once it is used up */
     uint64_t recorded, left;
     ds_progress *progress;
-    ds_ledger ledger;
+    ds_statistics statistics;
     uint64_t failures_told;
     int want_gradient;
     ds_slice slice;
     /* results */
-    ds_reply *grid; /* points of the slice */
+    ds_slice_value *grid; /* points of the slice */
     ds_samples samples;
     uint64_t *sample_point; /* grid points of the samples */
     ds_landscape_measures measures;
     ds_verdict verdict;
     ds_time_measure time;
-    ds_trail *trail;
+    ds_run_path *trail;
     size_t trails;
     uint64_t start_ns;
     double wall_before;
 } ds_landscape;
 
-/* landscape_ask.c: evaluates `count` points of the slice (2 coordinates each), or answers from the record. 0,
+/* landscape_evaluate.c: evaluates `count` points of the slice (2 coordinates each), or answers from the record. 0,
  * an exit status, or DS_POOL_STOPPED. */
 int ds_landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
-                     ds_reply *out, ds_error *e);
+                     ds_slice_value *out, ds_error *e);
 
 /* landscape_survey.c: everything that is evaluated, and the measures. As ds_landscape_ask(). */
 int ds_landscape_survey(ds_landscape *l, ds_error *e);
@@ -102,7 +102,7 @@ int ds_landscape_write_files(const ds_landscape *l, ds_error *e);
 /* landscape_pictures.c: landscape.png/.svg, gradient.png/.svg and time.png/.svg. */
 int ds_landscape_draw(const ds_landscape *l, ds_error *e);
 
-/* landscape_trail.c: projects the runs in the folders onto the slice. */
+/* landscape_run_path.c: projects the runs in the folders onto the slice. */
 int ds_landscape_read_trails(ds_landscape *l, const char *const *folders, size_t count, ds_error *e);
 void ds_landscape_free_trails(ds_landscape *l);
 

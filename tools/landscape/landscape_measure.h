@@ -6,8 +6,8 @@
  * derivative along an axis is the change of the loss across the whole width if it went on like that. R is
  * the range of the loss on the slice, its largest minus its smallest value.
  */
-#ifndef DS_CORE_LANDSCAPE_MEASURE_H
-#define DS_CORE_LANDSCAPE_MEASURE_H
+#ifndef DS_LANDSCAPE_LANDSCAPE_MEASURE_H
+#define DS_LANDSCAPE_LANDSCAPE_MEASURE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* landscape_options.h - section [landscape]: which slice, and what is measured on it. */
-#ifndef DS_CORE_LANDSCAPE_OPTIONS_H
-#define DS_CORE_LANDSCAPE_OPTIONS_H
+#ifndef DS_LANDSCAPE_LANDSCAPE_OPTIONS_H
+#define DS_LANDSCAPE_LANDSCAPE_OPTIONS_H
 
 #include "landscape/landscape_measure.h"
 #include "landscape/landscape_slice.h"

@@ -130,7 +130,7 @@ static void classify(sheet *s)
 {
     const ds_landscape *l = s->l;
     for (uint64_t k = 0; k < ds_slice_points(&l->slice); k++) {
-        const ds_reply *r = &l->grid[k];
+        const ds_slice_value *r = &l->grid[k];
         s->cell[k] = r->outcome == DS_POINT_OUTSIDE ? DS_CELL_OUTSIDE
                      : !isfinite(r->loss)           ? DS_CELL_FAILED
                                                     : DS_CELL_VALUE;
@@ -171,7 +171,7 @@ static int open_sheet(const ds_landscape *l, sheet *s, ds_error *e)
     } else {
         add_line(s, "points\t%" PRIu64, slice->count[0]);
     }
-    add_line(s, "evaluations\t%" PRIu64, l->ledger.count);
+    add_line(s, "evaluations\t%" PRIu64, l->statistics.count);
     add_line(s, "variables\t%" PRIu64, slice->n);
     return 0;
 }
@@ -205,7 +205,7 @@ typedef struct trails {
     int count;
 } trails;
 
-static int make_trail(const ds_trail *t, trails *out)
+static int make_trail(const ds_run_path *t, trails *out)
 {
     int k = out->count;
     uint64_t n = 0;

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "landscape/landscape_internal.h"
-#include "worker/share.h"
 
 /* ---- JSON ---- */
 
@@ -218,14 +218,14 @@ json_t *ds_landscape_summary(const ds_landscape *l)
     json_object_set_new(o, "gradient", m->has_gradient ? gradient_json(l) : json_null());
     json_object_set_new(o, "time", time_json(l));
     json_object_set_new(o, "thresholds", thresholds_json());
-    put_count(o, "evaluations", l->ledger.count);
+    put_count(o, "evaluations", l->statistics.count);
     for (uint32_t k = 0; k < DS_OUTCOMES; k++) {
-        if (l->ledger.outcome[k] > 0) {
-            put_count(outcomes, ds_outcome_name(k), l->ledger.outcome[k]);
+        if (l->statistics.outcome[k] > 0) {
+            put_count(outcomes, ds_outcome_name(k), l->statistics.outcome[k]);
         }
     }
     json_object_set_new(o, "outcomes", outcomes);
-    put(o, "evaluation_s", l->ledger.wall);
+    put(o, "evaluation_s", l->statistics.wall);
     put(o, "wall_s", l->wall_before + 1e-9 * (double)(ds_clock_ns() - l->start_ns));
     json_object_set_new(o, "dshost", json_string(PACKAGE_VERSION));
     json_object_set_new(o, "env_version", json_string(l->env_module->plugin->desc->version));

@@ -9,12 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "config/npy.h"
 #include "landscape/landscape_internal.h"
-#include "run/signals.h"
-#include "worker/share.h"
+#include "run/run.h"
 
 /* ---- open ---- */
 
@@ -38,14 +39,14 @@ static int open_env(ds_landscape *l, ds_error *e)
     }
     l->env = ds_pool_env_of(l->pool);
     l->want_gradient = l->wish.gradient != DS_GRADIENT_NO && l->env->has_gradient;
-    l->recipe = (ds_recipe){
+    l->spec = (ds_run_spec){
         .env = l->env_module, .options = o, .env_params = l->env->params, .landscape_params = l->wish.params};
     if (l->wish.gradient == DS_GRADIENT_YES && !l->env->has_gradient) {
         return ds_fail(e, DS_EXIT_PLUGIN,
                        "%s returns no gradient; leave out --gradient to measure the loss alone",
                        l->env_module->id);
     }
-    return ds_ledger_open(&l->ledger, 3) != 0 ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    return ds_statistics_open(&l->statistics, 3) != 0 ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
 }
 
 static int open_slice(ds_landscape *l, const ds_slice_text *text, ds_error *e)
@@ -65,7 +66,7 @@ static void close_landscape(ds_landscape *l)
     ds_store_close(l->store, NULL);
     ds_pool_close(l->pool);
     ds_runlock_drop(l->lock);
-    ds_ledger_close(&l->ledger);
+    ds_statistics_close(&l->statistics);
     ds_slice_free(&l->slice);
     ds_landscape_free_trails(l);
     ds_landscape_options_clear(&l->wish);
@@ -179,7 +180,7 @@ static void warn_outside(const ds_landscape *l)
 /* Everything that is made from the answers. */
 static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t **summary, ds_error *e)
 {
-    const ds_ledger *n = &l->ledger;
+    const ds_statistics *n = &l->statistics;
     ds_error picture = {0, ""};
     warn_outside(l);
     char *path = ds_folder_path(l->folder, "summary.json");
@@ -208,7 +209,8 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
 {
     char title[200];
     snprintf(title, sizeof title, "landscape of %s", l->env_module->id);
-    int rc = ds_progress_open(&l->ledger, title, ds_landscape_planned(l), 0, l->recorded, &l->progress, e);
+    int rc =
+        ds_progress_open(&l->statistics, title, ds_landscape_planned(l), 0, l->recorded, &l->progress, e);
     if (rc != 0) {
         return rc;
     }
@@ -228,14 +230,14 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
         int why = atomic_load(&ds_stop_flag);
         ds_log(DS_LOG_INFO, NULL,
                "stopped by a signal: %llu evaluations are saved; go on with: dshost resume %s",
-               (unsigned long long)l->ledger.count, l->folder);
+               (unsigned long long)l->statistics.count, l->folder);
         return 128 + (why > 0 ? why : 2);
     }
     if (rc != 0) {
         return rc;
     }
     ds_log(DS_LOG_INFO, NULL, "%s (%llu evaluations, %.3g s)", l->verdict.words,
-           (unsigned long long)l->ledger.count, 1e-9 * (double)(ds_clock_ns() - l->start_ns));
+           (unsigned long long)l->statistics.count, 1e-9 * (double)(ds_clock_ns() - l->start_ns));
     return write_results(l, q, summary, e);
 }
 
@@ -260,9 +262,9 @@ static int prepare_folder(ds_landscape *l, ds_error *e)
     int rc = ds_folder_make(l->folder, e);
     rc = rc != 0 ? rc : ds_runlock_take(l->folder, &l->lock, e);
     rc = rc != 0 ? rc : refuse_folder(l->folder, e);
-    rc = rc != 0 ? rc : ds_folder_write_ini(l->folder, &l->recipe, e);
+    rc = rc != 0 ? rc : ds_folder_write_ini(l->folder, &l->spec, e);
     rc = rc != 0 ? rc : keep_points(l, e);
-    rc = rc != 0 ? rc : ds_folder_create_store(l->folder, &l->recipe, 3, &l->store, e);
+    rc = rc != 0 ? rc : ds_folder_create_store(l->folder, &l->spec, 3, &l->store, e);
     rc = rc != 0 ? rc : ds_store_set(l->store, "label0", l->slice.label[0], e);
     return rc != 0 ? rc : ds_store_set(l->store, "label1", l->slice.label[1], e);
 }

@@ -6,8 +6,8 @@
  * direction the coordinate 1 is where the box would end if the centre were its middle; along a line from A
  * to B it is 0 at A and 1 at B.
  */
-#ifndef DS_CORE_LANDSCAPE_SLICE_H
-#define DS_CORE_LANDSCAPE_SLICE_H
+#ifndef DS_LANDSCAPE_LANDSCAPE_SLICE_H
+#define DS_LANDSCAPE_LANDSCAPE_SLICE_H
 
 #include "results/point.h"
 

@@ -23,7 +23,7 @@ double *ds_landscape_field(const ds_landscape *l, ds_field *out)
         return NULL;
     }
     for (uint64_t k = 0; k < points; k++) {
-        const ds_reply *r = &l->grid[k];
+        const ds_slice_value *r = &l->grid[k];
         v[k] = r->loss;
         v[points + k] = r->grad[0];
         v[2 * points + k] = r->grad[1];
@@ -117,7 +117,7 @@ static uint64_t sample_points(const ds_landscape *l, uint64_t m, double *c)
 }
 
 /* Scaled difference quotients from the answers of one sample. */
-static void take_sample(ds_landscape *l, uint64_t m, const double *c, const ds_reply *r, double *d)
+static void take_sample(ds_landscape *l, uint64_t m, const double *c, const ds_slice_value *r, double *d)
 {
     const ds_slice *s = &l->slice;
     for (int k = 0; k < l->samples.steps; k++) {
@@ -144,7 +144,7 @@ static int survey_samples(ds_landscape *l, ds_error *e)
     double *g = malloc((2 * s->count + 1) * sizeof *g);
     double *d = malloc((2 * s->count * (uint64_t)s->steps + 1) * sizeof *d);
     double *c = malloc((2 * total + 1) * sizeof *c);
-    ds_reply *r = malloc((total + 1) * sizeof *r);
+    ds_slice_value *r = malloc((total + 1) * sizeof *r);
     l->sample_point = malloc((s->count + 1) * sizeof *l->sample_point);
     s->loss = loss;
     s->g = g;
@@ -155,7 +155,7 @@ static int survey_samples(ds_landscape *l, ds_error *e)
     if (rc == 0) {
         choose_samples(l);
         for (uint64_t m = 0; m < s->count; m++) {
-            const ds_reply *at = &l->grid[l->sample_point[m]];
+            const ds_slice_value *at = &l->grid[l->sample_point[m]];
             loss[m] = at->loss;
             for (int a = 0; a < 2; a++) {
                 g[2 * m + (uint64_t)a] = a < s->dims ? at->grad[a] * (l->slice.high[a] - l->slice.low[a]) : 0;
@@ -210,7 +210,7 @@ static int survey_jumps(ds_landscape *l, const ds_field *f, ds_error *e)
     ds_pair *pair = malloc((room + 1) * sizeof *pair);
     interval *v = malloc((room + 1) * sizeof *v);
     double *c = malloc((2 * room + 2) * sizeof *c);
-    ds_reply *r = malloc((room + 1) * sizeof *r);
+    ds_slice_value *r = malloc((room + 1) * sizeof *r);
     int rc = pair == NULL || v == NULL || c == NULL || r == NULL ? no_memory(e) : 0;
     for (int a = 0; a < f->dims; a++) {
         j->steep += l->measures.loss.axis[a].steep;

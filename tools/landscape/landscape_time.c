@@ -115,8 +115,8 @@ int ds_landscape_time(ds_landscape *l, ds_error *e)
     b.norm = malloc(POINTS * b.blocks * sizeof *b.norm);
     int rc = x == NULL || b.norm == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
     rc = rc != 0 ? rc
-                 : ds_pool_evaluate(l->pool, choose_points(l, x), x, DS_WANT_GRAD, l->ledger.count + 1, sink,
-                                    &b, e);
+                 : ds_pool_evaluate(l->pool, choose_points(l, x), x, DS_WANT_GRAD, l->statistics.count + 1,
+                                    sink, &b, e);
     if (rc == 0 && b.points > 0) {
         rc = summarise(&b, &l->time, e);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* landscape_verdict.h - a landscape in words, and the thresholds behind the words. */
-#ifndef DS_CORE_LANDSCAPE_VERDICT_H
-#define DS_CORE_LANDSCAPE_VERDICT_H
+#ifndef DS_LANDSCAPE_LANDSCAPE_VERDICT_H
+#define DS_LANDSCAPE_LANDSCAPE_VERDICT_H
 
 #include "landscape/landscape_measure.h"
 

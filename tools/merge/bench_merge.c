@@ -15,9 +15,9 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "bench/bench_state.h"
-#include "run/signals.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 #include "store/runlock.h"
 #include "store/store.h"
 
@@ -213,9 +213,9 @@ static int check_parts(const char *out, const char *const *parts, size_t count, 
 {
     int rc = 0;
     for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = ds_bench_same(parts[0], parts[i], e); /* the first one, too: it must have a bench.ini */
+        rc = ds_compare_runs(parts[0], parts[i], e); /* the first one, too: it must have a bench.ini */
     }
-    return rc == 0 && has_experiment(out) ? ds_bench_same(parts[0], out, e) : rc;
+    return rc == 0 && has_experiment(out) ? ds_compare_runs(parts[0], out, e) : rc;
 }
 
 static int plan_of(const char *folder, const char *out, ds_bench_plan *plan, ds_error *e)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_merge.h - puts the parts of an experiment, made by `dshost bench --shard`, together in one folder.
  */
-#ifndef DS_CORE_BENCH_MERGE_H
-#define DS_CORE_BENCH_MERGE_H
+#ifndef DS_MERGE_BENCH_MERGE_H
+#define DS_MERGE_BENCH_MERGE_H
 
 #include <stddef.h>
 
@@ -24,6 +24,6 @@ int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_m
 
 /* Are two result folders of one experiment? DS_EXIT_CONFIG with the first line that differs, DS_EXIT_IO where
  * one is none. */
-int ds_bench_same(const char *folder, const char *other, ds_error *e);
+int ds_compare_runs(const char *folder, const char *other, ds_error *e);
 
 #endif

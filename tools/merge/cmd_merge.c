@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "merge/bench_merge.h"
 #include "run/signals.h"

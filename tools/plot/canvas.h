@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* canvas.h - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as
  * text. */
-#ifndef DS_CORE_CANVAS_H
-#define DS_CORE_CANVAS_H
+#ifndef DS_PLOT_CANVAS_H
+#define DS_PLOT_CANVAS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot.h - the pictures of a run that need only numbers: convergence, and the best point within its bounds.
  */
-#ifndef DS_CORE_PLOT_H
-#define DS_CORE_PLOT_H
+#ifndef DS_PLOT_PLOT_H
+#define DS_PLOT_PLOT_H
 
 #include <stddef.h>
 #include <stdint.h>

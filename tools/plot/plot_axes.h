@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_axes.h - the frame of a plot: ticks, grid lines, labels; and text beside it. */
-#ifndef DS_CORE_PLOT_AXES_H
-#define DS_CORE_PLOT_AXES_H
+#ifndef DS_PLOT_PLOT_AXES_H
+#define DS_PLOT_PLOT_AXES_H
 
 #include "plot/canvas.h"
 #include "plot/plot_scale.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_color.h - colour scales for fields: values in 0..1 to colours that keep their order in print and for
  * any colour vision. */
-#ifndef DS_CORE_PLOT_COLOR_H
-#define DS_CORE_PLOT_COLOR_H
+#ifndef DS_PLOT_PLOT_COLOR_H
+#define DS_PLOT_PLOT_COLOR_H
 
 #include "plot/canvas.h"
 

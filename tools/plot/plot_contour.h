@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_contour.h - contour lines of a field on a regular grid. */
-#ifndef DS_CORE_PLOT_CONTOUR_H
-#define DS_CORE_PLOT_CONTOUR_H
+#ifndef DS_PLOT_PLOT_CONTOUR_H
+#define DS_PLOT_PLOT_CONTOUR_H
 
 #include <stddef.h>
 #include <stdint.h>

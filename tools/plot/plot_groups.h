@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_groups.h - one value with its interval per group, as bars or as points, and the single
  * values beside it. */
-#ifndef DS_CORE_PLOT_GROUPS_H
-#define DS_CORE_PLOT_GROUPS_H
+#ifndef DS_PLOT_PLOT_GROUPS_H
+#define DS_PLOT_PLOT_GROUPS_H
 
 #include "plot/canvas.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_lines.h - several named curves in one frame, each with a band about it where it has one. */
-#ifndef DS_CORE_PLOT_LINES_H
-#define DS_CORE_PLOT_LINES_H
+#ifndef DS_PLOT_PLOT_LINES_H
+#define DS_PLOT_PLOT_LINES_H
 
 #include "plot/canvas.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_map.h - a heat map of a field over two coordinates, with contour lines, arrows, paths and points on
  * it. */
-#ifndef DS_CORE_PLOT_MAP_H
-#define DS_CORE_PLOT_MAP_H
+#ifndef DS_PLOT_PLOT_MAP_H
+#define DS_PLOT_PLOT_MAP_H
 
 #include "plot/canvas.h"
 #include "plot/plot_axes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_panels.h - curves and dots in panels one below the other, over one horizontal axis. */
-#ifndef DS_CORE_PLOT_PANELS_H
-#define DS_CORE_PLOT_PANELS_H
+#ifndef DS_PLOT_PLOT_PANELS_H
+#define DS_PLOT_PLOT_PANELS_H
 
 #include "plot/canvas.h"
 #include "plot/plot_axes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plot_scale.h - axes: which range and kind, where the ticks are, how they are labelled. */
-#ifndef DS_CORE_PLOT_SCALE_H
-#define DS_CORE_PLOT_SCALE_H
+#ifndef DS_PLOT_PLOT_SCALE_H
+#define DS_PLOT_PLOT_SCALE_H
 
 #include <stddef.h>
 

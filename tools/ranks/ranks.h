@@ -2,8 +2,8 @@
 /* ranks.h - the processes of an MPI job and the short messages between them. MPI itself is in a module that
  * is loaded when mpirun has started us, so that dshost runs without it.
  */
-#ifndef DS_CORE_RANKS_H
-#define DS_CORE_RANKS_H
+#ifndef DS_RANKS_RANKS_H
+#define DS_RANKS_RANKS_H
 
 #include <stddef.h>
 

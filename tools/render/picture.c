@@ -36,7 +36,7 @@ typedef struct panel {
     uint32_t what; /* DS_RENDER_* */
 } panel;
 
-static void name_frame(panel *p, const char *label, const ds_scenedata *s, uint64_t k)
+static void name_frame(panel *p, const char *label, const ds_snapshot *s, uint64_t k)
 {
     snprintf(p->label, sizeof p->label, "%s", label);
     p->k = k;
@@ -47,7 +47,7 @@ static void name_frame(panel *p, const char *label, const ds_scenedata *s, uint6
     }
 }
 
-static int plan(panel panels[MAX_PANELS], const ds_scenedata *s, int middle)
+static int plan(panel panels[MAX_PANELS], const ds_snapshot *s, int middle)
 {
     int n = 0;
     int beside = ds_render_target_beside(s);
@@ -72,7 +72,7 @@ static int plan(panel panels[MAX_PANELS], const ds_scenedata *s, int middle)
 }
 
 /* What a reader cannot guess. */
-static const char *legend(const ds_scenedata *s)
+static const char *legend(const ds_snapshot *s)
 {
     int ghost = !ds_render_target_beside(s) && ds_render_has_target(s), trace = s->flat && s->kept > 2;
     return ghost && trace ? "pale: target, line: way so far"
@@ -92,7 +92,7 @@ static void draw_header(ds_canvas *c, int width, const ds_caption *caption, cons
     ds_canvas_text(c, width - MARGIN, 78, 15, DS_TEXT_RIGHT, SOFT_COLOR, 0, explained);
 }
 
-static int draw_panel(ds_canvas *c, const panel *p, const ds_scenedata *s, int x, int y, int height,
+static int draw_panel(ds_canvas *c, const panel *p, const ds_snapshot *s, int x, int y, int height,
                       uint32_t *pixels, ds_error *e)
 {
     ds_canvas_text(c, x, y - 12, 19, DS_TEXT_BOLD, TEXT_COLOR, 0, p->label);
@@ -110,7 +110,7 @@ static int draw_panel(ds_canvas *c, const panel *p, const ds_scenedata *s, int x
     return status;
 }
 
-int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, const ds_caption *caption,
+int ds_picture_best(const char *path, const ds_snapshot *scene, int middle, const ds_caption *caption,
                     ds_error *e)
 {
     if (scene->kept == 0) {
@@ -140,12 +140,12 @@ int ds_picture_best(const char *path, const ds_scenedata *scene, int middle, con
     return status;
 }
 
-void ds_picture_metrics(char *out, size_t room, const ds_scenedata *scene, uint64_t count)
+void ds_picture_metrics(char *out, size_t room, const ds_snapshot *scene, uint64_t count)
 {
     size_t n = 0;
     out[0] = '\0';
     for (uint64_t m = 0; m < scene->metrics && count > 0; m++) {
-        const ds_scenedata_metric *metric = &scene->metric[m];
+        const ds_snapshot_metric *metric = &scene->metric[m];
         double v = metric->values[scene->frames - 1];
         if (!isfinite(v)) {
             continue;

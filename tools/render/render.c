@@ -38,7 +38,7 @@ uint32_t ds_render_color(uint32_t role, uint32_t variety)
     }
 }
 
-int ds_render_has_target(const ds_scenedata *s)
+int ds_render_has_target(const ds_snapshot *s)
 {
     for (uint64_t b = 0; b < s->bodies; b++) {
         if (s->body[b].role == DS_ROLE_TARGET) {
@@ -48,10 +48,10 @@ int ds_render_has_target(const ds_scenedata *s)
     return 0;
 }
 
-int ds_render_target_beside(const ds_scenedata *s)
+int ds_render_target_beside(const ds_snapshot *s)
 {
     for (uint64_t b = 0; b < s->bodies; b++) {
-        const ds_scenedata_body *body = &s->body[b];
+        const ds_snapshot_body *body = &s->body[b];
         if (body->role == DS_ROLE_TARGET &&
             ((body->shape == DS_BODY_POINTS && body->count >= 200) || body->shape == DS_BODY_MESH)) {
             return 1;
@@ -76,10 +76,10 @@ typedef struct job {
     unsigned char *tone;
 } job;
 
-static int fill(job *j, const ds_scenedata *s, uint64_t k, uint32_t what)
+static int fill(job *j, const ds_snapshot *s, uint64_t k, uint32_t what)
 {
     for (uint64_t b = 0; b < s->bodies; b++) {
-        const ds_scenedata_body *body = &s->body[b];
+        const ds_snapshot_body *body = &s->body[b];
         uint32_t rgb = ds_render_color(body->role, body->variety);
         ds_material *m = &j->material[DS_SURFACE_FIRST + b];
         m->r = ds_linear_from_srgb(rgb >> 16 & 255);
@@ -190,7 +190,7 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
     }
 }
 
-static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height,
+static int run(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height,
                uint32_t *pixels)
 {
     j->ref = ds_geometry_reference(s);
@@ -251,7 +251,7 @@ static int run(job *j, const ds_scenedata *s, uint64_t k, uint32_t what, int wid
     return 0;
 }
 
-int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
+int ds_render(const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
               ds_error *e)
 {
     job j;

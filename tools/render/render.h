@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render.h - draws one frame of a scene into pixels, in software: no display, no graphics library. */
-#ifndef DS_CORE_RENDER_H
-#define DS_CORE_RENDER_H
+#ifndef DS_RENDER_RENDER_H
+#define DS_RENDER_RENDER_H
 
 #include <stdint.h>
 
-#include "scene/scenedata.h"
+#include "scene/snapshot.h"
 
 /* What of a scene is drawn. */
 enum {
@@ -18,12 +18,12 @@ enum {
 /* Draws kept frame k of a scene that is not flat into width x height pixels 0x00RRGGBB, row by row from the
  * top, on white. The camera stands fixed at a three-quarter view and shows info.box whole. Elements with
  * non-finite positions are left out. The same input gives the same pixels. Returns 0 or DS_EXIT_MEMORY. */
-int ds_render(const ds_scenedata *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
+int ds_render(const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
               ds_error *e);
 
 /* Is there a target body, and is it better shown beside the scene (a dense shape) than over it (a marker)? */
-int ds_render_has_target(const ds_scenedata *s);
-int ds_render_target_beside(const ds_scenedata *s);
+int ds_render_has_target(const ds_snapshot *s);
+int ds_render_target_beside(const ds_snapshot *s);
 
 /* The colour (sRGB) of a body by its role and variety. */
 uint32_t ds_render_color(uint32_t role, uint32_t variety);

@@ -107,7 +107,7 @@ static void draw_block(const flat *f, const double *p, const vec3 axis[3], const
     draw_hull(f, corner, 8);
 }
 
-static void draw_rigid(const flat *f, const ds_scenedata_body *body, const double *data)
+static void draw_rigid(const flat *f, const ds_snapshot_body *body, const double *data)
 {
     const double *size = body->size;
     for (uint64_t i = 0; i < body->count; i++) {
@@ -136,7 +136,7 @@ static void draw_rigid(const flat *f, const ds_scenedata_body *body, const doubl
     }
 }
 
-static void draw_points(const flat *f, const ds_scenedata_body *body, const double *data)
+static void draw_points(const flat *f, const ds_snapshot_body *body, const double *data)
 {
     enum { PIECE = 256 };
     double xy[2 * PIECE];
@@ -155,7 +155,7 @@ static void draw_points(const flat *f, const ds_scenedata_body *body, const doub
     }
 }
 
-static void draw_indexed(const flat *f, const ds_scenedata_body *body, const double *data)
+static void draw_indexed(const flat *f, const ds_snapshot_body *body, const double *data)
 {
     uint64_t per = body->shape == DS_BODY_MESH ? 3 : 2;
     for (uint64_t i = 0; i + per <= body->index_count; i += per) {
@@ -176,10 +176,10 @@ static void draw_indexed(const flat *f, const ds_scenedata_body *body, const dou
     }
 }
 
-static void draw_body(flat *f, const ds_scenedata *s, uint64_t k, uint64_t b, double opacity)
+static void draw_body(flat *f, const ds_snapshot *s, uint64_t k, uint64_t b, double opacity)
 {
-    const ds_scenedata_body *body = &s->body[b];
-    const double *data = ds_scenedata_at(s, k, b);
+    const ds_snapshot_body *body = &s->body[b];
+    const double *data = ds_snapshot_at(s, k, b);
     f->fill = ds_color_hex(ds_render_color(body->role, body->variety), opacity);
     f->edge = f->fill;
     f->edge.r *= 0.7;
@@ -199,12 +199,12 @@ static void draw_body(flat *f, const ds_scenedata *s, uint64_t k, uint64_t b, do
 enum { TRACED = 4 /* of more bodies the ways would hide the scene */ };
 
 /* A line through the centres of rigid body i of `body` in the kept frames up to k, if it moves at all. */
-static void draw_trace(const flat *f, const ds_scenedata *s, uint64_t k, uint64_t b, uint64_t i, double *xy)
+static void draw_trace(const flat *f, const ds_snapshot *s, uint64_t k, uint64_t b, uint64_t i, double *xy)
 {
     double moved = 0;
     size_t n = 0;
     for (uint64_t t = 0; t <= k; t++) {
-        const double *p = ds_scenedata_at(s, t, b) + 7 * i;
+        const double *p = ds_snapshot_at(s, t, b) + 7 * i;
         if (usable(p)) {
             xy[2 * n] = px(f, p[0]);
             xy[2 * n + 1] = py(f, p[1]);
@@ -218,11 +218,11 @@ static void draw_trace(const flat *f, const ds_scenedata *s, uint64_t k, uint64_
     }
 }
 
-static void draw_traces(const flat *f, const ds_scenedata *s, uint64_t k)
+static void draw_traces(const flat *f, const ds_snapshot *s, uint64_t k)
 {
     double *xy = malloc(2 * (k + 1) * sizeof *xy);
     for (uint64_t b = 0; b < s->bodies && xy != NULL; b++) {
-        const ds_scenedata_body *body = &s->body[b];
+        const ds_snapshot_body *body = &s->body[b];
         int moves = body->role == DS_ROLE_MATERIAL || body->role == DS_ROLE_TOOL;
         for (uint64_t i = 0; moves && body->width == 7 && body->count <= TRACED && i < body->count; i++) {
             draw_trace(f, s, k, b, i, xy);
@@ -231,7 +231,7 @@ static void draw_traces(const flat *f, const ds_scenedata *s, uint64_t k)
     free(xy);
 }
 
-static void draw_frame(const flat *f, const ds_scenedata *s, double x, double y, double w, double h)
+static void draw_frame(const flat *f, const ds_snapshot *s, double x, double y, double w, double h)
 {
     ds_scale sx = {DS_SCALE_LINEAR, (x - f->x0) / f->scale, (x + w - f->x0) / f->scale, 0, x, x + w};
     ds_scale sy = {DS_SCALE_LINEAR, (f->y0 - y - h) / f->scale, (f->y0 - y) / f->scale, 0, y + h, y};
@@ -261,8 +261,8 @@ static void draw_frame(const flat *f, const ds_scenedata *s, double x, double y,
     }
 }
 
-void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what, double x, double y,
-                  double w, double h)
+void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, double x, double y, double w,
+                  double h)
 {
     flat f = {.c = c};
     x += ROOM_LEFT;

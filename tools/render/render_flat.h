@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render_flat.h - draws one frame of a flat (2-D) scene with axes on a canvas. */
-#ifndef DS_CORE_RENDER_FLAT_H
-#define DS_CORE_RENDER_FLAT_H
+#ifndef DS_RENDER_RENDER_FLAT_H
+#define DS_RENDER_RENDER_FLAT_H
 
 #include "plot/canvas.h"
-#include "scene/scenedata.h"
+#include "scene/snapshot.h"
 
 /* Draws kept frame k into the rectangle, seen along -z, x and y to the same scale; `what` as in render.h. */
-void ds_flat_draw(ds_canvas *c, const ds_scenedata *s, uint64_t k, uint32_t what, double x, double y,
-                  double w, double h);
+void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, double x, double y, double w,
+                  double h);
 
 #endif

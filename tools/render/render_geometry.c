@@ -51,7 +51,7 @@ void ds_geometry_push_triangle(ds_geometry *g, const ds_triangle *t)
     g->triangle[g->triangles++] = *t;
 }
 
-ds_frame_of_reference ds_geometry_reference(const ds_scenedata *s)
+ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
 {
     ds_frame_of_reference r;
     double sum = 0;
@@ -99,8 +99,7 @@ static float length(const ds_frame_of_reference *r, double v)
 }
 
 /* Particles without a radius get one with which they would fill the box of their positions. */
-static float particle_radius(const ds_scenedata_body *body, const ds_frame_of_reference *r,
-                             const double *data)
+static float particle_radius(const ds_snapshot_body *body, const ds_frame_of_reference *r, const double *data)
 {
     if (body->size[0] > 0) {
         return length(r, body->size[0]);
@@ -119,22 +118,22 @@ static float particle_radius(const ds_scenedata_body *body, const ds_frame_of_re
 }
 
 /* Dense particles are drawn larger than they are, so that no light falls between them. */
-static float drawn_radius(const ds_scenedata_body *body, const ds_frame_of_reference *r, const double *data)
+static float drawn_radius(const ds_snapshot_body *body, const ds_frame_of_reference *r, const double *data)
 {
     float radius = particle_radius(body, r, data) * (body->count >= DENSE ? 1.7f : 1.0f);
     return most(radius, 0.0006f);
 }
 
-float ds_geometry_dense_radius(const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b)
+float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b)
 {
-    const ds_scenedata_body *body = &s->body[b];
+    const ds_snapshot_body *body = &s->body[b];
     if (body->shape != DS_BODY_POINTS || body->count < DENSE) {
         return 0;
     }
-    return drawn_radius(body, r, ds_scenedata_at(s, k, b));
+    return drawn_radius(body, r, ds_snapshot_at(s, k, b));
 }
 
-static void add_points(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
+static void add_points(ds_geometry *g, const ds_snapshot_body *body, const ds_frame_of_reference *r,
                        const double *data, uint32_t surface)
 {
     float radius = drawn_radius(body, r, data);
@@ -146,7 +145,7 @@ static void add_points(ds_geometry *g, const ds_scenedata_body *body, const ds_f
     }
 }
 
-static void add_lines(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
+static void add_lines(ds_geometry *g, const ds_snapshot_body *body, const ds_frame_of_reference *r,
                       const double *data, uint32_t surface)
 {
     float radius = most(length(r, body->size[0]) / 2, 0.0015f);
@@ -163,7 +162,7 @@ static void add_lines(ds_geometry *g, const ds_scenedata_body *body, const ds_fr
 }
 
 /* Smooth normals, except at edges sharper than about 50 degrees. */
-static void add_mesh(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
+static void add_mesh(ds_geometry *g, const ds_snapshot_body *body, const ds_frame_of_reference *r,
                      const double *data, uint32_t surface)
 {
     vec3 *p = malloc((size_t)body->count * sizeof *p);
@@ -226,7 +225,7 @@ int ds_axes_from_quaternion(const double q[4], vec3 axis[3])
     return 1;
 }
 
-static void add_rigid(ds_geometry *g, const ds_scenedata_body *body, const ds_frame_of_reference *r,
+static void add_rigid(ds_geometry *g, const ds_snapshot_body *body, const ds_frame_of_reference *r,
                       const double *data, uint32_t surface)
 {
     int detail = body->count > 1000 ? 12 : body->count > 50 ? 24 : 96;
@@ -263,11 +262,11 @@ static void add_rigid(ds_geometry *g, const ds_scenedata_body *body, const ds_fr
     }
 }
 
-void ds_geometry_add(ds_geometry *g, const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k,
+void ds_geometry_add(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                      uint64_t b)
 {
-    const ds_scenedata_body *body = &s->body[b];
-    const double *data = ds_scenedata_at(s, k, b);
+    const ds_snapshot_body *body = &s->body[b];
+    const double *data = ds_snapshot_at(s, k, b);
     uint32_t surface = DS_SURFACE_FIRST + (uint32_t)b;
     switch (body->shape) {
     case DS_BODY_POINTS:

@@ -6,14 +6,14 @@
  * is 1. That makes float precise enough and all lengths of the lighting (shadow softness, occlusion radius)
  * plain constants.
  */
-#ifndef DS_CORE_RENDER_INTERNAL_H
-#define DS_CORE_RENDER_INTERNAL_H
+#ifndef DS_RENDER_RENDER_INTERNAL_H
+#define DS_RENDER_RENDER_INTERNAL_H
 
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scene/scenedata.h"
+#include "scene/snapshot.h"
 
 /* fminf() and fmaxf() treat NaN and signed zeros in a way that costs a call; positions here are finite. */
 static inline float least(float a, float b)
@@ -101,13 +101,13 @@ typedef struct ds_frame_of_reference {
     float ground;
 } ds_frame_of_reference;
 
-ds_frame_of_reference ds_geometry_reference(const ds_scenedata *s);
+ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s);
 
 /* A body of so many particles that it is drawn as one: their drawn radius (scaled); else 0. */
-float ds_geometry_dense_radius(const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
+float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
 
 /* Appends body b as in kept frame k. */
-void ds_geometry_add(ds_geometry *g, const ds_scenedata *s, const ds_frame_of_reference *r, uint64_t k,
+void ds_geometry_add(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                      uint64_t b);
 void ds_geometry_free(ds_geometry *g);
 

@@ -9,9 +9,10 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "report/report_figures.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 enum { BARS, CURVES, SCORES, PROFILE, TARGETS, KINDS };
 

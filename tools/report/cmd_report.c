@@ -11,10 +11,11 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "report/report_page.h"
 #include "report/report_pictures.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 typedef struct request {
     const char *out, *reference;

@@ -219,7 +219,7 @@ static void set_scale(ds_report *r, size_t i)
                 env->best_run = result;
             }
             worst = isfinite(c->final[j]) ? fmax(worst, c->final[j]) : worst;
-            env->n = result->n; /* the same for all: ds_results_tell_apart() */
+            env->n = result->n; /* the same for all: ds_results_disambiguate() */
             env->budget = j == 0 && env->budget == 0      ? result->budget
                           : env->budget == result->budget ? env->budget
                                                           : UINT64_MAX;
@@ -461,7 +461,7 @@ int ds_report_make(const char *const *folders, size_t count, const char *referen
     if (rc != 0) {
         return rc;
     }
-    rc = ds_results_tell_apart((ds_results *const[]){&out->results}, 1, e);
+    rc = ds_results_disambiguate((ds_results *const[]){&out->results}, 1, e);
     rc = rc != 0 ? rc : group(out, e);
     for (size_t i = 0; rc == 0 && i < out->envs * out->opts; i++) {
         rc = describe(&out->cell[i], e);

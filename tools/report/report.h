@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - the runs of one or more result folders as a table of environments and optimizers, with what
  * statistics says about it. Sources of the measures: sample.h, hypothesis.h, aggregate.h. */
-#ifndef DS_CORE_REPORT_H
-#define DS_CORE_REPORT_H
+#ifndef DS_REPORT_REPORT_H
+#define DS_REPORT_REPORT_H
 
 #include "results/results.h"
 #include "stats/aggregate.h"

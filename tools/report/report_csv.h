@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_csv.h - the numbers of a report's tables as CSV files. */
-#ifndef DS_CORE_REPORT_CSV_H
-#define DS_CORE_REPORT_CSV_H
+#ifndef DS_REPORT_REPORT_CSV_H
+#define DS_REPORT_REPORT_CSV_H
 
 #include "report/report.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_figures.h - the figures of a report, each with its numbers as CSV. */
-#ifndef DS_CORE_REPORT_FIGURES_H
-#define DS_CORE_REPORT_FIGURES_H
+#ifndef DS_REPORT_REPORT_FIGURES_H
+#define DS_REPORT_REPORT_FIGURES_H
 
 #include "report/report.h"
 

@@ -18,7 +18,7 @@
 #include "report/report_html.h"
 #include "report/report_pictures.h"
 #include "report/report_settings.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 typedef struct page {
     const ds_report *r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_page.h - a report as one HTML file: no script, no file beside it is needed, prints on A4. */
-#ifndef DS_CORE_REPORT_PAGE_H
-#define DS_CORE_REPORT_PAGE_H
+#ifndef DS_REPORT_REPORT_PAGE_H
+#define DS_REPORT_REPORT_PAGE_H
 
 #include "report/report.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "eval/best_picture.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 void ds_report_file_name(char *out, size_t room, const char *kind, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_pictures.h - the best episode of each environment of a report: drawn by its run, or for the report. */
-#ifndef DS_CORE_REPORT_PICTURES_H
-#define DS_CORE_REPORT_PICTURES_H
+#ifndef DS_REPORT_REPORT_PICTURES_H
+#define DS_REPORT_REPORT_PICTURES_H
 
 #include "report/report.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_settings.h - what the runs of a report were made with: versions and settings, as parts of its page.
  */
-#ifndef DS_CORE_REPORT_SETTINGS_H
-#define DS_CORE_REPORT_SETTINGS_H
+#ifndef DS_REPORT_REPORT_SETTINGS_H
+#define DS_REPORT_REPORT_SETTINGS_H
 
 #include <stdio.h>
 

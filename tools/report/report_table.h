@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_table.h - builds a CSV file (RFC 4180) row by row; numbers with 17 digits, what is not
  * finite is empty. */
-#ifndef DS_CORE_REPORT_TABLE_H
-#define DS_CORE_REPORT_TABLE_H
+#ifndef DS_REPORT_REPORT_TABLE_H
+#define DS_REPORT_REPORT_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "results/compare.h"
 

@@ -9,10 +9,11 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "cli/arguments.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "results/export.h"
 #include "results/results.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 typedef struct request {
     const char *folder, *format, *out;
@@ -73,7 +74,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
  * optimum, and its end for that of a run. */
 static int keep_finished(ds_results *r, const char *folder, ds_error *e)
 {
-    int rc = ds_results_tell_apart((ds_results *const[]){r}, 1, e);
+    int rc = ds_results_disambiguate((ds_results *const[]){r}, 1, e);
     for (size_t i = 0; rc == 0 && i < r->count; i++) {
         const ds_result *run = &r->item[i];
         if (!ds_result_is_finished(run) && !run->damaged) { /* of damaged ones it was said before */

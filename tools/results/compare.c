@@ -105,7 +105,7 @@ static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
                             : ds_results_read((const char *const[]){folder}, 1, &c->results[k], e);
         free(folder);
     }
-    rc = rc != 0 ? rc : ds_results_tell_apart((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
+    rc = rc != 0 ? rc : ds_results_disambiguate((ds_results *const[]){&c->results[0], &c->results[1]}, 2, e);
     for (int k = 0; k < 2 && rc == 0; k++) {
         rc = keep_set(set[k], &c->results[k], &c->open[k], e);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.h - two sets of runs: on which environments one of them ends lower, by how much, and how
  * sure that is. */
-#ifndef DS_CORE_COMPARE_H
-#define DS_CORE_COMPARE_H
+#ifndef DS_RESULTS_COMPARE_H
+#define DS_RESULTS_COMPARE_H
 
 #include "results/results.h"
 #include "stats/aggregate.h"
@@ -43,7 +43,7 @@ typedef struct ds_comparison {
 } ds_comparison;
 
 /* A set is a folder, or FOLDER:OPT for one optimizer of it. Environments with other settings in one set than
- * in the other are different ones (ds_results_tell_apart()). Exit status and message on failure; then nothing
+ * in the other are different ones (ds_results_disambiguate()). Exit status and message on failure; then nothing
  * is to be cleared. */
 int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e);
 void ds_comparison_clear(ds_comparison *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export.h - the record of a run in formats of other programs: CSV, JSONL, NumPy, IOHanalyzer, COCO. */
-#ifndef DS_CORE_EXPORT_H
-#define DS_CORE_EXPORT_H
+#ifndef DS_RESULTS_EXPORT_H
+#define DS_RESULTS_EXPORT_H
 
 #include "store/store.h"
 
@@ -46,18 +46,5 @@ typedef struct ds_export_set {
  * its own in it. */
 int ds_export_ioh(const ds_export_set *set, const char *folder, ds_error *e);
 int ds_export_coco(const ds_export_set *set, const char *folder, ds_error *e);
-
-/* ---- output in pieces ---- */
-
-typedef struct ds_printer ds_printer;
-
-/* Opens `path` ("-" = standard output) for text. */
-int ds_printer_open(const char *path, ds_printer **out, ds_error *e);
-/* Adds text; failures are kept until close. */
-void ds_print(ds_printer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a text of any length. */
-void ds_print_text(ds_printer *p, const char *text);
-/* Ends the file. `rc` of what came before: where it is not 0 the file is given up, and it is returned. */
-int ds_printer_close(ds_printer *p, int rc, ds_error *e);
 
 #endif

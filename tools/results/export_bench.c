@@ -14,8 +14,9 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/printer.h"
 #include "results/export.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 
 enum {
     NAME_BYTES = 200,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printer.h"
 #include "config/npy.h"
 #include "results/export.h"
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "config/npy.h"
-#include "results/origin.h"
-#include "store/folder.h"
+#include "results/provenance.h"
+#include "store/run_folder.h"
 #include "store/store.h"
 
 int ds_point_wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e)
@@ -102,7 +102,7 @@ static int belongs(const ds_point_request *q, const char *folder, ds_store *stor
 {
     char what[300];
     snprintf(what, sizeof what, "%s %.200s", q->origin, folder);
-    int rc = ds_origin_compare(store, what, q->id, q->env->params, e);
+    int rc = ds_provenance_compare(store, what, q->id, q->env->params, e);
     return rc != 0 || ds_store_n(store) == q->env->info.n
                ? rc
                : ds_point_wrong_count(what, q->id, ds_store_n(store), q->env->info.n, e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point.h - a point of an environment as users name it: a file, a word, a random one, or an evaluation of a
  * run. */
-#ifndef DS_CORE_POINT_H
-#define DS_CORE_POINT_H
+#ifndef DS_RESULTS_POINT_H
+#define DS_RESULTS_POINT_H
 
 #include "evaluate/pool.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "store/folder.h"
+#include "store/run_folder.h"
 #include "store/store.h"
 
 enum { DEPTH_MAX = 16 };

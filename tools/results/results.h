@@ -5,8 +5,8 @@
  * bench.ini, the names of environment and optimizer are those of the experiment (variants of one plugin have
  * different names), else the ids of the plugins.
  */
-#ifndef DS_CORE_RESULTS_H
-#define DS_CORE_RESULTS_H
+#ifndef DS_RESULTS_RESULTS_H
+#define DS_RESULTS_RESULTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,11 +48,11 @@ void ds_results_keep_finished(ds_results *r, const char *opt);
 /* Back into the order of ds_results, after names have changed. */
 void ds_results_sort(ds_results *r);
 
-/* Makes sets of runs fit for statistics (results_apart.c): environments whose finished runs have different
+/* Makes sets of runs fit for statistics (disambiguate.c): environments whose finished runs have different
  * settings, numbers of variables or plugin versions, in all sets together, get names that tell them apart,
  * such as analytic@function=sphere; so do optimizers within a set that differ on one environment. Warns on
  * stderr of that, of runs that are there twice, and of damaged stores. DS_EXIT_MEMORY on failure. */
-int ds_results_tell_apart(ds_results *const *set, size_t sets, ds_error *e);
+int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e);
 
 /* One run folder. Returns 1 where it has a summary, 0 where it has none (names, seed and ended are set as far
  * as they are known), or -1 after filling *e. */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "config/npy.h"
-#include "scene/scenedata.h"
-#include "scene/scenedata_check.h"
+#include "scene/snapshot.h"
+#include "scene/snapshot_internal.h"
 
-static int add_body(ds_npz *z, const ds_scenedata *s, const ds_scenedata_body *body, ds_error *e)
+static int add_body(ds_npz *z, const ds_snapshot *s, const ds_snapshot_body *body, ds_error *e)
 {
     char name[DS_SCENE_NAME_MAX + 16];
     uint64_t shape[3] = {s->kept, body->count, body->width};
@@ -29,7 +29,7 @@ static int add_body(ds_npz *z, const ds_scenedata *s, const ds_scenedata_body *b
     return status;
 }
 
-static int add_arrays(ds_npz *z, const ds_scenedata *s, ds_error *e)
+static int add_arrays(ds_npz *z, const ds_snapshot *s, ds_error *e)
 {
     double *time = malloc((size_t)s->frames * sizeof *time);
     if (time == NULL) {
@@ -64,7 +64,7 @@ static int add_arrays(ds_npz *z, const ds_scenedata *s, ds_error *e)
     return status;
 }
 
-int ds_trajectory_write(const char *path, const ds_scenedata *s, ds_error *e)
+int ds_trajectory_write(const char *path, const ds_snapshot *s, ds_error *e)
 {
     ds_npz *z;
     int status = ds_npz_open(&z, path, e);

@@ -3,8 +3,8 @@
  * R. Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, NeurIPS 2021;
  * expected running times and data profiles as in N. Hansen et al., COCO, Optimization Methods and Software
  * 36, 2021. */
-#ifndef DS_CORE_AGGREGATE_H
-#define DS_CORE_AGGREGATE_H
+#ifndef DS_STATS_AGGREGATE_H
+#define DS_STATS_AGGREGATE_H
 
 #include <stddef.h>
 #include <stdint.h>

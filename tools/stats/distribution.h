@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* distribution.h - the normal and Student's t distribution, as far as intervals and tests need them. */
-#ifndef DS_CORE_DISTRIBUTION_H
-#define DS_CORE_DISTRIBUTION_H
+#ifndef DS_STATS_DISTRIBUTION_H
+#define DS_STATS_DISTRIBUTION_H
 
 /* P(Z <= z) for a standard normal Z. */
 double ds_normal_cdf(double z);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hypothesis.h - which of two sets of runs is better, by how much, and how sure: rank tests that make no
  * assumption about the distribution of losses. Smaller is better; values may be +INFINITY, not NaN. */
-#ifndef DS_CORE_HYPOTHESIS_H
-#define DS_CORE_HYPOTHESIS_H
+#ifndef DS_STATS_HYPOTHESIS_H
+#define DS_STATS_HYPOTHESIS_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
 /* sample.h - what describes a set of numbers: mean, spread, quantiles and intervals for them. Samples
  * must not hold NaN; +INFINITY (a run without a single valid loss) is a value like any other and makes
  * a mean infinite. */
-#ifndef DS_CORE_SAMPLE_H
-#define DS_CORE_SAMPLE_H
+#ifndef DS_STATS_SAMPLE_H
+#define DS_STATS_SAMPLE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stop.h - the flag that ends what this process is doing: raised by a signal or by the clock, looked at by all that
+ * waits or loops. */
+#ifndef DS_BASE_STOP_H
+#define DS_BASE_STOP_H
+
+#include <stdatomic.h>
+
+enum { DS_STOP_TIME = -1 }; /* values of the flag: 0, a signal number, or this */
+
+extern atomic_int ds_stop_flag;
+
+/* Raises the flag unless it is raised. */
+void ds_stop_raise(int why);
+
+#endif

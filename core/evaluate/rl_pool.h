@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rl_pool.h - episodes of stepwise control in the workers of a pool: each lane belongs to one worker,
+ * which keeps an instance for it from the beginning of an episode to its end. */
+#ifndef DS_EVALUATE_RL_POOL_H
+#define DS_EVALUATE_RL_POOL_H
+
+#include "evaluate/pool.h"
+#include "plugin/env_rl.h"
+
+/* One lane's part of a call. */
+typedef struct ds_lane_step {
+    uint64_t lane, key, step; /* as for ds_episode_advance() */
+    const double *x;          /* actions of the steps 1..step, and room to n values */
+    double *obs;              /* out: n_obs values */
+    ds_episode_answer out;
+} ds_lane_step;
+
+typedef struct ds_lanes ds_lanes;
+
+/* `config` is that of the pool and stays valid, as `env`; its rl.horizon is not 0. Workers start when first
+ * needed. */
+int ds_lanes_open(const ds_pool_config *config, const ds_pool_env *env, ds_lanes **out, ds_error *e);
+void ds_lanes_close(ds_lanes *l);
+
+/* Makes `count` steps in different lanes, in parallel. 0, DS_POOL_STOPPED when config->stop ended it, or an
+ * exit status. A crash costs the episode of the step in hand; the other lanes of that worker are brought back
+ * to where they were. */
+int ds_lanes_step(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* env_rl.c - one episode of stepwise control on an instance, see env_rl.h. */
+#include "config.h"
+
+#include "plugin/env_rl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int ds_env_ask_rl(ds_env *env, ds_error *e)
+{
+    ds_rl_info *info = &env->rl_info;
+    const ds_rl *rl = env->vt->get_extension != NULL ? env->vt->get_extension(env->self, DS_EXT_RL) : NULL;
+    if (rl == NULL) {
+        return 0;
+    }
+    *info = (ds_rl_info){.struct_size = sizeof(*info)};
+    if (!DS_HAS(ds_rl, rl, step) || rl->info == NULL || rl->reset == NULL || rl->step == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL ": a function is missing",
+                       env->module->id);
+    }
+    ds_status st = rl->info(env->self, info);
+    if (st != DS_OK) {
+        return ds_services_fail(&env->services, e, "info() of " DS_EXT_RL, st);
+    }
+    uint64_t n = env->info.n;
+    if (info->horizon < 1 || info->n_act < 1 || info->n_act > n || info->horizon > n ||
+        info->horizon * info->n_act != n || info->n_obs < 1 || info->n_obs > (1u << 20)) {
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: extension " DS_EXT_RL
+            ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: horizon x "
+            "n_act must be n, and 1 to %u numbers be observed",
+            env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
+            (unsigned long long)info->n_obs, (unsigned long long)n, 1u << 20);
+    }
+    env->rl = rl;
+    return 0;
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fail(ds_episode *ep, ds_episode_answer *out, uint32_t outcome, const char *text)
+{
+    ep->open = 0;
+    out->answer.outcome = outcome;
+    out->answer.loss = INFINITY;
+    out->reward = 0.0;
+    out->ended = 1;
+    snprintf(out->answer.message, sizeof(out->answer.message), "%.199s", text);
+    ds_text_clean(out->answer.message);
+}
+
+static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *function, ds_status st)
+{
+    const char *why = ep->env->services.last_error;
+    char text[640];
+    snprintf(text, sizeof(text), "%s: %s", function, why[0] != '\0' ? why : ds_status_text(st));
+    fail(ep, out, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR, text);
+}
+
+static int all_finite(const double *v, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (!isfinite(v[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void begin(ds_episode *ep, uint64_t key, double *obs, ds_episode_answer *out)
+{
+    ds_env *env = ep->env;
+    ep->open = 1;
+    ep->key = key;
+    ep->step = 0;
+    env->services.last_error[0] = '\0';
+    ds_status st = env->rl->reset(env->self, key, obs);
+    if (st != DS_OK) {
+        fail_status(ep, out, "reset()", st);
+    } else if (!all_finite(obs, env->rl_info.n_obs)) {
+        fail(ep, out, DS_EVAL_INVALID, "reset() gave an observation that is not finite");
+    }
+}
+
+/* What the plugin answered, made safe. */
+static void vet(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *out)
+{
+    const ds_rl_info *info = &ep->env->rl_info;
+    if (io->outcome != DS_EVAL_OK && io->outcome != DS_EVAL_DIVERGED && io->outcome != DS_EVAL_INFEASIBLE) {
+        fail(ep, out, DS_EVAL_INVALID, "step() set an outcome that it must not set");
+    } else if (io->outcome != DS_EVAL_OK) {
+        fail(ep, out, io->outcome, ep->env->services.last_error);
+    } else if (!isfinite(io->reward) || !all_finite(io->obs, info->n_obs)) {
+        fail(ep, out, DS_EVAL_INVALID,
+             "step() gave a reward or an observation that is not finite as a success");
+    } else if ((io->ended != 0) != (ep->step == info->horizon) && io->ended == 0) {
+        fail(ep, out, DS_EVAL_INVALID, "step() did not end the episode with its last step");
+    } else if (io->ended != 0 && !isfinite(io->loss)) {
+        fail(ep, out, DS_EVAL_INVALID, "step() gave a loss that is not finite as a success");
+    } else {
+        out->reward = io->reward;
+        out->ended = io->ended != 0;
+        out->answer.loss = io->ended != 0 ? io->loss : 0.0;
+        ep->open = io->ended == 0;
+    }
+}
+
+static void step(ds_episode *ep, const double *action, double *obs, ds_episode_answer *out)
+{
+    ds_env *env = ep->env;
+    ds_rl_step io = {.struct_size = sizeof(io), .action = action, .obs = obs, .reward = NAN, .loss = NAN};
+    memset(obs, 0xff, env->rl_info.n_obs * sizeof(double)); /* NaN: what is not filled is noticed */
+    env->services.last_error[0] = '\0';
+    ds_status st = env->rl->step(env->self, &io);
+    ep->step++;
+    out->answer.cost_steps += io.cost_steps;
+    if (st != DS_OK) {
+        fail_status(ep, out, "step()", st);
+    } else {
+        vet(ep, &io, out);
+    }
+}
+
+ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step_, const double *x, double *obs,
+                             ds_episode_answer *out)
+{
+    uint64_t m = ep->env->rl_info.n_act;
+    size_t bytes = ep->env->rl_info.n_obs * sizeof(double);
+    double start = seconds_now();
+    double *fresh = malloc(bytes);
+    memset(out, 0, sizeof(*out));
+    out->answer.bad_step = -1;
+    if (fresh == NULL) {
+        fail(ep, out, DS_EVAL_ERROR, "out of memory");
+        return DS_OK;
+    }
+    if (step_ == 0 || !ep->open || ep->key != key || ep->step != step_ - 1) {
+        begin(ep, key, fresh, out);
+    }
+    while (ep->open && ep->step < step_) {
+        out->answer.cost_steps = 0; /* repeated steps are not counted */
+        step(ep, x + ep->step * m, fresh, out);
+    }
+    if (out->answer.outcome == DS_EVAL_OK) {
+        memcpy(obs, fresh, bytes);
+    } else if (out->answer.outcome != DS_EVAL_STOPPED && step_ > 0) {
+        uint64_t output = ep->env->info.steps / ep->env->rl_info.horizon;
+        out->answer.bad_step = (int64_t)((step_ - 1) * output);
+    }
+    free(fresh);
+    out->answer.wall = seconds_now() - start;
+    return out->answer.outcome == DS_EVAL_STOPPED ? DS_STOPPED : DS_OK;
+}

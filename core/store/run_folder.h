@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_folder.h - the result folder of a run: where it is, and the text files in it that make things repeatable.
+ */
+#ifndef DS_STORE_RUN_FOLDER_H
+#define DS_STORE_RUN_FOLDER_H
+
+#include "evaluate/pool.h"
+#include "store/store.h"
+
+/* Makes a folder and its parents. */
+int ds_folder_make(const char *path, ds_error *e);
+
+/* "FOLDER/NAME", to be freed; NULL without memory. */
+char *ds_folder_path(const char *folder, const char *name);
+
+/* Is there the store of a run? Of a landscape? */
+int ds_folder_has_run(const char *folder);
+int ds_folder_has_landscape(const char *folder);
+
+/* The name that the user gets who names none: results/ENV-OPT-sSEED, with -2, -3, ... where that is taken. To
+ * be freed. */
+char *ds_folder_default(const char *env, const char *opt, uint64_t seed);
+
+/* What a run or a landscape is made of, and its settings as text. */
+typedef struct ds_run_spec {
+    const ds_module *env, *opt; /* opt is NULL for a landscape */
+    const ds_run_options *options;
+    const ds_params *env_params, *opt_params;
+    int all_runs; /* of a folder that holds several runs, with seeds one after the other */
+    const ds_params *landscape_params; /* NULL for a run */
+} ds_run_spec;
+
+/* How .ini files name a plugin: by its path where the user did and the line has room, else by its id. */
+const char *ds_folder_plugin_name(const char *given, const ds_module *module);
+
+/* Writes run.ini (landscape.ini), which reproduces it. */
+int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e);
+
+/* Makes run.sqlite (landscape.sqlite) with its settings and meta data, complete or not at all, and opens it
+ * for writing. */
+int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n, ds_store **out, ds_error *e);
+
+/* Writes failure-NNNN.ini, with which `dshost eval --config` repeats one evaluation in its own process, for a
+ * debugger. */
+int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t id, const double *x,
+                            uint64_t n, uint64_t noise_key, const ds_answer *answer, ds_error *e);
+
+#endif

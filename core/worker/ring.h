@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring.h - the memory that the host and its workers share: a ring of slots, one per evaluation, and how they
+ * wait.
+ *
+ * The host posts rows in the order of their tickets 0, 1, 2, ...; ticket t lies in slot t % capacity. Workers
+ * take tickets, a few at a time when evaluations are cheap, and work them off. A slot goes
+ *
+ *     FREE -(host)-> POSTED -(worker w)-> RUNNING|w -(worker w)-> DONE -(host)-> FREE
+ *                                            `-(host, time limit)-> KILLED|w -(host, after its death)-> DONE
+ *
+ * Each step is one compare-and-swap, so that no evaluation is lost or done twice wherever a worker dies: its
+ * successor looks again at all tickets that were taken, and skips what others hold. Plugins get no pointer
+ * into this memory.
+ */
+#ifndef DS_WORKER_RING_H
+#define DS_WORKER_RING_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "plugin/instance.h"
+#include "scene/snapshot_take.h"
+
+#define DS_RING_MAGIC 0x31304b524f574453u /* "SDWORK01" */
+
+enum { DS_SLOT_FREE = 0, DS_SLOT_POSTED = 1, DS_SLOT_RUNNING = 2, DS_SLOT_DONE = 3, DS_SLOT_KILLED = 4 };
+
+/* First byte of a scene file that holds "STATUS REASON" instead of a scene. */
+#define DS_SCENE_REFUSED '!'
+
+/* State of a slot that worker w holds. */
+#define DS_SLOT_OF(state, w) ((uint32_t)(state) | ((uint32_t)(w) << 8))
+
+typedef struct ds_slot {
+    alignas(64) atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
+    uint32_t want;                 /* DS_WANT_* */
+    uint64_t noise_key;
+    uint32_t keep;      /* DS_KEEP_*, where the scene is wanted */
+    uint16_t residuals; /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
+    uint16_t alone;     /* not in one call with other slots */
+    ds_answer answer;
+    uint64_t episode; /* 1 + lane of a step of an episode; 0 = an evaluation */
+    /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each; then extra[] */
+} ds_slot;
+
+/* What one worker has in hand: tickets next..end-1. Outlives the process, so that its
+ * successor finishes them. */
+typedef struct ds_ring_worker {
+    alignas(64) atomic_ullong next;
+    atomic_ullong end;
+    atomic_ullong started; /* ds_clock_ns() of the evaluation in hand, 0 = none */
+    atomic_uint many;      /* several slots may be in hand at once */
+} ds_ring_worker;
+
+typedef struct ds_ring {
+    uint64_t magic;
+    uint64_t size;     /* bytes of the whole */
+    uint64_t n;        /* decision variables */
+    uint64_t m;        /* residuals, 0 = none */
+    uint64_t capacity; /* slots */
+    uint64_t stride;   /* bytes per slot */
+    uint64_t extra;    /* doubles at the end of each slot */
+    uint64_t first;    /* offset of slot 0 */
+    uint32_t workers;
+    uint32_t spin_ns; /* how long a worker looks for work before it sleeps, at most */
+    uint32_t watched; /* there is a time limit: publish when evaluations start */
+    uint32_t reserved;
+    alignas(64) atomic_ullong posted; /* tickets below this one are posted */
+    atomic_uint work;                 /* futex: changes with every post */
+    atomic_uint sleepers;             /* workers that sleep on `work` (or died there) */
+    alignas(64) atomic_ullong taken;  /* tickets below this one are taken */
+    alignas(64) atomic_uint done;     /* futex: number of finished slots, modulo 2^32 */
+    atomic_uint wake_at;              /* the host wants to be woken at this value of `done` */
+    atomic_uint waiting;              /* the host sleeps on `done` */
+    alignas(64) atomic_int stop;      /* nonzero = finish quickly: rows are answered as stopped */
+    atomic_int quit;                  /* nonzero = the workers end */
+    ds_ring_worker worker[];
+} ds_ring;
+
+/* Bytes of the whole for a number of workers, slots, variables and residuals; fills the layout fields of
+ * *head, whose `extra` is set before. */
+uint64_t ds_ring_layout(ds_ring *head, uint32_t workers, uint64_t capacity, uint64_t n, uint64_t m);
+
+static inline ds_slot *ds_ring_slot(ds_ring *s, uint64_t ticket)
+{
+    return (ds_slot *)(void *)((unsigned char *)s + s->first + (ticket % s->capacity) * s->stride);
+}
+
+static inline double *ds_slot_x(ds_slot *slot)
+{
+    return (double *)(void *)(slot + 1);
+}
+
+static inline double *ds_slot_grad(const ds_ring *s, ds_slot *slot)
+{
+    return ds_slot_x(slot) + s->n;
+}
+
+/* What goes into a question for residuals, and what comes out. */
+static inline double *ds_slot_v(const ds_ring *s, ds_slot *slot)
+{
+    return ds_slot_x(slot) + 2 * s->n;
+}
+
+static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
+{
+    return ds_slot_v(s, slot) + (s->n > s->m ? s->n : s->m);
+}
+
+/* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,
+ * whether the episode is over, observation. */
+enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
+
+static inline double *ds_slot_extra(const ds_ring *s, ds_slot *slot)
+{
+    return (double *)(void *)((unsigned char *)slot + s->stride) - s->extra;
+}
+
+/* A slot is DONE: counts it, and wakes the host if it waits for it. */
+void ds_ring_finished(ds_ring *s);
+
+/* Sleeps while *word == value, at most `ns` nanoseconds; also across processes. */
+void ds_futex_wait(atomic_uint *word, uint32_t value, uint64_t ns);
+void ds_futex_wake(atomic_uint *word, int count);
+
+/* A short busy wait that adapts: it grows while waiting pays off and shrinks while it does not. */
+typedef struct ds_spin {
+    uint32_t limit_ns, max_ns;
+} ds_spin;
+
+static inline void ds_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Spins until `ready(ctx)`; 1 = it is, 0 = time to sleep. */
+int ds_spin_until(ds_spin *spin, int (*ready)(const void *ctx), const void *ctx);
+
+#endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervisor.c - one thread of the host starts the workers, passes on their output, enforces the time limit, and
+ * answers for those that die: the evaluation in hand fails, and a new worker goes on with the rest. */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "worker/supervisor_internal.h"
+
+enum {
+    IDLE_DEATHS_MAX = 5, /* deaths in a row outside of evaluations that are forgiven */
+    START_SECONDS = 60   /* least time limit of a start, where there is one */
+};
+static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
+static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
+
+/* ---- death ---- */
+
+static void say_how(const ds_process *m, int status, double timeout, char *text, size_t size)
+{
+    if (m->timed_out) {
+        snprintf(text, size, "no answer within %g s (timeout_s)", timeout);
+    } else if (WIFSIGNALED(status)) {
+        int sig = WTERMSIG(status);
+        const char *name = sigabbrev_np(sig);
+        snprintf(text, size, "the worker died of SIG%s (%s)%s", name != NULL ? name : "?", strsignal(sig),
+                 sig == SIGKILL ? ": killed from outside, perhaps for want of memory" : "");
+    } else {
+        snprintf(text, size, "the worker ended by itself with exit status %d", WEXITSTATUS(status));
+    }
+}
+
+/* Answers for the evaluation that a dead worker had in hand; 0 = it had none. */
+static int settle(ds_supervisor *c, uint32_t w, int status)
+{
+    ds_ring *s = c->share;
+    int found = 0;
+    for (uint64_t i = 0; i < s->capacity; i++) {
+        ds_slot *slot = ds_ring_slot(s, i);
+        uint32_t state = atomic_load(&slot->state);
+        if (state != DS_SLOT_OF(DS_SLOT_RUNNING, w) && state != DS_SLOT_OF(DS_SLOT_KILLED, w)) {
+            continue;
+        }
+        found = 1;
+        if (atomic_load(&s->worker[w].many) != 0) {
+            slot->alone = 1; /* one of them is to blame: each gets its own try */
+            atomic_store(&slot->state, DS_SLOT_POSTED);
+            continue;
+        }
+        ds_answer *a = &slot->answer;
+        a->loss = INFINITY;
+        a->outcome = c->process[w].timed_out ? DS_EVAL_TIMEOUT : DS_EVAL_CRASHED;
+        a->grad_kind = DS_GRAD_NONE;
+        a->bad_step = -1;
+        a->cost_steps = 0;
+        uint64_t started = atomic_load(&s->worker[w].started);
+        a->wall = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
+        say_how(&c->process[w], status, c->config.timeout, a->message, sizeof(a->message));
+        memset(ds_slot_grad(s, slot), 0, s->stride - sizeof(*slot) - s->n * sizeof(double));
+        atomic_store(&slot->state, DS_SLOT_DONE);
+        ds_ring_finished(s);
+    }
+    atomic_store(&s->worker[w].started, 0);
+    atomic_store(&s->worker[w].many, 0);
+    return found;
+}
+
+/* The successor looks at every ticket that may have been taken and skips what is done or held by others. */
+static void pass_on(ds_ring *s, uint32_t w)
+{
+    uint64_t taken = atomic_load(&s->taken);
+    uint64_t oldest = taken > s->capacity ? taken - s->capacity : 0;
+    atomic_store(&s->worker[w].next, oldest);
+    atomic_store(&s->worker[w].end, taken);
+}
+
+static void read_output(ds_process *m)
+{
+    char bytes[4096];
+    ssize_t got;
+    /* Bounded: one that prints without end must not keep us from its time limit. */
+    for (int i = 0; i < 16 && (got = read(m->child.output, bytes, sizeof(bytes))) > 0; i++) {
+        ds_childlog_feed(&m->log, bytes, (size_t)got);
+    }
+}
+
+/* Collects a process whose socket has ended; that happens a moment before it is gone. */
+static void reap(pid_t pid, int *status)
+{
+    struct timespec nap = {0, 1000000};
+    for (int i = 0; i < 30; i++) {
+        if (waitpid(pid, status, WNOHANG) != 0) {
+            return;
+        }
+        nanosleep(&nap, NULL);
+    }
+    kill(pid, SIGKILL);
+    while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+/* The socket of a worker has ended: it is dead, or as good as that. */
+static void bury(ds_supervisor *c, uint32_t w)
+{
+    ds_process *m = &c->process[w];
+    int status = 0;
+    ds_error e = {0, ""};
+    reap(m->child.pid, &status);
+    read_output(m);
+    ds_childlog_end(&m->log);
+    int state = m->state;
+    ds_child_close(&m->child);
+    m->state = PROCESS_NONE;
+    if (atomic_load(&c->quit) || atomic_load(&c->killed) || atomic_load(&c->failed)) {
+        return;
+    }
+    int killed =
+        state == PROCESS_STARTING && c->share != NULL && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (state == PROCESS_STARTING && (m->timed_out || !killed)) {
+        char how[200];
+        say_how(m, status, c->config.timeout > START_SECONDS ? c->config.timeout : START_SECONDS, how,
+                sizeof(how));
+        ds_fail(&e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
+        ds_supervisor_fail(c, &e);
+        return;
+    }
+    if (settle(c, w, status) || ds_clock_ns() - m->born > LIFE_NS) {
+        c->idle_deaths = 0;
+    } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
+        char how[200];
+        say_how(m, status, 0.0, how, sizeof(how));
+        ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id,
+                how);
+        ds_supervisor_fail(c, &e);
+        return;
+    }
+    pass_on(c->share, w);
+    ds_supervisor_start_process(c, w);
+}
+
+/* ---- the thread ---- */
+
+/* Kills the worker whose evaluation, or start, has exceeded the time limit. */
+static void enforce_limit(ds_supervisor *c, uint32_t w)
+{
+    ds_process *m = &c->process[w];
+    uint64_t now = ds_clock_ns();
+    double limit = c->config.timeout;
+    if (limit <= 0.0 || m->timed_out) {
+        return;
+    }
+    if (m->state == PROCESS_STARTING) {
+        limit = limit > START_SECONDS ? limit : START_SECONDS;
+        if (1e-9 * (double)(now - m->born) > limit) {
+            m->timed_out = 1;
+            kill(m->child.pid, SIGKILL);
+        }
+        return;
+    }
+    uint64_t started = atomic_load(&c->share->worker[w].started);
+    if (started == 0 || started > now || 1e-9 * (double)(now - started) <= limit) {
+        return;
+    }
+    for (uint64_t i = 0; i < c->share->capacity; i++) {
+        uint32_t state = DS_SLOT_OF(DS_SLOT_RUNNING, w);
+        ds_slot *slot = ds_ring_slot(c->share, i);
+        if (atomic_load(&slot->state) == state && atomic_load(&c->share->worker[w].started) == started &&
+            atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_KILLED, w))) {
+            m->timed_out = 1;
+            kill(m->child.pid, SIGKILL);
+            return;
+        }
+    }
+}
+
+/* Milliseconds between two looks at the time limits. */
+static int poll_interval(const ds_supervisor *c)
+{
+    if (c->config.timeout <= 0.0) {
+        return -1;
+    }
+    double ms = 100.0 * c->config.timeout;
+    return ms > 100.0 ? 100 : ms < 2.0 ? 2 : (int)ms;
+}
+
+static int alive(const ds_supervisor *c)
+{
+    for (uint32_t w = 0; w < c->config.jobs; w++) {
+        if (c->process[w].state != PROCESS_NONE) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Kills all workers, or those only that are not ready yet. */
+static void kill_members(ds_supervisor *c, int starting_only)
+{
+    for (uint32_t w = 0; w < c->config.jobs; w++) {
+        int state = c->process[w].state;
+        if (state == PROCESS_STARTING || (state == PROCESS_READY && !starting_only)) {
+            kill(c->process[w].child.pid, SIGKILL);
+        }
+    }
+}
+
+static void look(ds_supervisor *c, const struct pollfd *fds)
+{
+    for (uint32_t w = 0; w < c->config.jobs; w++) {
+        ds_process *m = &c->process[w];
+        const struct pollfd *p = fds + 1 + 2 * w;
+        if (m->state == PROCESS_NONE) {
+            continue;
+        }
+        if (p[1].revents != 0) {
+            read_output(m);
+        }
+        if (p[0].revents != 0) {
+            char byte = 0;
+            ssize_t got = recv(m->child.socket, &byte, 1, MSG_DONTWAIT);
+            if (got == 1 && byte == DS_WORKER_HELLO && m->state == PROCESS_STARTING) {
+                ds_supervisor_handshake(c, w);
+            } else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+                bury(c, w);
+                continue;
+            }
+        }
+        enforce_limit(c, w);
+    }
+}
+
+static void *watch(void *arg)
+{
+    ds_supervisor *c = arg;
+    struct pollfd *fds = calloc(1 + 2 * (size_t)c->config.jobs, sizeof(*fds));
+    uint64_t closing = 0;
+    if (fds == NULL) {
+        ds_error e;
+        ds_fail(&e, DS_EXIT_MEMORY, "out of memory");
+        ds_supervisor_fail(c, &e);
+        return NULL;
+    }
+    for (;;) {
+        int ms = poll_interval(c);
+        if (atomic_load(&c->quit)) {
+            if (!alive(c)) {
+                break;
+            }
+            uint64_t now = ds_clock_ns();
+            closing = closing == 0 ? now : closing;
+            kill_members(c, now - closing <= CLOSE_NS);
+            ms = 50;
+        } else if (!atomic_load(&c->killed) && !atomic_load(&c->failed)) {
+            uint32_t wanted = atomic_load(&c->wanted);
+            for (uint32_t w = 0; w < wanted; w++) {
+                if (c->process[w].state == PROCESS_NONE) {
+                    ds_supervisor_start_process(c, w);
+                }
+            }
+        }
+        fds[0] = (struct pollfd){c->event_fd, POLLIN, 0};
+        for (uint32_t w = 0; w < c->config.jobs; w++) {
+            int used = c->process[w].state != PROCESS_NONE;
+            fds[1 + 2 * w] = (struct pollfd){used ? c->process[w].child.socket : -1, POLLIN, 0};
+            fds[2 + 2 * w] = (struct pollfd){used ? c->process[w].child.output : -1, POLLIN, 0};
+        }
+        if (poll(fds, 1 + 2 * (nfds_t)c->config.jobs, ms) < 0) {
+            continue;
+        }
+        if (fds[0].revents != 0) {
+            uint64_t ignored;
+            if (read(c->event_fd, &ignored, sizeof(ignored)) < 0) {
+                continue;
+            }
+            if (atomic_load(&c->killed)) {
+                kill_members(c, 0);
+            }
+        }
+        look(c, fds);
+    }
+    free(fds);
+    return NULL;
+}
+
+static void signal_thread(ds_supervisor *c)
+{
+    uint64_t one = 1;
+    while (write(c->event_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+}
+
+/* ---- the host's side ---- */
+
+static int start_thread(ds_supervisor *c, ds_error *e)
+{
+    /* Signals are the business of the thread that runs the optimizer. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&c->thread, NULL, watch, c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0) {
+        return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread that watches the workers: %s",
+                       strerror(code));
+    }
+    c->thread_runs = 1;
+    return 0;
+}
+
+/* Waits for the first worker. */
+static int wait_ready(ds_supervisor *c, ds_error *e)
+{
+    int rc = 0;
+    pthread_mutex_lock(&c->lock);
+    while (!c->ready && !atomic_load(&c->failed) && rc == 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 50000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        pthread_cond_timedwait(&c->changed, &c->lock, &until);
+        if (c->config.stop != NULL && atomic_load(c->config.stop) != 0) {
+            rc = ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
+            atomic_store(&c->killed, 1);
+            signal_thread(c);
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return rc != 0 ? rc : ds_supervisor_failed(c, e);
+}
+
+int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, ds_error *e)
+{
+    ds_supervisor *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->changed, NULL);
+    c->config = *config;
+    c->config.jobs = config->jobs > 0 ? config->jobs : 1;
+    c->program = config->program != NULL ? strdup(config->program) : NULL;
+    c->process = calloc(c->config.jobs, sizeof(*c->process));
+    c->share_fd = ds_memory_file("diffsim-share");
+    c->scene_fd = ds_memory_file("diffsim-scene");
+    c->event_fd = eventfd(0, EFD_CLOEXEC);
+    atomic_store(&c->wanted, 1);
+    int rc = 0;
+    if (c->process == NULL || c->share_fd < 0 || c->scene_fd < 0 || c->event_fd < 0) {
+        rc = ds_fail(e, DS_EXIT_IO, "cannot make the shared memory of the workers: %s", strerror(errno));
+    }
+    rc = rc != 0 ? rc : ds_supervisor_make_texts(c, e);
+    rc = rc != 0 ? rc : start_thread(c, e);
+    rc = rc != 0 ? rc : wait_ready(c, e);
+    if (rc != 0) {
+        ds_supervisor_close(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+void ds_supervisor_close(ds_supervisor *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    atomic_store(&c->quit, 1);
+    if (c->share != NULL) {
+        atomic_store(&c->share->stop, 1);
+        atomic_store(&c->share->quit, 1);
+        atomic_fetch_add(&c->share->work, 1);
+        ds_futex_wake(&c->share->work, (int)c->config.jobs);
+    }
+    if (c->thread_runs) {
+        if (c->share == NULL) {
+            atomic_store(&c->killed, 1); /* no shared memory to ask through */
+        }
+        signal_thread(c);
+        pthread_join(c->thread, NULL);
+    }
+    int fds[] = {c->share_fd, c->scene_fd, c->event_fd};
+    for (int i = 0; i < 3; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    if (c->share != NULL) {
+        munmap(c->share, c->share->size);
+    }
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->changed);
+    free(c->env.lower);
+    free(c->process);
+    free(c->texts);
+    free(c->program);
+    free(c);
+}
+
+const ds_supervisor_env *ds_supervisor_env_of(const ds_supervisor *c)
+{
+    return &c->env;
+}
+
+ds_ring *ds_supervisor_share(ds_supervisor *c)
+{
+    return c->share;
+}
+
+void ds_supervisor_want(ds_supervisor *c, uint32_t count)
+{
+    count = count > c->config.jobs ? c->config.jobs : count;
+    if (count > atomic_load(&c->wanted)) {
+        atomic_store(&c->wanted, count);
+        signal_thread(c);
+    }
+}
+
+void ds_supervisor_kill(ds_supervisor *c)
+{
+    atomic_store(&c->killed, 1);
+    signal_thread(c);
+}
+
+int ds_supervisor_failed(ds_supervisor *c, ds_error *e)
+{
+    if (!atomic_load(&c->failed)) {
+        return 0;
+    }
+    pthread_mutex_lock(&c->lock);
+    int rc = ds_fail(e, c->error.status, "%s", c->error.text);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
+int ds_supervisor_scene_fd(const ds_supervisor *c)
+{
+    return c->scene_fd;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* disambiguate.c - tells apart runs that share a name but not their problem or their method (see results.h).
+ * Statistics over both would be about nothing. */
+#include "config.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "results/results.h"
+
+enum { VALUE_MAX = 24, NAME_MAX_BYTES = 90 /* names become files */ };
+
+/* Beside the settings of a section; no parameter has such a name. */
+static const char version[] = " version", variables[] = " variables";
+
+/* The finished runs with one name, of all sets. Runs are alike where their class is the same. */
+typedef struct bunch {
+    ds_result **run;
+    size_t count, *class, *spare, classes;
+    int section; /* DS_SECTION_ENV or DS_SECTION_OPT */
+} bunch;
+
+static int no_memory(ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+static char **name_of(ds_result *r, int section)
+{
+    return section == DS_SECTION_ENV ? &r->env : &r->opt;
+}
+
+/* The value of a key, "" where there is none; `room` holds numbers. */
+static const char *value_of(const ds_result *r, int section, const char *key, char room[32])
+{
+    const char *text;
+    if (key == variables) {
+        snprintf(room, 32, "%llu", (unsigned long long)r->n);
+        return room;
+    }
+    if (key == version) {
+        text = section == DS_SECTION_ENV ? r->env_version : r->opt_version;
+    } else {
+        const ds_setting *s = ds_settings_find(&r->settings, section, key);
+        text = s != NULL ? s->value : NULL;
+    }
+    return text != NULL ? text : "";
+}
+
+static int same_value(const bunch *b, size_t i, size_t j, const char *key)
+{
+    char one[32], other[32];
+    return strcmp(value_of(b->run[i], b->section, key, one), value_of(b->run[j], b->section, key, other)) ==
+           0;
+}
+
+/* Splits the classes by the value of a key. Returns whether there are more of them now. */
+static int refine(bunch *b, const char *key)
+{
+    size_t *first = b->spare, classes = 0; /* first run of each new class */
+    size_t *to = b->spare + b->count;
+    for (size_t i = 0; i < b->count; i++) {
+        size_t k = 0;
+        while (k < classes && (b->class[first[k]] != b->class[i] || !same_value(b, first[k], i, key))) {
+            k++;
+        }
+        if (k == classes) {
+            first[classes++] = i;
+        }
+        to[i] = k;
+    }
+    const int more = classes > b->classes;
+    memcpy(b->class, to, b->count * sizeof *to);
+    b->classes = classes;
+    return more;
+}
+
+/* Runs are first put together by what has to be equal anyway: optimizers may have other settings on another
+ * environment. */
+static void begin(bunch *b)
+{
+    b->classes = 1;
+    memset(b->class, 0, b->count * sizeof *b->class);
+    if (b->section == DS_SECTION_OPT) {
+        size_t classes = 0;
+        for (size_t i = 0; i < b->count; i++) {
+            size_t k = 0;
+            while (k < i && strcmp(b->run[k]->env, b->run[i]->env) != 0) {
+                k++;
+            }
+            b->class[i] = k < i ? b->class[k] : classes++;
+        }
+        b->classes = classes;
+    }
+}
+
+/* ---- names ---- */
+
+static void append(char *name, const char *key, const char *value)
+{
+    size_t n = strlen(name);
+    n += (size_t)snprintf(name + n, NAME_MAX_BYTES - n, "@%s=", key[0] == ' ' ? key + 1 : key);
+    for (size_t i = 0; value[i] != '\0' && i < VALUE_MAX && n + 1 < NAME_MAX_BYTES; i++) {
+        name[n++] = isalnum((unsigned char)value[i]) || strchr("_.+-", value[i]) != NULL ? value[i] : '_';
+        name[n] = '\0';
+    }
+}
+
+/* Is it the name of a run that is not of this bunch, or of one of an earlier class? */
+static int is_taken(const char *name, ds_results *const *set, size_t sets, const bunch *b, char *const *given,
+                    size_t classes)
+{
+    for (size_t k = 0; k < classes; k++) {
+        if (strcmp(given[k], name) == 0) {
+            return 1;
+        }
+    }
+    for (size_t s = 0; s < sets; s++) {
+        for (size_t i = 0; i < set[s]->count; i++) {
+            if (strcmp(*name_of(&set[s]->item[i], b->section), name) == 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* One name for each class, from the values that tell them apart; long values that begin alike are numbered.
+ */
+static int make_names(const bunch *b, const char *const *key, size_t keys, ds_results *const *set,
+                      size_t sets, char **given)
+{
+    for (size_t k = 0; k < b->classes; k++) {
+        char name[NAME_MAX_BYTES + 32], room[32];
+        size_t i = 0;
+        while (b->class[i] != k) {
+            i++;
+        }
+        snprintf(name, NAME_MAX_BYTES, "%s", *name_of(b->run[i], b->section));
+        for (size_t j = 0; j < keys; j++) {
+            append(name, key[j], value_of(b->run[i], b->section, key[j], room));
+        }
+        const size_t n = strlen(name);
+        for (size_t copy = 2; is_taken(name, set, sets, b, given, k); copy++) {
+            snprintf(name + n, sizeof name - n, "@%zu", copy);
+        }
+        if ((given[k] = strdup(name)) == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void warn(const bunch *b, const char *const *key, size_t keys, char *const *given)
+{
+    char text[200] = "";
+    for (size_t j = 0, n = 0; j < keys && n < sizeof text; j++) {
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", j > 0 ? ", " : "",
+                              key[j][0] == ' ' ? key[j] + 1 : key[j]);
+    }
+    ds_log(DS_LOG_WARNING, NULL, "%s: its runs differ in %s: they are kept apart, as %s and %s%s",
+           *name_of(b->run[0], b->section), text, given[0], given[1], b->classes > 2 ? " and more" : "");
+}
+
+static int rename_all(bunch *b, const char *const *key, size_t keys, ds_results *const *set, size_t sets,
+                      ds_error *e)
+{
+    /* Classes by the keys alone: an optimizer has one name on all environments. */
+    memset(b->class, 0, b->count * sizeof *b->class);
+    b->classes = 1;
+    for (size_t j = 0; j < keys; j++) {
+        refine(b, key[j]);
+    }
+    char **given = calloc(b->classes, sizeof *given);
+    int rc = given == NULL || make_names(b, key, keys, set, sets, given) != 0 ? no_memory(e) : 0;
+    if (rc == 0) {
+        warn(b, key, keys, given);
+    }
+    for (size_t i = 0; rc == 0 && i < b->count; i++) {
+        char **name = name_of(b->run[i], b->section), *copy = strdup(given[b->class[i]]);
+        rc = copy == NULL ? no_memory(e) : 0;
+        if (rc == 0) {
+            free(*name);
+            *name = copy;
+        }
+    }
+    for (size_t k = 0; given != NULL && k < b->classes; k++) {
+        free(given[k]);
+    }
+    free(given);
+    return rc;
+}
+
+/* ---- keys ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All keys of the section in any of the runs, sorted, then the others; to be freed. */
+static const char **keys_of(const bunch *b, size_t *count)
+{
+    size_t all = 2, n = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        all += b->run[i]->settings.section[b->section].count;
+    }
+    const char **key = malloc(all * sizeof *key);
+    for (size_t i = 0; key != NULL && i < b->count; i++) {
+        const ds_section *s = &b->run[i]->settings.section[b->section];
+        for (size_t j = 0; j < s->count; j++) {
+            key[n++] = s->item[j].key;
+        }
+    }
+    if (key == NULL) {
+        return NULL;
+    }
+    qsort(key, n, sizeof *key, by_text);
+    *count = 0;
+    for (size_t j = 0; j < n; j++) {
+        if (*count == 0 || strcmp(key[*count - 1], key[j]) != 0) {
+            key[(*count)++] = key[j];
+        }
+    }
+    key[(*count)++] = version;
+    if (b->section == DS_SECTION_ENV) {
+        key[(*count)++] = variables;
+    }
+    return key;
+}
+
+/* Renames the runs of a bunch where they differ, by as few keys as tell them apart. */
+static int split(bunch *b, ds_results *const *set, size_t sets, ds_error *e)
+{
+    size_t all = 0, keys = 0;
+    const char **key = keys_of(b, &all);
+    b->class = malloc(3 * b->count * sizeof *b->class);
+    int rc = key == NULL || b->class == NULL ? no_memory(e) : 0;
+    if (rc == 0) {
+        b->spare = b->class + b->count;
+        begin(b);
+        for (size_t j = 0; j < all; j++) {
+            if (refine(b, key[j])) {
+                key[keys++] = key[j];
+            }
+        }
+        rc = keys > 0 ? rename_all(b, key, keys, set, sets, e) : 0;
+    }
+    free(key);
+    free(b->class);
+    return rc;
+}
+
+/* ---- sets ---- */
+
+static int by_env(const void *a, const void *b)
+{
+    return strcmp((*(ds_result *const *)a)->env, (*(ds_result *const *)b)->env);
+}
+
+static int by_opt(const void *a, const void *b)
+{
+    return strcmp((*(ds_result *const *)a)->opt, (*(ds_result *const *)b)->opt);
+}
+
+static int split_all(ds_results *const *set, size_t sets, int section, ds_error *e)
+{
+    size_t all = 0, n = 0;
+    int rc = 0;
+    for (size_t s = 0; s < sets; s++) {
+        all += set[s]->count;
+    }
+    ds_result **run = malloc((all + 1) * sizeof *run);
+    if (run == NULL) {
+        return no_memory(e);
+    }
+    for (size_t s = 0; s < sets; s++) {
+        for (size_t i = 0; i < set[s]->count; i++) {
+            if (ds_result_is_finished(&set[s]->item[i])) {
+                run[n++] = &set[s]->item[i];
+            }
+        }
+    }
+    qsort(run, n, sizeof *run, section == DS_SECTION_ENV ? by_env : by_opt);
+    for (size_t i = 0, k; rc == 0 && i < n; i = k) {
+        for (k = i; k < n && strcmp(*name_of(run[k], section), *name_of(run[i], section)) == 0; k++) {
+        }
+        bunch b = {.run = run + i, .count = k - i, .section = section};
+        rc = split(&b, set, sets, e);
+    }
+    free(run);
+    return rc;
+}
+
+/* Copies of a folder would count twice. */
+static void warn_of_copies(const ds_results *r)
+{
+    const ds_result *first = NULL, *second = NULL;
+    size_t copies = 0;
+    for (size_t i = 1; i < r->count; i++) {
+        const ds_result *a = &r->item[i - 1], *b = &r->item[i];
+        if (ds_result_is_finished(a) && ds_result_is_finished(b) && a->seed == b->seed &&
+            strcmp(a->env, b->env) == 0 && strcmp(a->opt, b->opt) == 0) {
+            first = copies == 0 ? a : first;
+            second = copies++ == 0 ? b : second;
+        }
+    }
+    if (copies > 0) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s and %s have the same environment, optimizer and seed%s; each of them counts as a run",
+               first->folder, second->folder, copies > 1 ? ", and they are not the only ones" : "");
+    }
+}
+
+/* Sets may be parts of one folder: what is said of it is said once. */
+static int has_same_runs(const ds_results *a, const ds_results *b)
+{
+    return a != b && a->count == b->count && a->count > 0 && a->item[0].place != NULL &&
+           b->item[0].place != NULL && strcmp(a->item[0].place, b->item[0].place) == 0;
+}
+
+int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e)
+{
+    int rc = split_all(set, sets, DS_SECTION_ENV, e);
+    for (size_t s = 0; rc == 0 && s < sets; s++) {
+        rc = split_all(&set[s], 1, DS_SECTION_OPT, e);
+        ds_results_sort(set[s]);
+    }
+    for (size_t s = 0; rc == 0 && s < sets; s++) {
+        if (has_same_runs(set[s], set[0])) {
+            continue;
+        }
+        warn_of_copies(set[s]);
+        for (size_t i = 0; i < set[s]->count; i++) {
+            if (set[s]->item[i].damaged) {
+                ds_log(DS_LOG_WARNING, NULL, "left out: %s", set[s]->item[i].error);
+            }
+        }
+    }
+    return rc;
+}
