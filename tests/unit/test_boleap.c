@@ -4,8 +4,8 @@
 #include "fake_run.h"
 #include "functions.h"
 
-#include "../../plugins/optimizers/methods/cma2001.h"
-#include "../../plugins/optimizers/methods/surrogate.h"
+#include "methods/cma/cma2001.h"
+#include "methods/bayes/surrogate.h"
 
 #include <diffsim/random.h>
 #include <setjmp.h>

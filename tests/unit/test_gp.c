@@ -3,8 +3,8 @@
  * exact inference fulfils. */
 #include "golden.h"
 
-#include "../../plugins/optimizers/methods/acquisition.h"
-#include "../../plugins/optimizers/methods/gp.h"
+#include "methods/bayes/acquisition.h"
+#include "methods/bayes/gp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/blas.h - the BLAS and LAPACK routines of OpenBLAS that the optimizers use.
+/* blas.h - the BLAS and LAPACK routines of OpenBLAS that the optimizers use.
  *
  * Debian ships no LAPACKE for the serial OpenBLAS, so LAPACK is called through its Fortran symbols: every
  * argument is a pointer, matrices are column-major, and gfortran passes the length of each character argument

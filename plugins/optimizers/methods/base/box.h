@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/box.h - the canonical coordinates of a box-bounded search.
+/* box.h - the canonical coordinates of a box-bounded search.
  *
  * x are the decision variables in the units of the environment, in [lower, upper]. Elementwise,
  *     u = (x - lower) / (upper - lower) in [0, 1]     Gaussian process, acquisition, designs

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/params.h - reads typed parameters one after the other; the first failure is kept, so that create()
+/* params.h - reads typed parameters one after the other; the first failure is kept, so that create()
  * tests one status at the end instead of one per parameter. */
 #ifndef DS_METHODS_PARAMS_H
 #define DS_METHODS_PARAMS_H

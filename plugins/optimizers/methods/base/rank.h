@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/rank.h - ranks the points of a generation by their losses. */
+/* rank.h - ranks the points of a generation by their losses. */
 #ifndef DS_METHODS_RANK_H
 #define DS_METHODS_RANK_H
 

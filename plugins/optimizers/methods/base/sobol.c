@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/sobol.c - Sobol points in Gray code order (I. Antonov, V. Saleev 1979) with a random digital shift,
+/* sobol.c - Sobol points in Gray code order (I. Antonov, V. Saleev 1979) with a random digital shift,
  * see sobol.h. */
-#include "sobol.h"
+#include "methods/base/sobol.h"
 
 #define BITS 32
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/sobol.h - randomised Sobol points in the unit cube.
+/* sobol.h - randomised Sobol points in the unit cube.
  *
  * S. Joe, F. Kuo, "Constructing Sobol sequences with better two-dimensional projections", SIAM J. Sci.
  * Comput. 30 (2008): their direction numbers for up to SOBOL_MAX_DIM dimensions, and a random digital shift

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/acquisition.c - LCB, EI and logEI with derivatives, and a multi-start L-BFGS-B search for their
+/* acquisition.c - LCB, EI and logEI with derivatives, and a multi-start L-BFGS-B search for their
  * minimum, see acquisition.h. The searches advance in step, so that each posterior evaluation is one matrix
  * product for all. */
-#include "acquisition.h"
+#include "methods/bayes/acquisition.h"
 
-#include "box.h"
-#include "lbfgsb.h"
-#include "sobol.h"
+#include "methods/base/box.h"
+#include "methods/gradient/lbfgsb.h"
+#include "methods/base/sobol.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/acquisition.h - acquisition functions of Bayesian optimization and their optimisation over the unit
+/* acquisition.h - acquisition functions of Bayesian optimization and their optimisation over the unit
  * cube.
  *
  * All are written to be minimised, for a loss that is to be minimised, in standardised units:
@@ -10,7 +10,7 @@
 #ifndef DS_METHODS_ACQUISITION_H
 #define DS_METHODS_ACQUISITION_H
 
-#include "gp.h"
+#include "methods/bayes/gp.h"
 
 enum { ACQUISITION_LCB, ACQUISITION_EI, ACQUISITION_LOGEI };
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/gp_fit.c - hyperparameters of the Gaussian process in gp.h: priors, posterior density with its
- * gradient, and its maximisation. */
-#include "gp.h"
+/* gp_fit.c - the posterior density of the hyperparameters with its gradient, and its maximisation, see gp_fit.h. */
+#include "methods/bayes/gp_fit.h"
 
-#include "blas.h"
-#include "gp_internal.h"
-#include "lbfgsb.h"
+#include "methods/base/blas.h"
+#include "methods/bayes/gp_kernel.h"
+#include "methods/gradient/lbfgsb.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,207 +20,6 @@ struct gp_fit_space {
     double *z, *gz;                /* n x d each */
     double *square, *weight, *rho; /* n each */
 };
-
-/* ---- priors
- * ---------------------------------------------------------------------------------------------------- */
-
-/* Minus the logarithm of a density of the parameter itself (not of its logarithm), up to a constant, and its
- * derivative with respect to the logarithm. */
-static double lognormal_prior(double log_t, double mu, double sd, double *slope)
-{
-    double z = (log_t - mu) / sd;
-    *slope = 1.0 + z / sd;
-    return log_t + 0.5 * z * z;
-}
-
-static double gamma_prior(double log_t, double shape, double rate, double *slope)
-{
-    double t = exp(log_t);
-    *slope = -(shape - 1.0) + rate * t;
-    return -(shape - 1.0) * log_t + rate * t;
-}
-
-/* LogNormal(length_mu, sqrt 3) per length scale, see Hvarfner et al. */
-static double length_mu(const gp *g)
-{
-    return sqrt(2.0) + 0.5 * log((double)g->d);
-}
-
-static double flat_prior(double *slope)
-{
-    *slope = 0.0;
-    return 0.0;
-}
-
-static double length_prior(const gp *g, double log_length, double *slope)
-{
-    if (g->model.prior == GP_PRIOR_FLAT) {
-        return flat_prior(slope);
-    }
-    return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_length, length_mu(g), sqrt(3.0), slope)
-                                           : gamma_prior(log_length, 3.0, 6.0, slope);
-}
-
-static double noise_prior(const gp *g, double log_noise, double *slope)
-{
-    if (g->model.prior == GP_PRIOR_FLAT) {
-        return flat_prior(slope);
-    }
-    return g->model.prior == GP_PRIOR_2024 ? lognormal_prior(log_noise, -4.0, 1.0, slope)
-                                           : gamma_prior(log_noise, 1.1, 0.05, slope);
-}
-
-static double variance_prior(const gp *g, double log_variance, double *slope)
-{
-    if (g->model.prior == GP_PRIOR_FLAT) {
-        return flat_prior(slope);
-    }
-    return gamma_prior(log_variance, 2.0, 0.15, slope);
-}
-
-/* Marsaglia and Tsang (2000) for shape >= 1. */
-static double draw_gamma(ds_random *rng, double shape, double rate)
-{
-    double d = shape - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
-    for (;;) {
-        double x = ds_random_normal(rng), v = 1.0 + c * x;
-        if (v <= 0.0) {
-            continue;
-        }
-        v = v * v * v;
-        if (log(ds_random_uniform(rng)) < 0.5 * x * x + d - d * v + d * log(v)) {
-            return d * v / rate;
-        }
-    }
-}
-
-/* ---- hyperparameters
- * ------------------------------------------------------------------------------------------- */
-
-static int noise_is_inferred(const gp *g)
-{
-    return g->model.fixed_noise <= 0.0;
-}
-
-static int has_variance(const gp *g)
-{
-    return g->model.prior != GP_PRIOR_2024;
-}
-
-/* Start values of TuRBO (uber-research/TuRBO, gp.py). */
-static void turbo_hyper(gp *g)
-{
-    for (size_t k = 0; k < g->d; k++) {
-        g->hyper.length[k] = 0.5;
-    }
-    g->hyper.noise = noise_is_inferred(g) ? 0.005 : g->model.fixed_noise;
-    g->hyper.mean = 0.0;
-    g->hyper.variance = 1.0;
-}
-
-void gp_default_hyper(gp *g)
-{
-    int old = g->model.prior == GP_PRIOR_2022;
-    if (g->model.prior == GP_PRIOR_FLAT) {
-        turbo_hyper(g);
-        return;
-    }
-    double length = old ? log(2.0) : exp(length_mu(g) - 3.0);
-    for (size_t k = 0; k < g->d; k++) {
-        g->hyper.length[k] = length;
-    }
-    g->hyper.noise = noise_is_inferred(g) ? (old ? 2.0 : exp(-5.0)) : g->model.fixed_noise;
-    g->hyper.mean = 0.0;
-    g->hyper.variance = old ? log(2.0) : 1.0;
-}
-
-size_t gp_theta_size(const gp *g)
-{
-    return g->d + 1 + (size_t)noise_is_inferred(g) + (size_t)has_variance(g);
-}
-
-void gp_get_theta(const gp *g, double *theta)
-{
-    for (size_t k = 0; k < g->d; k++) {
-        *theta++ = log(g->hyper.length[k]);
-    }
-    if (noise_is_inferred(g)) {
-        *theta++ = log(g->hyper.noise);
-    }
-    *theta++ = g->hyper.mean;
-    if (has_variance(g)) {
-        *theta = log(g->hyper.variance);
-    }
-}
-
-void gp_set_theta(gp *g, const double *theta)
-{
-    for (size_t k = 0; k < g->d; k++) {
-        g->hyper.length[k] = exp(*theta++);
-    }
-    if (noise_is_inferred(g)) {
-        g->hyper.noise = exp(*theta++);
-    }
-    g->hyper.mean = *theta++;
-    if (has_variance(g)) {
-        g->hyper.variance = exp(*theta);
-    }
-}
-
-static void theta_bounds(const gp *g, double *lower, double *upper)
-{
-    int flat = g->model.prior == GP_PRIOR_FLAT;
-    double shortest = flat ? 0.005 : (g->model.prior == GP_PRIOR_2024 ? 0.025 : 1e-3);
-    for (size_t k = 0; k < g->d; k++) {
-        *lower++ = log(shortest);
-        *upper++ = log(flat ? 2.0 : 1e3);
-    }
-    if (noise_is_inferred(g)) {
-        *lower++ = log(flat ? 5e-4 : 1e-4);
-        *upper++ = log(flat ? 0.2 : 10.0);
-    }
-    *lower++ = -5.0;
-    *upper++ = 5.0;
-    if (has_variance(g)) {
-        *lower = log(flat ? 0.05 : 1e-2);
-        *upper = log(flat ? 20.0 : 1e3);
-    }
-}
-
-/* Uniform in the logarithms of the bounds. */
-static void draw_flat_theta(const gp *g, ds_random *rng, double *theta)
-{
-    for (size_t k = 0; k < g->d; k++) {
-        *theta++ = log(0.005) + log(400.0) * ds_random_uniform(rng);
-    }
-    if (noise_is_inferred(g)) {
-        *theta++ = log(5e-4) + log(400.0) * ds_random_uniform(rng);
-    }
-    *theta++ = 0.0;
-    *theta = log(0.05) + log(400.0) * ds_random_uniform(rng);
-}
-
-static void draw_theta(const gp *g, ds_random *rng, double *theta)
-{
-    int old = g->model.prior == GP_PRIOR_2022;
-    if (g->model.prior == GP_PRIOR_FLAT) {
-        draw_flat_theta(g, rng, theta);
-        return;
-    }
-    for (size_t k = 0; k < g->d; k++) {
-        *theta++ = old ? log(draw_gamma(rng, 3.0, 6.0)) : length_mu(g) + sqrt(3.0) * ds_random_normal(rng);
-    }
-    if (noise_is_inferred(g)) {
-        *theta++ = old ? log(draw_gamma(rng, 1.1, 0.05)) : -4.0 + ds_random_normal(rng);
-    }
-    *theta++ = 0.0;
-    if (has_variance(g)) {
-        *theta = log(draw_gamma(rng, 2.0, 0.15));
-    }
-}
-
-/* ---- fit
- * ------------------------------------------------------------------------------------------------------- */
 
 static void free_fit_space(struct gp_fit_space *w)
 {
@@ -372,21 +170,15 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
             gradient[k] -= w->z[ik] * (w->rho[i] * w->z[ik] - w->gz[ik]);
         }
     }
-    double slope;
-    for (size_t k = 0; k < d; k++) {
-        value += length_prior(g, theta[k], &slope);
-        gradient[k] += slope;
-    }
     size_t next = d;
-    if (noise_is_inferred(g)) {
-        value += noise_prior(g, theta[next], &slope);
-        gradient[next++] = slope - 0.5 * g->hyper.noise * trace;
+    if (gp_has_noise(g)) {
+        gradient[next++] = -0.5 * g->hyper.noise * trace;
     }
     gradient[next++] = -sum_a;
-    if (has_variance(g)) { /* sum of W .* K without its noise: rr.a - n - noise tr W */
-        value += variance_prior(g, theta[next], &slope);
-        gradient[next] = slope - 0.5 * (fit - (double)n - g->hyper.noise * trace);
+    if (gp_has_variance(g)) { /* sum of W .* K without its noise: rr.a - n - noise tr W */
+        gradient[next] = -0.5 * (fit - (double)n - g->hyper.noise * trace);
     }
+    gp_add_priors(g, theta, &value, gradient);
     for (size_t k = 0; k < size; k++) {
         gradient[k] /= (double)n;
     }
@@ -427,14 +219,14 @@ ds_status gp_fit(gp *g, size_t n, const double *inputs, const double *targets, i
     }
     double *before = block, *theta = block + size, *gradient = block + 2 * size;
     double *lower = block + 3 * size, *upper = block + 4 * size;
-    theta_bounds(g, lower, upper);
+    gp_theta_bounds(g, lower, upper);
     gp_get_theta(g, before);
     memcpy(theta, before, size * sizeof(double));
     lbfgsb *search = lbfgsb_create(size, lower, upper, &options);
     ds_status status = search && reserve_fit_space(g, n) ? DS_E_NUMERIC : DS_E_NOMEM;
     for (int i = 0; i <= FIT_RESTARTS && status == DS_E_NUMERIC; i++) {
         if (i > 0) {
-            draw_theta(g, rng, theta);
+            gp_draw_theta(g, rng, theta);
         }
         status = search_theta(g, search, n, inputs, targets, theta, gradient, stop, stop_ctx);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/gp_sample.c - joint draws from the Gaussian process in gp.h at many points, for Thompson sampling. With
+/* gp_sample.c - joint draws from the Gaussian process in gp.h at many points, for Thompson sampling. With
  * K + noise I = R^T R, V = R^{-T} k(data, points): covariance = k(points, points) + noise I - V^T V. */
-#include "gp.h"
+#include "methods/bayes/gp_sample.h"
 
-#include "blas.h"
-#include "gp_internal.h"
+#include "methods/base/blas.h"
+#include "methods/bayes/gp_kernel.h"
 
 #include <stdlib.h>
 

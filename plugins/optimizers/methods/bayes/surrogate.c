@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/surrogate.c - data policy of the Gaussian process in Bayesian optimization, see surrogate.h.
+/* surrogate.c - data policy of the Gaussian process in Bayesian optimization, see surrogate.h.
  *
  * Rules, in the order in which they apply:
  *   failed simulations are left out, or get the worst finite loss;
@@ -11,11 +11,11 @@
  * REFIT_ALWAYS points, then when the data grew by a tenth, to all points or to fit_max of them: the best
  * third of those, the others drawn at random; between fits, new points extend the Cholesky factor.
  */
-#include "surrogate.h"
+#include "methods/bayes/surrogate.h"
 
-#include "acquisition.h"
-#include "box.h"
-#include "sobol.h"
+#include "methods/bayes/acquisition.h"
+#include "methods/base/box.h"
+#include "methods/base/sobol.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/surrogate.h - the model of the loss that Bayesian optimization learns: which simulations enter the
+/* surrogate.h - the model of the loss that Bayesian optimization learns: which simulations enter the
  * Gaussian process, how their losses are scaled, when it is fitted, and where it proposes to search next.
  *
  * Points are in [-1, 1]^n on the outside. Every simulation is recorded; the process itself leaves out points
@@ -8,8 +8,8 @@
 #ifndef DS_METHODS_SURROGATE_H
 #define DS_METHODS_SURROGATE_H
 
-#include "gp.h"
-#include "params.h"
+#include "methods/bayes/gp.h"
+#include "methods/base/params.h"
 
 #include <diffsim/optimizer.h>
 

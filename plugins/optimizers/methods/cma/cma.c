@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cma.c - one (mu/mu_w, lambda)-CMA-ES: sampling and update. Equation numbers: tutorial, arXiv:1604.00772v2.
  * Whole generations go through BLAS; only the lower triangle of C is kept, and no generation allocates. */
-#include "cma.h"
+#include "methods/cma/cma.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "eigen.h"
+#include "methods/cma/eigen.h"
 
 struct cma_ranked {
     double f;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/cma2001.c - sampling and updates of the covariance matrix adaptation of 2001, see cma2001.h. */
-#include "cma2001.h"
+/* cma2001.c - sampling and updates of the covariance matrix adaptation of 2001, see cma2001.h. */
+#include "methods/cma/cma2001.h"
 
-#include "blas.h"
+#include "methods/base/blas.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/cma2001.h - the covariance matrix adaptation inside a leap of BO-Leap: equations 13 to 17 of N.
+/* cma2001.h - the covariance matrix adaptation inside a leap of BO-Leap: equations 13 to 17 of N.
  * Hansen and A. Ostermeier, "Completely derandomized self-adaptation in evolution strategies", Evol. Comput.
  * 9 (2001), which adapt C by one rank-one update per generation; alternatively the rank-mu update of N.
  * Hansen's tutorial (arXiv:1604.00772) with negative weights.

@@ -4,7 +4,7 @@
 #ifndef CMA_BOUNDS_H
 #define CMA_BOUNDS_H
 
-#include "cma.h"
+#include "methods/cma/cma.h"
 
 enum {
     CMA_BOUNDS_TRANSFORM = 0, /* evaluate T(x), T smooth and onto the box */

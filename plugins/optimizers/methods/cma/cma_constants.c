@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cma_constants.c - default strategy constants of CMA-ES for each profile.
  * Equation numbers are those of the tutorial, arXiv:1604.00772v2, table 1. */
-#include "cma.h"
+#include "methods/cma/cma_constants.h"
 
 #include <math.h>
 #include <stdlib.h>

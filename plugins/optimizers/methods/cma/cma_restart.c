@@ -2,7 +2,7 @@
 /* cma_restart.c - IPOP and BIPOP restart schedules of CMA-ES (see cma_restart.h).
  * The interlacing rule of BIPOP follows pycma: a small run whenever small runs have cost less than large
  * ones. */
-#include "cma_restart.h"
+#include "methods/cma/cma_restart.h"
 
 #include <math.h>
 

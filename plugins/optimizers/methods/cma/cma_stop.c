@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cma_stop.c - stop rules of one CMA-ES run. Limits differ between the published codes; each profile has its
  * own. No rule looks at the clock. */
-#include "cma_stop.h"
+#include "methods/cma/cma_stop.h"
 
 #include <math.h>
 #include <stdlib.h>

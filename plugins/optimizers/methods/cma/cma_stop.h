@@ -5,7 +5,7 @@
 #ifndef CMA_STOP_H
 #define CMA_STOP_H
 
-#include "cma.h"
+#include "methods/cma/cma.h"
 
 /* Why a run ended. */
 enum {

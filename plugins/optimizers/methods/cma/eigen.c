@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eigen.c - eigen-decomposition of a symmetric matrix by the divide-and-conquer driver of LAPACK.
  * See E. Anderson et al., LAPACK Users' Guide, 3rd ed., section 2.3.4. */
-#include "eigen.h"
+#include "methods/cma/eigen.h"
 
 #include <math.h>
 

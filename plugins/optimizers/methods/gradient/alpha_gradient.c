@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/alpha_gradient.c - mixture of first- and zeroth-order gradients, see alpha_gradient.h. */
-#include "alpha_gradient.h"
+/* alpha_gradient.c - mixture of first- and zeroth-order gradients, see alpha_gradient.h. */
+#include "methods/gradient/alpha_gradient.h"
 
 #include <diffsim/base.h>
 #include <math.h>

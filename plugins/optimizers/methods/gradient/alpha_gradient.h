@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/alpha_gradient.h - the gradient of a smoothed loss F(x) = E f(x + w), w ~ N(0, s^2 I), as a mixture of two
+/* alpha_gradient.h - the gradient of a smoothed loss F(x) = E f(x + w), w ~ N(0, s^2 I), as a mixture of two
  * estimates from the same samples (H. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give
  * better policy gradients?", ICML 2022, arXiv:2202.00817):
  *

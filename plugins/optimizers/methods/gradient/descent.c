@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/descent.c - projected gradient descent with Adam and simpler step rules, see descent.h. */
-#include "descent.h"
+/* descent.c - projected gradient descent with Adam and simpler step rules, see descent.h. */
+#include "methods/gradient/descent.h"
 
-#include "box.h"
+#include "methods/base/box.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/descent.h - gradient descent on a simulated loss in [-1, 1]^n, the local search of the
+/* descent.h - gradient descent on a simulated loss in [-1, 1]^n, the local search of the
  * gradient-based optimizers.
  *
  * A descent evaluates s_1, steps to s_2 = clamp(s_1 - step(gradient)), and so on. It ends after its number of
@@ -15,7 +15,7 @@
 #include <diffsim/host.h>
 #include <stddef.h>
 
-#include "params.h"
+#include "methods/base/params.h"
 
 enum {
     DESCENT_ADAM,     /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/lbfgsb.c - L-BFGS-B: generalised Cauchy point, subspace minimisation, line search; see lbfgsb.h.
+/* lbfgsb.c - L-BFGS-B: generalised Cauchy point, subspace minimisation, line search; see lbfgsb.h.
  *
  * The model Hessian is B = theta I - W M W^T with W = [Y, theta S] and M the inverse of the "middle matrix"
  * [[-D, L^T], [L, theta S^T S]] (Byrd et al. 1995, eq. 3.2 to 3.4). The middle matrix, of order at most 2
  * memory, is kept as its LU factors.
  */
-#include "lbfgsb.h"
+#include "methods/gradient/lbfgsb.h"
 
-#include "blas.h"
-#include "box.h"
-#include "linesearch.h"
+#include "methods/base/blas.h"
+#include "methods/base/box.h"
+#include "methods/gradient/linesearch.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/lbfgsb.h - limited-memory BFGS in a box.
+/* lbfgsb.h - limited-memory BFGS in a box.
  *
  * R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory algorithm for bound constrained optimization", SIAM
  * J. Sci. Comput. 16 (1995), with the projected subspace step of J. Morales and J. Nocedal, ACM Trans. Math.

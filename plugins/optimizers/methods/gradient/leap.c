@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/leap.c - the semi-local search of BO-Leap as a state machine, see leap.h. */
-#include "leap.h"
+/* leap.c - the semi-local search of BO-Leap as a state machine, see leap.h. */
+#include "methods/gradient/leap.h"
 
-#include "box.h"
-#include "rank.h"
+#include "methods/base/box.h"
+#include "methods/base/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

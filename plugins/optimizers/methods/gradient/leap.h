@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/leap.h - one leap of BO-Leap: a semi-local search of a limited number of simulations from one point.
+/* leap.h - one leap of BO-Leap: a semi-local search of a limited number of simulations from one point.
  *
  * Generations of K samples x_k ~ N(mu, sigma^2 C); after each, a gradient descent from the mean of the best ones,
  * which moves mu; sigma and C adapt as in cma2001.h. Lines 7 to 18 of Algorithm 1 of R. Antonova et al.,
@@ -15,8 +15,8 @@
 #ifndef DS_METHODS_LEAP_H
 #define DS_METHODS_LEAP_H
 
-#include "cma2001.h"
-#include "descent.h"
+#include "methods/cma/cma2001.h"
+#include "methods/gradient/descent.h"
 
 enum { LEAP_PATH_SAMPLES, LEAP_PATH_MOVED }; /* what the evolution paths follow */
 enum { LEAP_MEAN_BEST, LEAP_MEAN_LAST };     /* point of the descent that becomes the next mean */

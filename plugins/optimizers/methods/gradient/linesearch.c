@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/linesearch.c - safeguarded cubic and quadratic interpolation on a shrinking interval, see
+/* linesearch.c - safeguarded cubic and quadratic interpolation on a shrinking interval, see
  * linesearch.h. Section and case numbers are those of More and Thuente (1994). */
-#include "linesearch.h"
+#include "methods/gradient/linesearch.h"
 
 #include <math.h>
 

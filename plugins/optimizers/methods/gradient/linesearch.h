@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/linesearch.h - the line search of J. More and D. Thuente, "Line search algorithms with guaranteed
+/* linesearch.h - the line search of J. More and D. Thuente, "Line search algorithms with guaranteed
  * sufficient decrease", ACM Trans. Math. Softw. 20 (1994), driven by its caller.
  *
  * It looks for a step t in (0, step_max] with phi(t) <= phi(0) + decrease t phi'(0) and |phi'(t)| <=

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/multistart.c - local searches from random starts, several in step, see multistart.h. */
-#include "multistart.h"
+/* multistart.c - local searches from random starts, several in step, see multistart.h. */
+#include "methods/gradient/multistart.h"
 
-#include "box.h"
+#include "methods/base/box.h"
 
 #include <diffsim/random.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ ds_status multistart_init(multistart *m, param_reader *in, const ds_problem *pro
     m->number = calloc(m->arms, sizeof(*m->number));
     m->fresh = calloc(m->arms, sizeof(*m->fresh));
     m->outcome = calloc(m->arms, sizeof(*m->outcome));
-    if (!sim_init(&m->sim, problem, m->arms) || !m->v || !m->number || !m->fresh || !m->outcome) {
+    if (!evaluator_init(&m->evaluator, problem, m->arms) || !m->v || !m->number || !m->fresh || !m->outcome) {
         m->host->error(m->host, DS_E_NOMEM, "out of memory: lower arms");
         return DS_E_NOMEM;
     }
@@ -34,7 +34,7 @@ ds_status multistart_init(multistart *m, param_reader *in, const ds_problem *pro
 
 void multistart_free(multistart *m)
 {
-    sim_free(&m->sim);
+    evaluator_free(&m->evaluator);
     free(m->v);
     free(m->number);
     free(m->fresh);
@@ -43,7 +43,7 @@ void multistart_free(multistart *m)
 
 static void begin_search(multistart *m, size_t arm, const local_search *search, void *self)
 {
-    const ds_problem *p = m->sim.problem;
+    const ds_problem *p = m->evaluator.problem;
     if (m->use_x0 && m->starts == 0) {
         box_v_from_x(m->n, p->lower, p->upper, p->x0, m->start);
     }
@@ -60,7 +60,7 @@ static void begin_search(multistart *m, size_t arm, const local_search *search, 
 /* Simulates the next point of every arm in one batch. */
 static ds_status simulate_arms(multistart *m, const local_search *search, void *self, size_t *done)
 {
-    sim_label label = {"init", m->starts};
+    batch_label label = {"init", m->starts};
     for (size_t arm = 0; arm < m->arms; arm++) {
         memcpy(m->v + arm * m->n, search->point(self, arm), m->n * sizeof(double));
         if (!m->fresh[arm]) {
@@ -71,13 +71,13 @@ static ds_status simulate_arms(multistart *m, const local_search *search, void *
         }
         m->fresh[arm] = 0;
     }
-    return sim_evaluate(&m->sim, label, m->arms, m->v, m->loss, m->gradient, m->outcome, done);
+    return evaluator_run(&m->evaluator, label, m->arms, m->v, m->loss, m->gradient, m->outcome, done);
 }
 
 ds_status multistart_run(multistart *m, const ds_objective *objective, const local_search *search, void *self)
 {
     ds_status status = DS_OK;
-    m->sim.objective = objective;
+    m->evaluator.objective = objective;
     for (size_t arm = 0; arm < m->arms; arm++) {
         begin_search(m, arm, search, self);
     }

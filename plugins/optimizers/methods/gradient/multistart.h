@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/multistart.h - local searches from random starts, one after the other or several in step ("arms").
+/* multistart.h - local searches from random starts, one after the other or several in step ("arms").
  *
  * Each arm runs a local search; all arms advance together, so that one batch of simulations holds the next point of
  * each. An arm whose search has ended begins the next one at once: the batch stays full. Starts are numbered
@@ -8,8 +8,8 @@
 #ifndef DS_METHODS_MULTISTART_H
 #define DS_METHODS_MULTISTART_H
 
-#include "params.h"
-#include "sim.h"
+#include "methods/base/params.h"
+#include "methods/base/evaluator.h"
 
 /* Schema entries of the options. */
 #define MULTISTART_PARAMS                                                                                    \
@@ -28,7 +28,7 @@ typedef struct local_search {
 
 typedef struct multistart {
     const ds_host *host;
-    sim sim;
+    evaluator evaluator;
     size_t n, arms;
     int use_x0;
     uint64_t starts;  /* begun so far */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/refine.c - local searches that take turns at the best point, see refine.h. */
-#include "refine.h"
+/* refine.c - local searches that take turns at the best point, see refine.h. */
+#include "methods/gradient/refine.h"
 
-#include "box.h"
-#include "cma2001.h"
-#include "descent.h"
-#include "lbfgsb.h"
-#include "rank.h"
+#include "methods/base/box.h"
+#include "methods/cma/cma2001.h"
+#include "methods/gradient/descent.h"
+#include "methods/gradient/lbfgsb.h"
+#include "methods/base/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

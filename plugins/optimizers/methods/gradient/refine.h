@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/refine.h - refinement of the best point of a run in [-1, 1]^n: what is left when the basin is found.
+/* refine.h - refinement of the best point of a run in [-1, 1]^n: what is left when the basin is found.
  *
  * Several local searches ("arms") take turns, each beginning at the best point known:
  *     L-BFGS-B    for smooth losses;
@@ -18,7 +18,7 @@
 
 enum { REFINE_LBFGSB, REFINE_ADAM, REFINE_SAMPLES, REFINE_ARMS };
 
-/* Simulates `count` points; `gradient` is NULL where none is wanted. As sim_evaluate(), DS_STOPPED ends the
+/* Simulates `count` points; `gradient` is NULL where none is wanted. As evaluator_run(), DS_STOPPED ends the
  * refinement. */
 typedef ds_status (*refine_evaluate)(void *ctx, const char *tag, size_t count, const double *v, double *loss,
                                      double *gradient, uint32_t *outcome);

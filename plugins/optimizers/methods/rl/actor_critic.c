@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/actor_critic.c - policy, value function and the loss of PPO, see actor_critic.h. */
-#include "actor_critic.h"
+/* actor_critic.c - policy, value function and the loss of PPO, see actor_critic.h. */
+#include "methods/rl/actor_critic.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/actor_critic.h - a Gaussian policy and a value function, two separate networks, and the loss of PPO
+/* actor_critic.h - a Gaussian policy and a value function, two separate networks, and the loss of PPO
  * with its gradient.
  *
  * The policy's mean is mu(s). Its standard deviation is
@@ -13,7 +13,7 @@
 #ifndef DS_METHODS_ACTOR_CRITIC_H
 #define DS_METHODS_ACTOR_CRITIC_H
 
-#include "mlp.h"
+#include "methods/rl/mlp.h"
 
 typedef struct actor_critic_shape {
     size_t obs, act;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/float_adam.c - see float_adam.h. */
-#include "float_adam.h"
+/* float_adam.c - see float_adam.h. */
+#include "methods/rl/float_adam.h"
 
-#include "mlp_loops.h"
+#include "methods/rl/mlp_loops.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/float_adam.h - Adam for the weights of networks, and the averages of weights that target networks
+/* float_adam.h - Adam for the weights of networks, and the averages of weights that target networks
  * are.
  *
  *     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/mlp.c - forward and backward passes as matrix products, see mlp.h. Layers with few inputs or outputs, which a
+/* mlp.c - forward and backward passes as matrix products, see mlp.h. Layers with few inputs or outputs, which a
  * matrix product would mostly copy, go through the loops of mlp_loops.h. */
-#include "mlp.h"
+#include "methods/rl/mlp.h"
 
-#include "blas.h"
-#include "mlp_loops.h"
+#include "methods/base/blas.h"
+#include "methods/rl/mlp_loops.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/mlp.h - fully connected networks in single precision: forward pass, backward pass, initial weights.
+/* mlp.h - fully connected networks in single precision: forward pass, backward pass, initial weights.
  *
  *     h_0 = x,   h_l = f(W_l h_{l-1} + b_l) for the hidden layers,   y = W_L h_{L-1} + b_L
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/mlp_loops.c - see mlp_loops.h: first the loops, then their variants for instruction sets. */
-#include "mlp_loops.h"
+/* mlp_loops.c - see mlp_loops.h: first the loops, then their variants for instruction sets. */
+#include "methods/rl/mlp_loops.h"
 
 #include <math.h>
 #include <stdlib.h>

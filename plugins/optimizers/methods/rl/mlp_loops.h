@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/mlp_loops.h - the loops of networks in single precision that are not large matrix products: layers with
+/* mlp_loops.h - the loops of networks in single precision that are not large matrix products: layers with
  * few inputs or outputs, activations, and the steps of Adam.
  *
  * Each is compiled for several instruction sets; the widest that the processor has is taken. Elements are independent

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/replay_buffer.c - see replay_buffer.h. A transition is one row: s, a, s', r, end. */
-#include "replay_buffer.h"
+/* replay_buffer.c - see replay_buffer.h. A transition is one row: s, a, s', r, end. */
+#include "methods/rl/replay_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>

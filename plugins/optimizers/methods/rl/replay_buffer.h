@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/replay_buffer.h - the last transitions (s, a, r, s', end) of a run, in a ring; minibatches are
+/* replay_buffer.h - the last transitions (s, a, r, s', end) of a run, in a ring; minibatches are
  * drawn uniformly, with repetition. */
 #ifndef DS_METHODS_REPLAY_BUFFER_H
 #define DS_METHODS_REPLAY_BUFFER_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/rl_settings.h - what the optimizers for stepwise control share: parameters, and the lanes for training and
+/* rl_settings.h - what the optimizers for stepwise control share: parameters, and the lanes for training and
  * for trials. */
 #ifndef DS_METHODS_RL_SETTINGS_H
 #define DS_METHODS_RL_SETTINGS_H
 
-#include "mlp.h"
-#include "params.h"
-#include "stepwise.h"
+#include "methods/rl/mlp.h"
+#include "methods/base/params.h"
+#include "methods/rl/stepwise.h"
 
 #include <math.h>
 

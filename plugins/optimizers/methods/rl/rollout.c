@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/rollout.c - see rollout.h. */
-#include "rollout.h"
+/* rollout.c - see rollout.h. */
+#include "methods/rl/rollout.h"
 
 #include <stdlib.h>
 #include <string.h>

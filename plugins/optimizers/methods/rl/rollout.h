@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/rollout.h - what a policy has done since its last update: steps of several lanes, in stretches of episodes,
+/* rollout.h - what a policy has done since its last update: steps of several lanes, in stretches of episodes,
  * their advantages and returns, and minibatches of them. */
 #ifndef DS_METHODS_ROLLOUT_H
 #define DS_METHODS_ROLLOUT_H
 
-#include "actor_critic.h"
+#include "methods/rl/actor_critic.h"
 
 #include <diffsim/random.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/soft_actor_critic.c - networks and losses of soft actor-critic, see soft_actor_critic.h. */
-#include "soft_actor_critic.h"
+/* soft_actor_critic.c - networks and losses of soft actor-critic, see soft_actor_critic.h. */
+#include "methods/rl/soft_actor_critic.h"
 
-#include "mlp_loops.h"
+#include "methods/rl/mlp_loops.h"
 
 #include <math.h>
 #include <stdlib.h>

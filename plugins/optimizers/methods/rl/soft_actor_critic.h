@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/soft_actor_critic.h - the networks of soft actor-critic, and one gradient step of each of them.
+/* soft_actor_critic.h - the networks of soft actor-critic, and one gradient step of each of them.
  *
  * The policy is a squashed Gaussian: x_k = mu_k(s) + d_k(s) xi_k with standard normal xi, a_k = tanh(x_k), and
  *
@@ -18,8 +18,8 @@
 #ifndef DS_METHODS_SOFT_ACTOR_CRITIC_H
 #define DS_METHODS_SOFT_ACTOR_CRITIC_H
 
-#include "float_adam.h"
-#include "mlp.h"
+#include "methods/rl/float_adam.h"
+#include "methods/rl/mlp.h"
 
 /* How ln d comes from the network's output o: clamped to [-20, 2] (Stable-Baselines3), or -5 + 3.5 (tanh(o) +
  * 1) (CleanRL). */

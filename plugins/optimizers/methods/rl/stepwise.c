@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/stepwise.c - see stepwise.h. */
-#include "stepwise.h"
+/* stepwise.c - see stepwise.h. */
+#include "methods/rl/stepwise.h"
 
-#include "box.h"
+#include "methods/base/box.h"
 
 #include <math.h>
 #include <stdlib.h>

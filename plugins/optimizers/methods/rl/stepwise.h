@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/stepwise.h - stepping through episodes in canonical coordinates: actions in [-1, 1] (times
+/* stepwise.h - stepping through episodes in canonical coordinates: actions in [-1, 1] (times
  * `range`), observations as floats, with the time of the episode as a last feature where wanted, and failed
  * episodes turned into bad returns. */
 #ifndef DS_METHODS_STEPWISE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/least_squares.c - residuals and Jacobians from what the environment has, see least_squares.h. */
-#include "least_squares.h"
+/* least_squares.c - residuals and Jacobians from what the environment has, see least_squares.h. */
+#include "methods/squares/least_squares.h"
 
-#include "box.h"
+#include "methods/base/box.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const double difference = 1e-6; /* in units of half the box */
 
 void least_squares_free(least_squares *q)
 {
-    sim_free(&q->sim);
+    evaluator_free(&q->evaluator);
     free(q->x);
     free(q->outcome);
     free(q->last_loss);
@@ -46,11 +46,11 @@ ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_pro
     q->outcome = malloc(rows * sizeof(*q->outcome));
     q->last_loss = calloc(arms * (q->n + 2), sizeof(double));
     q->fresh = calloc(arms, sizeof(*q->fresh));
-    if (!sim_init(&q->sim, problem, rows) || !q->x || !q->outcome || !q->last_loss || !q->fresh) {
+    if (!evaluator_init(&q->evaluator, problem, rows) || !q->x || !q->outcome || !q->last_loss || !q->fresh) {
         host->error(host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
     }
-    q->sim.objective = objective;
+    q->evaluator.objective = objective;
     q->seed = q->x + rows * q->n;
     q->out = q->seed + rows * most;
     q->loss = q->out + rows * most;
@@ -65,7 +65,7 @@ void least_squares_begin(least_squares *q, size_t arm)
 }
 
 /* One call of the extension; the rows of x, seeds and answers are those of q. */
-static ds_status ask(least_squares *q, uint32_t kind, sim_label label, size_t count, double *out,
+static ds_status ask(least_squares *q, uint32_t kind, batch_label label, size_t count, double *out,
                      double *loss)
 {
     ds_residual_batch batch = {.struct_size = sizeof batch,
@@ -92,7 +92,7 @@ static double above_floor(least_squares *q, size_t arm, double loss)
     return fmax(0, loss - q->floor[arm]);
 }
 
-ds_status least_squares_residuals(least_squares *q, sim_label label, size_t count, const size_t *arm,
+ds_status least_squares_residuals(least_squares *q, batch_label label, size_t count, const size_t *arm,
                                   const double *v, double *r, double *loss)
 {
     size_t n = q->n, done = 0;
@@ -104,7 +104,7 @@ ds_status least_squares_residuals(least_squares *q, sim_label label, size_t coun
         return ask(q, DS_RESIDUALS_VALUE, label, count, r, loss);
     }
     double *gradient = p->has_gradient ? q->out : NULL;
-    ds_status status = sim_evaluate(&q->sim, label, count, v, loss, gradient, q->outcome, &done);
+    ds_status status = evaluator_run(&q->evaluator, label, count, v, loss, gradient, q->outcome, &done);
     for (size_t k = 0; k < done; k++) {
         q->last_loss[arm[k]] = loss[k];
         r[k] = above_floor(q, arm[k], loss[k]);
@@ -116,7 +116,7 @@ ds_status least_squares_residuals(least_squares *q, sim_label label, size_t coun
 }
 
 /* Column `column` of J, or row, is the product with a unit vector. */
-static ds_status products(least_squares *q, sim_label label, const double *v, double *j)
+static ds_status products(least_squares *q, batch_label label, const double *v, double *j)
 {
     const ds_problem *p = q->problem;
     size_t n = q->n, m = q->m, total = m < n ? m : n;
@@ -142,7 +142,7 @@ static ds_status products(least_squares *q, sim_label label, const double *v, do
     return status;
 }
 
-static ds_status differences(least_squares *q, sim_label label, size_t arm, const double *v, double *j)
+static ds_status differences(least_squares *q, batch_label label, size_t arm, const double *v, double *j)
 {
     size_t n = q->n, done = 0;
     ds_status status = DS_OK;
@@ -153,7 +153,7 @@ static ds_status differences(least_squares *q, sim_label label, size_t arm, cons
             memcpy(row, v, n * sizeof(double));
             row[from + k] += row[from + k] < 0 ? difference : -difference; /* inside of the box */
         }
-        status = sim_evaluate(&q->sim, label, count, q->seed, q->loss, NULL, q->outcome, &done);
+        status = evaluator_run(&q->evaluator, label, count, q->seed, q->loss, NULL, q->outcome, &done);
         for (size_t k = 0; status == DS_OK && k < count; k++) {
             double slope = (q->loss[k] - q->last_loss[arm]) / (q->seed[k * n + from + k] - v[from + k]);
             j[from + k] = isfinite(slope) ? slope : 0;
@@ -170,7 +170,7 @@ size_t least_squares_cost(const least_squares *q)
     return q->problem->has_gradient ? 0 : q->n;
 }
 
-ds_status least_squares_jacobian(least_squares *q, sim_label label, size_t arm, const double *v, double *j)
+ds_status least_squares_jacobian(least_squares *q, batch_label label, size_t arm, const double *v, double *j)
 {
     if (q->vector) {
         return products(q, label, v, j);

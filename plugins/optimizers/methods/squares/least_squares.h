@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/least_squares.h - residuals and their Jacobian for a search in [-1, 1]^n, from whatever the
+/* least_squares.h - residuals and their Jacobian for a search in [-1, 1]^n, from whatever the
  * environment has.
  *
  *     vector       the residuals themselves (extension residuals): 1 evaluation; their Jacobian: min(n, m)
@@ -13,7 +13,7 @@
 
 #include <diffsim/ext/residuals.h>
 
-#include "sim.h"
+#include "methods/base/evaluator.h"
 
 enum { LEAST_SQUARES_AUTO = 0, LEAST_SQUARES_VECTOR = 1, LEAST_SQUARES_SCALAR = 2 };
 
@@ -21,7 +21,7 @@ typedef struct least_squares {
     const ds_problem *problem;
     const ds_objective *objective;
     const ds_residual_objective *vector; /* NULL = one residual */
-    sim sim;
+    evaluator evaluator;
     size_t n, m, arms, chunk;      /* chunk: most rows of one batch */
     double *x, *seed, *out, *loss; /* `chunk` rows of a batch */
     uint32_t *outcome;
@@ -40,7 +40,7 @@ void least_squares_begin(least_squares *q, size_t arm);
 
 /* r (count x m) and loss at points v (count x n) of the arms listed. Where a simulation fails the loss is
  * +INFINITY. */
-ds_status least_squares_residuals(least_squares *q, sim_label label, size_t count, const size_t *arm,
+ds_status least_squares_residuals(least_squares *q, batch_label label, size_t count, const size_t *arm,
                                   const double *v, double *r, double *loss);
 
 /* Evaluations that one Jacobian costs. */
@@ -48,6 +48,6 @@ size_t least_squares_cost(const least_squares *q);
 
 /* J (m x n, column by column) with respect to v at the point where the residuals of the arm were asked for
  * last. */
-ds_status least_squares_jacobian(least_squares *q, sim_label label, size_t arm, const double *v, double *j);
+ds_status least_squares_jacobian(least_squares *q, batch_label label, size_t arm, const double *v, double *j);
 
 #endif

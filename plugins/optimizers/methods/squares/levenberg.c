@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/levenberg.c - the Levenberg-Marquardt method in a box, see levenberg.h. */
-#include "levenberg.h"
+/* levenberg.c - the Levenberg-Marquardt method in a box, see levenberg.h. */
+#include "methods/squares/levenberg.h"
 
-#include "blas.h"
-#include "box.h"
+#include "methods/base/blas.h"
+#include "methods/base/box.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/levenberg.h - the Levenberg-Marquardt method for least squares in a box, driven by its caller: it
+/* levenberg.h - the Levenberg-Marquardt method for least squares in a box, driven by its caller: it
  * says what it wants to know, and is told. K. Levenberg 1944, D. Marquardt 1963; damping as in K. Madsen, H.
  * Nielsen, O. Tingleff, "Methods for non-linear least squares problems", 2004, with the constants of the
  * library Ceres.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/lm_params.h - schema entries of the Levenberg-Marquardt method, and reading them. */
+/* lm_params.h - schema entries of the Levenberg-Marquardt method, and reading them. */
 #ifndef DS_METHODS_LM_PARAMS_H
 #define DS_METHODS_LM_PARAMS_H
 
-#include "least_squares.h"
-#include "levenberg.h"
-#include "params.h"
+#include "methods/squares/least_squares.h"
+#include "methods/squares/levenberg.h"
+#include "methods/base/params.h"
 
 #define LM_PARAMS                                                                                            \
     DS_ENUM("residuals", "auto", lm_residual_choices,                                                        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/local_solver.c - local searches of several workers in step, see local_solver.h. */
-#include "local_solver.h"
+/* local_solver.c - local searches of several workers in step, see local_solver.h. */
+#include "methods/squares/local_solver.h"
 
 #include <limits.h>
 #include <math.h>
@@ -21,7 +21,7 @@ struct local_solver {
     size_t n, workers;
     worker *worker;
     least_squares squares;            /* LOCAL_LM */
-    sim sim;                          /* the others */
+    evaluator evaluator;              /* the others */
     double *v, *value, *gradient, *j; /* workers x n, losses, workers x (n or m), m x n */
     size_t *arm;
     uint32_t *outcome;
@@ -36,7 +36,7 @@ void local_solver_destroy(local_solver *s)
             descent_free(&s->worker[w].descent);
         }
         least_squares_free(&s->squares);
-        sim_free(&s->sim);
+        evaluator_free(&s->evaluator);
         free(s->worker);
         free(s->v);
         free(s->arm);
@@ -90,8 +90,8 @@ local_solver *local_solver_create(const ds_host *host, const ds_problem *problem
                 "min(variables, residuals) + 2 in all");
         }
     } else if (s) {
-        *status = sim_init(&s->sim, problem, workers) ? DS_OK : DS_E_NOMEM;
-        s->sim.objective = objective;
+        *status = evaluator_init(&s->evaluator, problem, workers) ? DS_OK : DS_E_NOMEM;
+        s->evaluator.objective = objective;
     }
     if (*status == DS_OK) {
         size_t row = n > m ? n : m;
@@ -160,7 +160,7 @@ static int tell_gradient(local_solver *s, worker *w, double loss, const double *
 static ds_status values(local_solver *s, uint64_t group, double *loss, double *best)
 {
     size_t n = s->n, count = 0, done = 0;
-    const sim_label label = {"local", group};
+    const batch_label label = {"local", group};
     for (size_t i = 0; i < s->workers; i++) {
         if (s->worker[i].next == LM_RESIDUALS) {
             memcpy(s->v + count * n, point(s, i), n * sizeof(double));
@@ -174,7 +174,7 @@ static ds_status values(local_solver *s, uint64_t group, double *loss, double *b
     size_t row = squares ? s->squares.m : n;
     ds_status status =
         squares ? least_squares_residuals(&s->squares, label, count, s->arm, s->v, s->gradient, s->value)
-                : sim_evaluate(&s->sim, label, count, s->v, s->value, s->gradient, s->outcome, &done);
+                : evaluator_run(&s->evaluator, label, count, s->v, s->value, s->gradient, s->outcome, &done);
     for (size_t k = 0; status == DS_OK && k < count; k++) {
         size_t i = s->arm[k];
         worker *w = &s->worker[i];
@@ -197,7 +197,7 @@ static ds_status values(local_solver *s, uint64_t group, double *loss, double *b
 /* Jacobians of the workers that wait for one. */
 static ds_status jacobians(local_solver *s, uint64_t group)
 {
-    const sim_label label = {"jacobian", group};
+    const batch_label label = {"jacobian", group};
     ds_status status = DS_OK;
     for (size_t i = 0; status == DS_OK && i < s->workers; i++) {
         worker *w = &s->worker[i];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/local_solver.h - local searches of several workers in step, chosen by name: Levenberg-Marquardt,
+/* local_solver.h - local searches of several workers in step, chosen by name: Levenberg-Marquardt,
  * L-BFGS-B, or gradient descent with Adam. All work in [-1, 1]^n. */
 #ifndef DS_METHODS_LOCAL_SOLVER_H
 #define DS_METHODS_LOCAL_SOLVER_H
 
-#include "descent.h"
-#include "lbfgsb.h"
-#include "least_squares.h"
-#include "levenberg.h"
+#include "methods/gradient/descent.h"
+#include "methods/gradient/lbfgsb.h"
+#include "methods/squares/least_squares.h"
+#include "methods/squares/levenberg.h"
 
 enum { LOCAL_LM, LOCAL_LBFGSB, LOCAL_ADAM };
 

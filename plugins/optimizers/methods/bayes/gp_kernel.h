@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* methods/gp_internal.h - what the two sources of the Gaussian process share.
+/* gp_kernel.h - the kernel of a Gaussian process: values, and the matrix of many inputs.
  *
  * Inputs are used as z = (u - 1/2) / length. A matrix stored by rows with d columns is, read by columns, its
  * transpose: Z^T with leading dimension d. Symmetric matrices live in their upper triangle.
  */
-#ifndef DS_METHODS_GP_INTERNAL_H
-#define DS_METHODS_GP_INTERNAL_H
+#ifndef DS_METHODS_GP_KERNEL_H
+#define DS_METHODS_GP_KERNEL_H
 
-#include "gp.h"
+#include "methods/bayes/gp_model.h"
 
 /* Added to the kernel's diagonal, relative to its variance, one after the other until a Cholesky factor
  * exists. */
@@ -25,7 +25,5 @@ void gp_row_squares(size_t n, size_t d, const double *z, double *square);
 /* Upper triangle of K + noise I, columns `ld` apart, and of h (columns n apart) where wanted. */
 void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *square, double jitter,
                       double *kernel, size_t ld, double *slope);
-
-void gp_free_fit_space(gp *g);
 
 #endif
