@@ -67,7 +67,7 @@ modules_LTLIBRARIES =
 if HAVE_MPI
 modules_LTLIBRARIES += tools/ranks/ranks_mpi.la
 tools_ranks_ranks_mpi_la_SOURCES = tools/ranks/ranks_mpi.c
-tools_ranks_ranks_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_SYSTEM_CFLAGS)
+tools_ranks_ranks_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) $(MPI_SYSTEM_CFLAGS)
 tools_ranks_ranks_mpi_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
 	-export-symbols-regex '^ds_ranks_module$$'
 tools_ranks_ranks_mpi_la_LIBADD = $(MPI_LIBS)
