@@ -8,14 +8,13 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/stop.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
 #include "plugin/describe.h"
-#include "worker/probe.h"
+#include "plugin/plugin_list.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
 
@@ -200,8 +199,7 @@ static int help_run(int json, ds_error *e)
 static int help_plugin(const char *name, int json, ds_error *e)
 {
     const ds_module *m = NULL;
-    const ds_probe_config probe = {NULL, DS_START_SECONDS, &ds_stop_flag};
-    int status = ds_probe_open(name, 0, &probe, &m, e);
+    int status = ds_loader_describe(name, 0, &m, e);
     if (status == 0 && json) {
         json_t *o = plugin_json(m);
         if (m->plugin->desc->kind == DS_KIND_ENV) {

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/stop.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/run_options.h"
 #include "plugin/describe.h"
-#include "worker/probe.h"
+#include "plugin/plugin_list.h"
 
 static void write_params(const ds_param *const *params, int all)
 {
@@ -83,11 +82,9 @@ int ds_cmd_template(int argc, char **argv)
                 "template: name one environment and one optimizer, as in `dshost template torus boleap`");
         return ds_command_failed(&e);
     }
-    const ds_probe_config probe = {NULL, DS_START_SECONDS, &ds_stop_flag};
-    int status = ds_probe_open(argv[optind], DS_KIND_ENV, &probe, &env, &e);
-    ds_probe_end();
+    int status = ds_loader_describe(argv[optind], DS_KIND_ENV, &env, &e);
     if (status == 0) {
-        status = ds_loader_open(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
+        status = ds_loader_describe(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
     }
     if (status == 0) {
         printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION,

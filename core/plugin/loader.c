@@ -14,12 +14,9 @@
 #include <xmmintrin.h>
 #endif
 
-#include "base/file.h"
 #include "plugin/accept.h"
 #include "plugin/descriptor.h"
 #include "plugin/elf_file.h"
-
-enum { REPORT_MAX = 16 << 20 /* bytes of a description */ };
 
 static ds_module **modules; /* every module that was loaded or described, never released */
 static size_t module_count;
@@ -217,21 +214,21 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
 
 /* ---- modules of another process ---- */
 
-int ds_loader_report(int fd, const ds_module *m, const ds_error *why)
+void *ds_loader_report(const ds_module *m, const ds_error *why, size_t *size)
 {
-    ds_error e = {0, ""};
-    size_t size = 0;
-    char *bytes = m != NULL ? ds_descriptor_pack(m->plugin->desc, &size) : NULL;
-    int bad = ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0;
-    if (m != NULL && bytes == NULL) {
-        ds_fail(&e, DS_EXIT_MEMORY, "out of memory");
-    } else if (m == NULL) {
-        e = *why;
+    const ds_error none = {0, ""};
+    size_t length = 0;
+    char *desc = m != NULL ? ds_descriptor_pack(m->plugin->desc, &length) : NULL;
+    char *bytes = m == NULL || desc != NULL ? malloc(sizeof *why + length) : NULL;
+    if (bytes != NULL) {
+        memcpy(bytes, m != NULL ? &none : why, sizeof *why);
+        if (length > 0) {
+            memcpy(bytes + sizeof *why, desc, length);
+        }
+        *size = sizeof *why + length;
     }
-    bad = bad || ds_fd_write_all(fd, &e, sizeof e, "report", NULL) != 0 ||
-          (bytes != NULL && ds_fd_write_all(fd, bytes, size, "report", NULL) != 0);
-    free(bytes);
-    return bad ? -1 : 0;
+    free(desc);
+    return bytes;
 }
 
 static int damaged(const ds_plugin_file *f, ds_error *e)
@@ -261,28 +258,19 @@ static int take_over(const ds_plugin_file *f, const void *bytes, size_t size, co
     return keep(m, 0, out);
 }
 
-int ds_loader_receive(int fd, const ds_plugin_file *f, const ds_module **out, ds_error *e)
+int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, const ds_module **out,
+                      ds_error *e)
 {
     ds_error why;
-    struct stat st;
-    if (fstat(fd, &st) != 0 || st.st_size < (off_t)sizeof why || st.st_size > REPORT_MAX ||
-        pread(fd, &why, sizeof why, 0) != (ssize_t)sizeof why) {
+    if (size < sizeof why) {
         return damaged(f, e);
     }
+    memcpy(&why, bytes, sizeof why);
     if (why.status != 0) {
         why.text[sizeof why.text - 1] = '\0';
         return ds_fail(e, why.status, "%s", why.text);
     }
-    size_t size = (size_t)st.st_size - sizeof why;
-    void *bytes = malloc(size + 1);
-    if (bytes == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    int status = pread(fd, bytes, size, (off_t)sizeof why) != (ssize_t)size
-                     ? damaged(f, e)
-                     : take_over(f, bytes, size, out, e);
-    free(bytes);
-    return status;
+    return take_over(f, (const char *)bytes + sizeof why, size - sizeof why, out, e);
 }
 
 int ds_loader_died(const char *path, int status, ds_error *e)

@@ -32,11 +32,12 @@ const ds_module *ds_loader_known(const char *path);
 /* Is a module of the kind that is wanted (0 = any)? `name` is what the user called it. */
 int ds_loader_check_kind(const char *name, const ds_module *m, uint32_t kind, ds_error *e);
 
-/* What a process that has loaded a plugin writes for the one that must not: the module, or why there is none (module
- * NULL). -1 where it cannot be written. The receiver takes it from the beginning of the file, trusts none of it, and
- * has a module without functions. */
-int ds_loader_report(int fd, const ds_module *m, const ds_error *why);
-int ds_loader_receive(int fd, const ds_plugin_file *f, const ds_module **out, ds_error *e);
+/* What a process that has loaded a plugin says to one that must not: bytes (to be freed, NULL without memory) with the
+ * module, or why there is none (module NULL). The receiver believes none of them, and has a module without functions. */
+enum { DS_REPORT_MAX = 16 << 20 };
+void *ds_loader_report(const ds_module *m, const ds_error *why, size_t *size);
+int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, const ds_module **out,
+                      ds_error *e);
 
 /* Says that a process ended while it loaded a plugin; `status` is that of waitpid(). */
 int ds_loader_died(const char *path, int status, ds_error *e);

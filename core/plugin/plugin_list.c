@@ -17,48 +17,76 @@
 
 enum { SECONDS = 10 /* to load one */ };
 
-/* In the child: loads a file and leaves what it is in `report`. */
-static void load(const ds_plugin_file *f, int report)
+/* Memory that both processes see; a file would have to do with limits of file sizes. */
+typedef struct letter {
+    size_t size; /* 0 = the child has ended before it wrote */
+    char bytes[DS_REPORT_MAX];
+} letter;
+
+/* In the child: loads a file and leaves what it is in the letter. */
+static void load(const ds_plugin_file *f, letter *out)
 {
     const ds_module *m = NULL;
     ds_error why = {0, ""};
+    size_t size = 0;
     int null = open("/dev/null", O_WRONLY);
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
     alarm(SECONDS);
     ds_loader_load(f, &m, &why);
-    _exit(ds_loader_report(report, m, &why));
+    void *report = ds_loader_report(m, &why, &size);
+    if (report != NULL && size <= sizeof out->bytes) {
+        memcpy(out->bytes, report, size);
+        out->size = size;
+    }
+    _exit(0);
 }
 
-/* The module of a file as a child process describes it. */
-static int describe(const char *path, const ds_module **out, ds_error *e)
+static int describe_file(const ds_plugin_file *f, const ds_module **out, ds_error *e)
 {
-    ds_plugin_file f;
-    int end = 0, status = ds_plugin_file_of(path, &f, e);
-    if (status != 0 || (*out = ds_loader_known(f.path)) != NULL) {
-        return status;
+    int end = 0, status = 0;
+    if ((*out = ds_loader_known(f->path)) != NULL) {
+        return 0;
     }
-    int report = memfd_create("diffsim-report", MFD_CLOEXEC);
-    pid_t child = report >= 0 ? fork() : -1;
+    letter *l =
+        mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    pid_t child = l != MAP_FAILED ? fork() : -1;
     if (child == 0) {
-        load(&f, report);
+        load(f, l);
     }
     if (child < 0 || waitpid(child, &end, 0) != child) {
-        status = ds_fail(e, DS_EXIT_IO, "%s: no process to load it: %s", path, strerror(errno));
+        status = ds_fail(e, DS_EXIT_MEMORY, "%s: no process to load it: %s", f->path, strerror(errno));
+    } else if (l->size == 0 || l->size > sizeof l->bytes) {
+        status = ds_loader_died(f->path, end, e);
     } else {
-        status = lseek(report, 0, SEEK_END) == 0 ? ds_loader_died(path, end, e)
-                                                 : ds_loader_receive(report, &f, out, e);
+        status = ds_loader_receive(l->bytes, l->size, f, out, e);
     }
-    if (report >= 0) {
-        close(report);
+    if (l != MAP_FAILED) {
+        munmap(l, sizeof *l);
     }
     return status;
 }
+
+int ds_loader_describe(const char *name, uint32_t kind, const ds_module **out, ds_error *e)
+{
+    ds_plugin_file f;
+    const ds_module *m = NULL;
+    int status = ds_plugin_find(name, kind, &f, e);
+    status = status != 0 ? status : describe_file(&f, &m, e);
+    status = status != 0 ? status : ds_loader_check_kind(name, m, kind, e);
+    if (status == 0) {
+        *out = m;
+    }
+    return status;
+}
+
+/* ---- listing ---- */
 
 static int list_file(const char *dir, const char *file, ds_found **list, size_t *count, ds_error *e)
 {
     char path[PATH_MAX];
     struct stat st, other;
+    ds_plugin_file found;
     ds_error why = {0};
     size_t n = strlen(file);
 
@@ -91,7 +119,7 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
         }
     }
     (*count)++;
-    if (describe(path, &f->module, &why) != 0) {
+    if (ds_plugin_file_of(path, &found, &why) != 0 || describe_file(&found, &f->module, &why) != 0) {
         snprintf(f->refusal, sizeof f->refusal, "%s", why.text);
     } else {
         f->kind = f->module->plugin->desc->kind;

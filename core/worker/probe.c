@@ -96,12 +96,27 @@ static int start(ds_probe *p, const ds_plugin_file *f, const ds_probe_config *c,
     return rc;
 }
 
+/* Reads the report from the start file. */
+static int read_report(int fd, const ds_plugin_file *f, const ds_module **out, ds_error *e)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    size_t size = end < 0 || end > DS_REPORT_MAX ? 0 : (size_t)end;
+    void *bytes = malloc(size + 1);
+    if (bytes == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    ssize_t got = pread(fd, bytes, size, 0);
+    int rc = ds_loader_receive(bytes, got < 0 ? 0 : (size_t)got, f, out, e);
+    free(bytes);
+    return rc;
+}
+
 static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_module **out, ds_error *e)
 {
     ds_probe p = {.share_fd = ds_memory_file("diffsim-share"), .scene_fd = ds_memory_file("diffsim-scene")};
     int rc = start(&p, f, c, e);
     rc = rc != 0 ? rc : wait_described(&p, f, c, e);
-    rc = rc != 0 ? rc : ds_loader_receive(p.process.child.start, f, out, e);
+    rc = rc != 0 ? rc : read_report(p.process.child.start, f, out, e);
     if (rc != 0) {
         drop(&p);
         return rc;

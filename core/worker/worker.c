@@ -129,18 +129,31 @@ static char await_byte(void)
     return got == 1 ? byte : '\0';
 }
 
+static int send_byte(char byte)
+{
+    return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+static int empty_start(void)
+{
+    return ftruncate(DS_WORKER_START, 0) != 0 || lseek(DS_WORKER_START, 0, SEEK_SET) != 0 ? -1 : 0;
+}
+
 /* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was refused, or the
  * host has no use for it. */
 static int describe(worker *w)
 {
     const ds_module *module = NULL;
     const char *rest;
-    const char byte = DS_WORKER_DESCRIBED;
+    size_t size = 0;
     ds_error e = {0, ""};
     int rc = load(w, &module, &rest, &e);
-    if (ds_loader_report(DS_WORKER_START, module, &e) != 0 ||
-        send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) != 1 || rc != 0 ||
-        await_byte() != DS_WORKER_SETTINGS) {
+    void *report = ds_loader_report(module, &e, &size);
+    int told = report != NULL && empty_start() == 0 &&
+               ds_fd_write_all(DS_WORKER_START, report, size, "start file", &e) == 0 &&
+               send_byte(DS_WORKER_DESCRIBED) == 0;
+    free(report);
+    if (!told || rc != 0 || await_byte() != DS_WORKER_SETTINGS) {
         return -1;
     }
     return read_start(w, &e) == 0 ? 0 : -1;
@@ -175,11 +188,10 @@ static int send_hello(const worker *w, const ds_error *why)
 {
     ds_worker_hello hello;
     ds_error e;
-    char byte = DS_WORKER_HELLO;
     memset(&hello, 0, sizeof(hello));
     hello.magic = DS_WORKER_MAGIC;
     hello.error = *why;
-    if (ftruncate(DS_WORKER_START, 0) != 0 || lseek(DS_WORKER_START, 0, SEEK_SET) != 0) {
+    if (empty_start() != 0) {
         return -1;
     }
     if (w->env != NULL) {
@@ -200,7 +212,7 @@ static int send_hello(const worker *w, const ds_error *why)
             }
         }
     }
-    return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+    return send_byte(DS_WORKER_HELLO);
 }
 
 /* Makes the buffers between guard pages; -1 without memory. */
