@@ -4,7 +4,7 @@
  * chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
 #include "../plugins/optimizers/methods/blas.h"
 #include "../plugins/optimizers/methods/soft_actor_critic.h"
-#include "../tests/unit/fake_rl.h"
+#include "rl.h"
 
 #include <math.h>
 #include <stdio.h>

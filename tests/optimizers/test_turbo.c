@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood
+/* test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood
  * without priors, and joint draws. */
-#include "../../plugins/optimizers/methods/gp.h"
-#include "fake_run.h"
+#include "methods/gp.h"
+#include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"
 

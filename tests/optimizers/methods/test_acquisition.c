@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_acquisition.c - acquisition functions, their search, and the Sobol points it starts from.
+/* test_acquisition.c - acquisition functions, their search, and the Sobol points it starts from.
  */
-#include "../../plugins/optimizers/methods/acquisition.h"
-#include "../../plugins/optimizers/methods/sobol.h"
+#include "methods/acquisition.h"
+#include "methods/sobol.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_gp.c - the Gaussian process against recorded values of BoTorch and against identities that
+/* test_gp.c - the Gaussian process against recorded values of BoTorch and against identities that
  * exact inference fulfils. */
 #include "golden.h"
 
-#include "../../plugins/optimizers/methods/acquisition.h"
-#include "../../plugins/optimizers/methods/gp.h"
+#include "methods/acquisition.h"
+#include "methods/gp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
