@@ -46,7 +46,7 @@ core_libcore_la_SOURCES = $(base_sources) $(config_sources) $(plugin_sources) $(
 	$(worker_sources) $(evaluate_sources) $(store_sources) $(run_sources) $(embed_sources) \
 	$(cli_sources) $(stats_sources) $(plot_sources) $(render_sources) $(results_sources) \
 	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \
-	$(ranks_sources) $(check_sources)
+	$(ranks_sources) $(harness_sources) $(check_sources)
 
 # Other programs see the functions of diffsim/search.h and diffsim/environment.h alone.
 lib_LTLIBRARIES += libdiffsim.la

@@ -21,7 +21,7 @@ tests_fuzz_replay_bench_SOURCES = tests/fuzz/fuzz_bench.c $(fuzz_replay_sources)
 tests_fuzz_replay_bench_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"bench"'
 tests_fuzz_replay_bench_LDADD = core/libcore.la
 if FUZZERS
-bench_fuzz_sources = tools/bench/bench_file.c tools/bench/bench_lines.c tools/bench/bench_sweep.c core/base/error.c core/base/file.c \
+bench_fuzz_sources = tools/bench/bench_file.c tools/bench/bench_lines.c tools/bench/bench_parts.c tools/bench/bench_sweep.c core/base/error.c core/base/file.c \
 	core/config/inifile.c core/config/npy_read.c core/config/params.c core/config/run_options.c core/config/settings.c core/base/text.c
 noinst_PROGRAMS += tests/fuzz/fuzz_bench
 tests_fuzz_fuzz_bench_SOURCES = tests/fuzz/fuzz_bench.c $(bench_fuzz_sources)

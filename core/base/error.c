@@ -21,6 +21,11 @@ int ds_fail(ds_error *e, int status, const char *format, ...)
     return status;
 }
 
+int ds_no_memory(ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
 const char *ds_status_name(ds_status s)
 {
 #define CASE(name, value, text)                                                                              \

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "check/check_host.h"
-#include "check/check_problem.h"
-#include "check/check_process.h"
+#include "harness/check_host.h"
+#include "harness/check_problem.h"
+#include "harness/check_process.h"
 #include "check/check_tests.h"
 
 /* Wall time for one loop over instances, seconds. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_problem.h"
-#include "check/check_process.h"
+#include "harness/check_objective.h"
+#include "harness/check_process.h"
 #include "check/check_tests.h"
 
 static uint64_t flags_of(const ds_check *c)

@@ -6,11 +6,6 @@
 
 #include "report/report_table.h"
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
 {
     ds_table *t = ds_table_new(
@@ -18,7 +13,7 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
         "evaluation_s,wall_s,ended,folder,version_dshost,version_environment,"
         "version_optimizer");
     if (t == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         for (size_t j = 0; j < r->cell[i].runs; j++) {
@@ -55,7 +50,7 @@ int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
         "90,"
         "ert_99,ert_50_steps,ert_90_steps,ert_99_steps,rank,verdict");
     if (t == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         const ds_report_cell *c = &r->cell[i];
@@ -105,7 +100,7 @@ int ds_report_summary_csv(const ds_report *r, const char *path, ds_error *e)
         ds_table_new("optimizer,environments,of,score,score95_low,score95_high,mean_rank,beats_reference,"
                      "beats95_low,beats95_high,better,worse,reference");
     if (t == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_opt *o = &r->opt[k];

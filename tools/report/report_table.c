@@ -87,7 +87,7 @@ int ds_table_write(ds_table *t, const char *path, ds_error *e)
 {
     int failed = fflush(t->f) != 0 || ferror(t->f);
     if (failed) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     return path != NULL ? ds_file_write_atomic(path, t->text, t->size, e) : 0;
 }

@@ -118,8 +118,7 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     uint64_t n = q->env->info.n;
     int found = 0, step = 0;
     char *path = ds_folder_path(folder, "run.sqlite");
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                          : ds_store_open(path, DS_STORE_READ, &store, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_store_open(path, DS_STORE_READ, &store, e);
     rc = rc != 0 ? rc : belongs(q, folder, store, e);
     rc = rc != 0 ? rc : ds_cursor_open(store, id > 0 ? id : 1, &cursor, e);
     while (rc == 0 && !(id > 0 && found) && (step = ds_cursor_next(cursor, &row, e)) == 1) {

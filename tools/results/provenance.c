@@ -19,8 +19,7 @@ static int stored_params(ds_store *store, const char *id, const ds_params *like,
     size_t count = ds_params_count(like);
     const ds_param **schema = calloc(count + 1, sizeof *schema);
     ds_settings s = {0};
-    int rc =
-        schema == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_store_get_settings(store, &s, e);
+    int rc = schema == NULL ? ds_no_memory(e) : ds_store_get_settings(store, &s, e);
     for (size_t i = 0; i < count && rc == 0; i++) {
         schema[i] = ds_params_info(like, i);
     }
@@ -94,8 +93,7 @@ int ds_provenance_load(const char *folder, ds_settings *settings, ds_error *e)
     ds_store *store = NULL;
     ds_settings of_run = {0};
     char *path = ds_folder_path(folder, "run.sqlite");
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                          : ds_store_open(path, DS_STORE_READ, &store, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_store_open(path, DS_STORE_READ, &store, e);
     rc = rc != 0 ? rc : ds_store_get_settings(store, &of_run, e);
     rc = rc != 0 ? rc : adopt_section(&of_run, DS_SECTION_RUN, settings, e);
     rc = rc != 0 ? rc : adopt_section(&of_run, DS_SECTION_ENV, settings, e);
