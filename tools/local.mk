@@ -3,7 +3,8 @@
 stats_sources = tools/stats/aggregate.c tools/stats/aggregate.h tools/stats/distribution.c \
 	tools/stats/distribution.h tools/stats/hypothesis.c tools/stats/hypothesis.h tools/stats/sample.c \
 	tools/stats/sample.h
-plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/plot.c tools/plot/plot.h \
+plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/canvas_svg.c \
+	tools/plot/canvas_svg.h tools/plot/plot.c tools/plot/plot.h \
 	tools/plot/plot_axes.c tools/plot/plot_axes.h tools/plot/plot_bars.c tools/plot/plot_color.c \
 	tools/plot/plot_color.h tools/plot/plot_contour.c tools/plot/plot_contour.h \
 	tools/plot/plot_groups.c tools/plot/plot_groups.h tools/plot/plot_lines.c tools/plot/plot_lines.h \

@@ -3,6 +3,7 @@
  * before them, and what its info() and bounds() promise. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ void ds_check_env_measure(ds_check *c)
         full += a.wall;
         if (k == 0 && a.status == DS_OK) {
             ds_check_bits b = ds_check_answer_bits(&a, env.n);
-            snprintf(text, sizeof text, "%llx %llx", (unsigned long long)b.loss, (unsigned long long)b.grad);
+            snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, b.loss, b.grad);
             ds_check_record(c, DS_CHECK_BITS, text);
         }
         ds_check_evaluate(&env, env.x0, 0, 0, NULL, &a);
@@ -80,12 +81,11 @@ static void test_info(ds_check *c)
     for (uint64_t i = 0; i < env.n; i++) {
         double lo = env.lower[i], hi = env.upper[i], x0 = env.x0[i];
         if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
-            ds_check_fail(c, "bounds of variable %llu are %g..%g", (unsigned long long)i, lo, hi);
+            ds_check_fail(c, "bounds of variable %" PRIu64 " are %g..%g", i, lo, hi);
             ds_check_hint(c, "every variable needs finite bounds with lower < upper: searches scale by them");
         }
         if (!(x0 >= lo && x0 <= hi)) {
-            ds_check_fail(c, "start point: variable %llu is %g, outside of %g..%g", (unsigned long long)i, x0,
-                          lo, hi);
+            ds_check_fail(c, "start point: variable %" PRIu64 " is %g, outside of %g..%g", i, x0, lo, hi);
             ds_check_hint(c, "write all n values of x0, where it is not NULL");
         }
     }
@@ -96,8 +96,7 @@ static void test_info(ds_check *c)
                           ds_status_name(st));
         }
     }
-    ds_check_note(c, "%llu variables, %llu steps of %g s", (unsigned long long)env.n,
-                  (unsigned long long)env.steps, a.dt);
+    ds_check_note(c, "%" PRIu64 " variables, %" PRIu64 " steps of %g s", env.n, env.steps, a.dt);
     free(again);
     ds_check_env_close(&env);
 }
