@@ -55,7 +55,7 @@ tests_fuzz_fuzz_text_array_CPPFLAGS = $(AM_CPPFLAGS) $(host_include)
 tests_fuzz_fuzz_text_array_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_text_array_LDFLAGS = $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_SOURCES = tests/fuzz/fuzz_scenedata.c core/scene/snapshot.c core/scene/snapshot_file.c \
-	tools/render/render_geometry.c tools/render/render_shapes.c tools/results/npy_write.c core/base/file.c core/base/error.c core/base/text.c
+	tools/render/render_geometry.c tools/render/render_primitives.c tools/render/render_shapes.c tools/results/npy_write.c core/base/file.c core/base/error.c core/base/text.c
 tests_fuzz_fuzz_scenedata_CPPFLAGS = $(AM_CPPFLAGS) $(host_include)
 tests_fuzz_fuzz_scenedata_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_scenedata_LDFLAGS = $(fuzz_flags)

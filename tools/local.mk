@@ -17,7 +17,7 @@ render_sources = tools/render/picture.c tools/render/picture.h tools/render/rend
 	tools/render/render_shade.c tools/render/render_shapes.c tools/render/render_smooth.c
 results_sources = tools/results/compare.c tools/results/compare.h tools/results/export.c \
 	tools/results/export.h tools/results/export_bench.c tools/results/export_table.c \
-	tools/results/npy_write.c tools/results/provenance.c tools/results/provenance.h tools/results/point.c \
+	tools/results/npy_write.c tools/results/npy_write.h tools/results/point.c \
 	tools/results/point.h tools/results/results.c tools/results/results.h \
 	tools/results/disambiguate.c tools/results/trajectory.c
 results_commands = tools/results/cmd_compare.c tools/results/cmd_export.c
@@ -27,8 +27,7 @@ report_sources = tools/report/report.c tools/report/report.h tools/report/report
 	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
 	tools/report/report_html.c tools/report/report_html.h tools/report/report_page.c \
 	tools/report/report_page.h tools/report/report_pictures.c tools/report/report_pictures.h \
-	tools/report/report_settings.c tools/report/report_settings.h tools/report/report_table.c \
-	tools/report/report_table.h
+	tools/report/report_settings.c tools/report/report_settings.h
 report_commands = tools/report/cmd_plot.c tools/report/cmd_report.c
 landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_evaluate.c \
 	tools/landscape/landscape_basins.c tools/landscape/landscape_files.c \

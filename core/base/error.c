@@ -65,6 +65,12 @@ const char *ds_outcome_name(uint32_t outcome)
 #undef CASE
 }
 
+const char *ds_gradient_name(uint32_t kind)
+{
+    static const char *const names[] = {"none", "adjoint", "forward", "fd", "smoothed"};
+    return kind < sizeof names / sizeof names[0] ? names[kind] : "?";
+}
+
 int ds_status_exit(ds_status s)
 {
     switch (s) {

@@ -40,6 +40,9 @@ const char *ds_status_text(ds_status s);
 /* "ok", "diverged", ...; "?" for unknown numbers. */
 const char *ds_outcome_name(uint32_t outcome);
 
+/* "none", "adjoint", ... for DS_GRAD_*; "?" for unknown numbers. */
+const char *ds_gradient_name(uint32_t kind);
+
 /* The exit status that fits an error status of a plugin. */
 int ds_status_exit(ds_status s);
 

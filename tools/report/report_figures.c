@@ -12,7 +12,7 @@
 #include "plot/plot_groups.h"
 #include "plot/plot_lines.h"
 #include "plot/plot_scale.h"
-#include "report/report_table.h"
+#include "report/report_csv.h"
 
 enum { POINTS = 200, TAUS = 121 };
 
@@ -96,10 +96,8 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
     }
     const ds_groups p = {title, subtitle, "best loss", 1, NAN, group, n};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
-    rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
-    ds_table_free(t);
     free(group);
-    return rc;
+    return ds_table_close(t, f->csv, rc, e);
 }
 
 int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
@@ -132,8 +130,7 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
         group,
         r->opts};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
-    rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
-    ds_table_free(t);
+    rc = ds_table_close(t, f->csv, rc, e);
     free(group);
     free(name);
     return rc;
@@ -225,10 +222,8 @@ static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_fig
             ds_table_end(t);
         }
     }
-    rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
-    ds_table_free(t);
     curves_free(c);
-    return rc;
+    return ds_table_close(t, f->csv, rc, e);
 }
 
 /* What a run has spent when it has made `id` evaluations, or all of them. */
