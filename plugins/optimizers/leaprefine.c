@@ -21,16 +21,15 @@
  * shrink to a probe where gradients lead nowhere; and the best point is not left where a descent began to oscillate.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
 #include "methods/base/blas.h"
-#include "methods/gradient/leap.h"
-#include "methods/base/params.h"
-#include "methods/gradient/refine.h"
 #include "methods/base/evaluator.h"
 #include "methods/bayes/surrogate.h"
+#include "methods/gradient/leap.h"
+#include "methods/gradient/refine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,11 +111,11 @@ static ds_status leaprefine_run(void *self_, const ds_objective *objective)
             self->refined = self->best_loss;
         } else {
             status = surrogate_propose(self->model, self->trial, self->x_n);
-            status = status == DS_OK ? take_leap(self) : status;
+            status = status != DS_OK ? status : take_leap(self);
         }
     }
     if (status == DS_E_NOMEM) {
-        self->host->error(self->host, status, "out of memory: lower n_max or fit_max");
+        return ds_host_fail(self->host, status, "out of memory: lower n_max or fit_max");
     }
     return status;
 }
@@ -138,25 +137,22 @@ static void leaprefine_destroy(void *self_)
 static ds_status read_parameters(leaprefine *self, const ds_problem *problem, leap_options *o,
                                  surrogate_options *model)
 {
-    param_reader in = {self->host, DS_OK};
-    o->K = (size_t)param_int(&in, "k");
+    ds_param_reader in = {self->host, DS_OK};
+    o->K = (size_t)ds_param_int(&in, "k");
     o->mu = o->K / 2;
-    o->J = self->has_gradient ? param_int(&in, "j") : 0;
-    o->first = param_int(&in, "first") != 0;
-    o->lengths = param_int(&in, "trust") ? LEAP_TRUST : LEAP_FIXED;
-    o->steps = param_int(&in, "leap_steps");
-    o->sigma = param_real(&in, "sigma1");
+    o->J = self->has_gradient ? ds_param_int(&in, "j") : 0;
+    o->first = ds_param_int(&in, "first") != 0;
+    o->lengths = ds_param_int(&in, "trust") ? LEAP_TRUST : LEAP_FIXED;
+    o->steps = ds_param_int(&in, "leap_steps");
+    o->sigma = ds_param_real(&in, "sigma1");
     o->descent = descent_read_options(&in);
     *model = surrogate_read_options(&in);
-    double share = param_real(&in, "refine");
+    double share = ds_param_real(&in, "refine");
     self->refine_from = share > 0.0 ? (int64_t)ceil((1.0 - share) * (double)problem->budget) : INT64_MAX;
     if (in.status == DS_OK && o->steps < (int64_t)o->K + (o->J > 0)) {
-        char line[160];
-        snprintf(line, sizeof(line),
-                 "leap_steps = %lld is too few for k = %zu samples and a descent: at least %lld",
-                 (long long)o->steps, o->K, (long long)o->K + (o->J > 0));
-        in.status = DS_E_PARAM;
-        self->host->error(self->host, DS_E_PARAM, line);
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "leap_steps = %lld is too few for k = %zu samples and a descent: at least %lld",
+                            (long long)o->steps, o->K, (long long)o->K + (o->J > 0));
     }
     return in.status;
 }
@@ -186,8 +182,7 @@ static ds_status leaprefine_create(const ds_host *host, const ds_problem *proble
     surrogate_options model;
     leaprefine *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     self->host = host;
     self->n = (size_t)problem->n;
@@ -195,8 +190,7 @@ static ds_status leaprefine_create(const ds_host *host, const ds_problem *proble
     self->best_loss = self->refined = INFINITY;
     ds_status status = read_parameters(self, problem, &o, &model);
     if (status == DS_OK && !allocate(self, problem, &o, &model)) {
-        status = DS_E_NOMEM;
-        host->error(host, status, "out of memory");
+        status = ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     if (status != DS_OK) {
         leaprefine_destroy(self);

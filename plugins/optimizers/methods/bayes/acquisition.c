@@ -5,8 +5,8 @@
 #include "methods/bayes/acquisition.h"
 
 #include "methods/base/box.h"
-#include "methods/gradient/lbfgsb.h"
 #include "methods/base/sobol.h"
+#include "methods/gradient/lbfgsb.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -364,9 +364,7 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
     size_t starts = search->starts < search->raw ? search->starts : search->raw;
     size_t *index = calloc(starts, sizeof(*index));
     ds_status status = index ? make_raw(g, a, search, rng, &raw) : DS_E_NOMEM;
-    if (status == DS_OK) {
-        status = make_group(g->d, starts, search->max_iterations, &group);
-    }
+    status = status != DS_OK ? status : make_group(g->d, starts, search->max_iterations, &group);
     if (status == DS_OK) {
         draw_starts(&raw, starts, rng, index);
         for (size_t j = 0; j < starts; j++) {
@@ -374,9 +372,7 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
         }
         status = run_group(g, a, &group, stop, stop_ctx);
     }
-    if (status == DS_OK) {
-        status = pick_best(g, search, &group, &raw, best_point);
-    }
+    status = status != DS_OK ? status : pick_best(g, search, &group, &raw, best_point);
     free(index);
     free_group(&group);
     free_raw(&raw);

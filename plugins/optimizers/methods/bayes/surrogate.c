@@ -13,9 +13,9 @@
  */
 #include "methods/bayes/surrogate.h"
 
-#include "methods/bayes/acquisition.h"
 #include "methods/base/box.h"
 #include "methods/base/sobol.h"
+#include "methods/bayes/acquisition.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,23 +65,23 @@ struct surrogate {
     size_t *order;
 };
 
-surrogate_options surrogate_read_options(param_reader *in)
+surrogate_options surrogate_read_options(ds_param_reader *in)
 {
     surrogate_options o = {0};
-    o.model.prior = param_int(in, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
-    int64_t kernel = param_int(in, "kernel");
+    o.model.prior = ds_param_int(in, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
+    int64_t kernel = ds_param_int(in, "kernel");
     o.model.kernel = kernel == 0 ? (o.model.prior == GP_PRIOR_2024 ? GP_SE : GP_MATERN52)
                                  : (kernel == 1 ? GP_SE : GP_MATERN52);
-    o.model.fixed_noise = param_int(in, "noise") == 1 ? param_real(in, "noise_variance") : 0.0;
-    o.acquisition = (int)param_int(in, "acquisition");
-    o.alpha = param_real(in, "alpha");
-    o.raw = param_int(in, "raw");
-    o.starts = param_int(in, "starts");
-    o.around_best = param_int(in, "around_best") != 0;
-    o.fit_max = param_int(in, "fit_max");
-    o.n_max = param_int(in, "n_max");
-    o.on_failure = (int)param_int(in, "on_failure");
-    o.warp = (int)param_int(in, "warp");
+    o.model.fixed_noise = ds_param_int(in, "noise") == 1 ? ds_param_real(in, "noise_variance") : 0.0;
+    o.acquisition = (int)ds_param_int(in, "acquisition");
+    o.alpha = ds_param_real(in, "alpha");
+    o.raw = ds_param_int(in, "raw");
+    o.starts = ds_param_int(in, "starts");
+    o.around_best = ds_param_int(in, "around_best") != 0;
+    o.fit_max = ds_param_int(in, "fit_max");
+    o.n_max = ds_param_int(in, "n_max");
+    o.on_failure = (int)ds_param_int(in, "on_failure");
+    o.warp = (int)ds_param_int(in, "warp");
     return o;
 }
 

@@ -12,10 +12,9 @@
 #define DS_METHODS_DESCENT_H
 
 #include <diffsim/base.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/host.h>
 #include <stddef.h>
-
-#include "methods/base/params.h"
 
 enum {
     DESCENT_ADAM,     /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
@@ -43,7 +42,7 @@ extern const char *const descent_steps[];
         DS_INT("patience", "3", 0, 1e6, "",                                                                  \
                "A descent ends when more than so many evaluations in a row did not improve."),               \
         DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one.")
-descent_options descent_read_options(param_reader *in);
+descent_options descent_read_options(ds_param_reader *in);
 
 /* Simulates s (n values): loss, gradient with respect to s, and DS_EVAL_* outcome. DS_STOPPED or an error
  * ends the descent. */

@@ -8,8 +8,9 @@
 #ifndef DS_METHODS_MULTISTART_H
 #define DS_METHODS_MULTISTART_H
 
-#include "methods/base/params.h"
 #include "methods/base/evaluator.h"
+
+#include <diffsim/helper/params.h>
 
 /* Schema entries of the options. */
 #define MULTISTART_PARAMS                                                                                    \
@@ -39,7 +40,7 @@ typedef struct multistart {
 } multistart;
 
 /* Reads the options and allocates. On failure the host has been told why; multistart_free() in either case. */
-ds_status multistart_init(multistart *m, param_reader *in, const ds_problem *problem);
+ds_status multistart_init(multistart *m, ds_param_reader *in, const ds_problem *problem);
 void multistart_free(multistart *m);
 
 /* Searches until the objective answers something else than DS_OK. Batches carry the tag "init" where every row

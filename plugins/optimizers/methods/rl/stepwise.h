@@ -66,9 +66,12 @@ ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t g
  * of the lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
 ds_status stepwise_step(stepwise *s, const float *action);
 
-/* Whole episodes of a policy without noise, tagged "evaluate": `choose` writes the actions of all lanes. */
+/* A policy: writes the actions of all lanes. */
+typedef void (*stepwise_policy)(void *ctx, float *action);
+
+/* Whole episodes of a policy without noise, tagged "evaluate". */
 ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
-                         void (*choose)(void *ctx, float *action), void *ctx);
+                         stepwise_policy choose, void *ctx);
 
 size_t stepwise_open(const stepwise *s);
 

@@ -11,9 +11,9 @@
 #ifndef DS_METHODS_LEAST_SQUARES_H
 #define DS_METHODS_LEAST_SQUARES_H
 
-#include <diffsim/ext/residuals.h>
-
 #include "methods/base/evaluator.h"
+
+#include <diffsim/ext/residuals.h>
 
 enum { LEAST_SQUARES_AUTO = 0, LEAST_SQUARES_VECTOR = 1, LEAST_SQUARES_SCALAR = 2 };
 

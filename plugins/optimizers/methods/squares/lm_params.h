@@ -5,7 +5,8 @@
 
 #include "methods/squares/least_squares.h"
 #include "methods/squares/levenberg.h"
-#include "methods/base/params.h"
+
+#include <diffsim/helper/params.h>
 
 #define LM_PARAMS                                                                                            \
     DS_ENUM("residuals", "auto", lm_residual_choices,                                                        \
@@ -24,14 +25,14 @@
 
 static const char *const lm_residual_choices[] = {"auto", "vector", "scalar", NULL};
 
-static inline lm_options lm_read_options(param_reader *in)
+static inline lm_options lm_read_options(ds_param_reader *in)
 {
-    return (lm_options){.radius = param_real(in, "radius"),
-                        .iterations = (size_t)param_int(in, "iterations"),
+    return (lm_options){.radius = ds_param_real(in, "radius"),
+                        .iterations = (size_t)ds_param_int(in, "iterations"),
                         .accept = 1e-3,
-                        .ftol = param_real(in, "ftol"),
-                        .xtol = param_real(in, "xtol"),
-                        .gtol = param_real(in, "gtol")};
+                        .ftol = ds_param_real(in, "ftol"),
+                        .xtol = ds_param_real(in, "xtol"),
+                        .gtol = ds_param_real(in, "gtol")};
 }
 
 #endif
