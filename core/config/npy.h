@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.h - arrays of numbers in files: NumPy's .npy (read, write) and .npz (write), and plain text tables
- * (read). */
+/* npy.h - arrays of numbers in files: NumPy's .npy (read, write) and .npz (write), and plain
+ * text tables (read). */
 #ifndef DS_CONFIG_NPY_H
 #define DS_CONFIG_NPY_H
 
@@ -25,9 +25,9 @@ typedef struct ds_array {
 } ds_array;
 
 /* Reads `path` ("-" is the standard input). The content decides: .npy by its magic bytes, else text; a name
- * ending in .npy must be one. At most `max_size` numbers (0 = DS_ARRAY_MAX_DEFAULT). On failure *out is empty
- * and the result is `status` (DS_EXIT_MEMORY when memory is short) with one line that names the file and the
- * reason. */
+ * ending in .npy must be one. At most `max_size` numbers (0 = DS_ARRAY_MAX_DEFAULT). On failure *out is
+ * empty and the result is `status` (DS_EXIT_MEMORY when memory is short) with one line that names the file
+ * and the reason. */
 int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out, ds_error *e);
 
 /* The two formats from memory; `name` stands for the file in messages.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adam.c - first-order gradient methods from random starts: Adam (D. Kingma, J. Ba, "Adam: a method for stochastic
- * optimization", ICLR 2015) and its relatives. With g the gradient at x, eta the learning rate and b = beta1:
+/* adam.c - first-order gradient methods from random starts: Adam (D. Kingma, J. Ba, "Adam: a method for
+ * stochastic optimization", ICLR 2015) and its relatives. With g the gradient at x, eta the learning rate and
+ * b = beta1:
  *
  *     adam      m = b m + (1 - b) g,  q = beta2 q + (1 - beta2) g^2
  *               x = x - eta (m / (1 - b^t)) / (sqrt(q / (1 - beta2^t)) + eps)
@@ -8,9 +9,10 @@
  *     momentum  m = b m + (1 - b) g,  x = x - eta m
  *     nesterov  g taken at x - eta b m;  m = b m + g,  x = x - eta m      (Y. Nesterov 1983)
  *
- * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is dropped: it would
- * keep it there after the gradient has turned. Unlike the short descents of randdescents, a search is long, its
- * learning rate follows a schedule, and outliers of the gradient (chaos, contacts) are shortened.
+ * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is
+ * dropped: it would keep it there after the gradient has turned. Unlike the short descents of
+ * randdescents, a search is long, its learning rate follows a schedule, and outliers of the gradient
+ * (chaos, contacts) are shortened.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>
@@ -94,7 +96,8 @@ static double learning_rate(const adam *self, const arm *a)
     return self->lr * a->rate;
 }
 
-/* Whether the search goes on after `loss`: counts what is no progress; with "halve", a stall costs half the rate. */
+/* Whether the search goes on after `loss`: counts what is no progress; with "halve", a stall costs half
+ * the rate. */
 static int progress(const adam *self, arm *a, double loss)
 {
     a->recent[(a->t - 1) % 3] = loss;
@@ -120,8 +123,8 @@ static double norm2(size_t n, const double *g)
     return norm;
 }
 
-/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where the step
- * is as long as the gradient. */
+/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where
+ * the step is as long as the gradient. */
 static double gradient_scale(const adam *self, arm *a, double norm)
 {
     size_t known = a->t - 1 < NORMS ? (size_t)(a->t - 1) : NORMS;
@@ -266,8 +269,7 @@ static const ds_param *const params[] = {
     DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
     DS_ENUM("schedule", "constant", schedules,
             "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, "
-            "whenever the "
-            "loss has not fallen for `patience` evaluations, down to a hundredth."),
+            "whenever the loss has not fallen for `patience` evaluations, down to a hundredth."),
     DS_INT("j", "100", 1, 1e9, "", "Most evaluations of a search, its start included."),
     DS_INT(
         "patience", "20", 0, 1e9, "",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alphaorder.c - stochastic descent on a smoothed loss with alpha-order gradients. H. Suh, M. Simchowitz, K. Zhang,
- * R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022, arXiv:2202.00817):
+/* alphaorder.c - stochastic descent on a smoothed loss with alpha-order gradients. H. Suh, M. Simchowitz, K.
+ * Zhang, R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022,
+ * arXiv:2202.00817):
  *
  *     repeat
  *         x ~ Uniform[-1, 1]^n
@@ -11,9 +12,9 @@
  *             g = alpha g1 + (1 - alpha) g0;  x = clamp(x - step(g))
  *         until the mean loss of the samples has not fallen for `patience` iterations
  *
- * Unlike the paper both estimates use the same samples: N + 1 evaluations per iteration. Outside of the box f is taken
- * as constant along the outward direction: a sample is clamped, and its gradient has no component there.
- * Without gradients alpha is 0, which is an evolution strategy with a fixed width.
+ * Unlike the paper both estimates use the same samples: N + 1 evaluations per iteration. Outside of the box f
+ * is taken as constant along the outward direction: a sample is clamped, and its gradient has no component
+ * there. Without gradients alpha is 0, which is an evolution strategy with a fixed width.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>
@@ -244,9 +245,8 @@ static const ds_param *const params[] = {
     DS_BOOL("antithetic", "true",
             "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
     DS_ENUM("rule", "ivw", rules,
-            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, which "
-            "has to be "
-            "given (the paper)."),
+            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, "
+            "which has to be given (the paper)."),
     DS_REAL("gamma", "inf", 0, INFINITY, "",
             "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
     DS_REAL("delta", "0.05", 1e-12, 0.999999, "", "rule = bias: chance that the bias is larger."),

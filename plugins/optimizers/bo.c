@@ -31,7 +31,8 @@ typedef struct bo {
     refine *polish;
 } bo;
 
-/* Simulates points and adds them to the data of the model; is_start marks the first as the start of a search. */
+/* Simulates points and adds them to the data of the model; is_start marks the first as the start of
+ * a search. */
 static ds_status simulate(bo *self, batch_label label, size_t count, int is_start, const double *v,
                           double *loss, double *gradient, uint32_t *outcome)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmaes - covariance matrix adaptation evolution strategy with active update, boundary handling and restarts.
- * N. Hansen, arXiv:1604.00772; the strategy itself is methods/cma.c, this is the search around it. */
+ * N. Hansen, arXiv:1604.00772; the strategy itself is cma/cma.c, this is the search around it. */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/random.h>

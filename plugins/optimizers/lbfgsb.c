@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lbfgsb.c - L-BFGS-B on the simulated loss, from random starts. R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory
- * algorithm for bound constrained optimization", SIAM J. Sci. Comput. 16 (1995):
+/* lbfgsb.c - L-BFGS-B on the simulated loss, from random starts. R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A
+ * limited memory algorithm for bound constrained optimization", SIAM J. Sci. Comput. 16 (1995):
  *
  *     repeat
  *         s ~ Uniform[-1, 1]^n
@@ -8,7 +8,8 @@
  *             c = generalised Cauchy point of the limited-memory model along the projected gradient
  *             d = minimiser of the model over the variables that are free at c, minus s
  *             s = s + t d, with t from the line search of More and Thuente
- *         until the projected gradient or the decrease is small, or nothing was gained for `patience` evaluations
+ *         until the projected gradient or the decrease is small, or nothing was gained for `patience`
+ *             evaluations
  *
  * Every trial of a line search is one simulation. A trial that fails counts as infinitely high.
  */

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leaprefine.c - LeapRefine: leaps as in BO-Leap that begin with a descent and go on while they pay, then refinement of
- * the best point by whichever local search gains most. A method of this project, after R. Antonova et al., "Rethinking
- * optimization with differentiable simulation from a global perspective" (arXiv:2207.00167):
+/* leaprefine.c - LeapRefine: leaps as in BO-Leap that begin with a descent and go on while they pay, then
+ * refinement of the best point by whichever local search gains most. A method of this project, after R.
+ * Antonova et al., "Rethinking optimization with differentiable simulation from a global perspective"
+ * (arXiv:2207.00167):
  *
  *     S = {}
  *     repeat
  *         if (1 - refine) of the budget is spent and the best point is new since the last refinement
- *             repeat turns of L-BFGS-B, Adam and CMA-ES from the best point, the next turn to the one that gained most
- *             per evaluation in its last turn, until none gains any more                           (methods/refine.h)
+ *             repeat turns of L-BFGS-B, Adam and CMA-ES from the best point, the next turn to the one that
+ *             gained most per evaluation in its last turn, until none gains any more      (gradient/refine.h)
  *         else
  *             x_n = argmin LCB(x | Gaussian process of S)
  *             mu, l = descent of at most J evaluations from x_n
  *             while the leap has evaluations left, or holds the best point of the run and improved it by 1 %
  *                 x_k ~ N(mu, sigma^2 C), k = 1..K;  s = mean of the K/2 best
  *                 mu, l = descent of at most J evaluations from s;  update sigma, C
- *                 J = half of J, at least 2, if that descent never improved on its start, else twice, at most j
+ *                 J = half of J, at least 2, if that descent never improved on its start, else twice, at
+ *                     most j
  *         every simulated point enters S
  *
- * Three things differ from BO-Leap: a proposed point is followed downhill before anything is sampled around it; descents
- * shrink to a probe where gradients lead nowhere; and the best point is not left where a descent began to oscillate.
+ * Three things differ from BO-Leap: a proposed point is followed downhill before anything is sampled around
+ * it; descents shrink to a probe where gradients lead nowhere; and the best point is not left where a descent
+ * began to oscillate.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>
@@ -226,11 +229,10 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",
     .description =
-        "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each begins "
-        "with a "
-        "gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take turns at the best "
-        "point, "
-        "each turn given to the one that gained most lately; when none gains any more, leaps begin again.",
+        "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each "
+        "begins with a gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take "
+        "turns at the best point, each turn given to the one that gained most lately; when none gains "
+        "any more, leaps begin again.",
     .citation =
         "This project; after R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with "
         "differentiable simulation from a global perspective. CoRL 2022, arXiv:2207.00167",

@@ -12,7 +12,7 @@
  *         until the decrease, the step or the gradient is small, or after `iterations` steps
  *
  * Residuals cost one evaluation, their Jacobian min(n, m) more: one for each product with a unit vector
- * (methods/least_squares.h). A step into a failing simulation is a rejected one.
+ * (squares/least_squares.h). A step into a failing simulation is a rejected one.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>
@@ -157,19 +157,16 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "Levenberg-Marquardt searches for sums of squares",
     .description =
-        "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept the "
-        "step where the sum of squares falls as predicted, else damp more. It ends where nothing is gained, "
-        "and "
-        "begins again at a random point.\n"
+        "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept "
+        "the step where the sum of squares falls as predicted, else damp more. It ends where nothing is "
+        "gained, and begins again at a random point.\n"
         "The choice where the loss is a sum of squares and the environment offers its residuals: it then "
-        "converges almost as fast as Newton's method. Without residuals it sees the loss as one residual, "
-        "which "
-        "makes it a damped gradient descent.",
+        "converges almost as fast as Newton's method. Without residuals it sees the loss as one "
+        "residual, which makes it a damped gradient descent.",
     .citation =
-        "K. Levenberg 1944; D. Marquardt: An algorithm for least-squares estimation of nonlinear parameters. "
-        "SIAM "
-        "J. Appl. Math. 11 (1963) 431-441; K. Madsen, H. Nielsen, O. Tingleff: Methods for non-linear least "
-        "squares problems. DTU 2004",
+        "K. Levenberg 1944; D. Marquardt: An algorithm for least-squares estimation of nonlinear "
+        "parameters. SIAM J. Appl. Math. 11 (1963) 431-441; K. Madsen, H. Nielsen, O. Tingleff: Methods "
+        "for non-linear least squares problems. DTU 2004",
     .params = params,
 };
 

@@ -5,9 +5,10 @@
  *         start = random point of [-1, 1]^n
  *         run the algorithm from there until it ends by itself
  *
- * A local algorithm thus becomes a multi-start method; a global one mostly runs on until the budget is spent, and one
- * that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is given the worst
- * loss of the search so far, with a zero gradient, and a local search whose start fails is given up for the next start.
+ * A local algorithm thus becomes a multi-start method; a global one mostly runs on until the budget is spent,
+ * and one that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is
+ * given the worst loss of the search so far, with a zero gradient, and a local search whose start fails is
+ * given up for the next start.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>
@@ -235,8 +236,8 @@ static void nlopt_search_destroy(void *self_)
     }
 }
 
-/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them on to
- * its local searches, and reads them even where they are not set. */
+/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them
+ * on to its local searches, and reads them even where they are not set. */
 static void set_tolerances(const library_search *self, nlopt_opt opt)
 {
     nlopt_set_ftol_rel(opt, self->ftol);

@@ -147,9 +147,8 @@ static const char *const locals[] = {"lm", "lbfgsb", "adam", NULL};
 static const ds_param *const params[] = {
     DS_INT("workers", "8", 1, 1e4, "", "Searches of a round; their points are simulated in parallel."),
     DS_ENUM("local", "lm", locals,
-            "Local solver: lm = Levenberg-Marquardt (residuals, or the loss as one), lbfgsb = L-BFGS-B, adam "
-            "= gradient "
-            "descent."),
+            "Local solver: lm = Levenberg-Marquardt (residuals, or the loss as one), lbfgsb = L-BFGS-B, "
+            "adam = gradient descent."),
     DS_REAL("initial_std", "1", 0, 1e3, "", "Standard deviation of a hop, in widths of the box."),
     DS_BOOL("fade_std", "false", "Hops of round k are k times shorter."),
     DS_REAL("cost_limit", "-inf", -INFINITY, INFINITY, "",
@@ -170,18 +169,15 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "Parallel basin hopping: local searches from random steps around the best",
     .description =
-        "Several workers minimise from different starts with a local solver; then all of them start again "
-        "around "
-        "the best point that any of them has found.\n"
+        "Several workers minimise from different starts with a local solver; then all of them start "
+        "again around the best point that any of them has found.\n"
         "With local = lm it is the estimator of NeuralSim for sums of squares; the other parameters of "
-        "the Levenberg-Marquardt method are those of the optimizer lm. Short hops (initial_std) or fade_std "
-        "suit "
-        "losses whose basins lie close together.",
+        "the Levenberg-Marquardt method are those of the optimizer lm. Short hops (initial_std) or "
+        "fade_std suit losses whose basins lie close together.",
     .citation = "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. Sukhatme: NeuralSim: augmenting "
-                "differentiable simulators "
-                "with neural networks. ICRA 2021, arXiv:2011.04217; S. McCarty, L. Burke, M. McGuire: "
-                "Parallel monotonic "
-                "basin hopping for low thrust trajectory optimization. 2018",
+                "differentiable simulators with neural networks. ICRA 2021, arXiv:2011.04217; S. "
+                "McCarty, L. Burke, M. McGuire: Parallel monotonic basin hopping for low thrust "
+                "trajectory optimization. 2018",
     .params = params,
 };
 

@@ -10,7 +10,7 @@
  *             minimise -min(ratio A, clip(ratio, 1 - eps, 1 + eps) A) + c_v (V - R)^2 - c_e entropy
  *
  * Actions are drawn in [-1, 1]^m and cut to it before the step; the networks are those of
- * methods/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
+ * rl/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
  */
 #include <diffsim/plugin.h>
 
@@ -429,16 +429,14 @@ static const ds_param *const params[] = {
     DS_REAL("entropy", "0", 0, 1e6, "", "Coefficient c_e of the entropy."),
     DS_REAL("value", "0.5", 0, 1e6, "", "Coefficient c_v of the value loss."),
     DS_ENUM("value_loss", "squared", value_losses,
-            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the larger "
-            "of the "
-            "clipped and the plain one (CleanRL)."),
+            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the "
+            "larger of the clipped and the plain one (CleanRL)."),
     DS_BOOL("normalise_advantage", "true",
             "Advantages of each minibatch get mean 0 and standard deviation 1."),
     DS_REAL("grad_norm", "0.5", 0, 1e9, "", "Longest gradient, all weights together; 0 = any."),
     DS_REAL("target_kl", "0.05", 0, 1e9, "",
-            "An update ends when the policy has moved further than 1.5 times this (mean of ratio - 1 - ln "
-            "ratio); 0 = "
-            "never."),
+            "An update ends when the policy has moved further than 1.5 times this (mean of ratio - 1 - "
+            "ln ratio); 0 = never."),
     DS_BOOL("normalise_obs", "true", "Observations minus their mean, over their deviation, cut to +-10."),
     DS_BOOL("normalise_reward", "false",
             "Rewards divided by the deviation of their running discounted sum, cut to +-10 (CleanRL)."),

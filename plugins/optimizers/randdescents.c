@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* randdescents.c - gradient descents from uniformly drawn starts, the baseline "RandDescents" of R. Antonova et al.,
- * "Rethinking optimization with differentiable simulation from a global perspective" (CoRL 2022, arXiv:2207.00167):
+/* randdescents.c - gradient descents from uniformly drawn starts, the baseline "RandDescents" of R. Antonova
+ * et al., "Rethinking optimization with differentiable simulation from a global perspective" (CoRL 2022,
+ * arXiv:2207.00167):
  *
  *     repeat
  *         s_1 ~ Uniform[-1, 1]^n
@@ -9,8 +10,8 @@
  *             stop if the loss has failed to fall more than `patience` times in a row
  *             s_{j+1} = clamp(s_j - step(g_j))
  *
- * With several arms as many descents advance in step (methods/multistart.h). The paper leaves step rule and length
- * open.
+ * With several arms as many descents advance in step (gradient/multistart.h). The paper leaves step rule
+ * and length open.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>

@@ -10,7 +10,8 @@
  *             alpha such that the entropy of pi approaches its target
  *             Qt_i = tau Q_i + (1 - tau) Qt_i
  *
- * Losses and networks: methods/soft_actor_critic.h. Source: T. Haarnoja et al., arXiv:1812.05905, Algorithm 1.
+ * Losses and networks: rl/soft_actor_critic.h. Source: T. Haarnoja et al.,
+ * arXiv:1812.05905, Algorithm 1.
  */
 #include <diffsim/plugin.h>
 
@@ -265,8 +266,7 @@ static const char *const alpha_losses[] = {"ln_alpha", "alpha", NULL};
 static const ds_param *const params[] = {
     DS_LIST("hidden", "", 1, 4096, MLP_MAX_LAYERS - 1, "",
             "Widths of the hidden layers of all networks; empty = 64, 64 for episodes of fewer than 20 "
-            "steps, else 256, "
-            "256."),
+            "steps, else 256, 256."),
     DS_REAL("lr_actor", "1e-3", 0, 1, "", "Learning rate of the policy."),
     DS_REAL("lr_critic", "1e-3", 0, 1, "", "Learning rate of the critics."),
     DS_REAL("lr_alpha", "1e-3", 0, 1, "", "Learning rate of the temperature."),
@@ -292,8 +292,7 @@ static const ds_param *const params[] = {
             "Target entropy; empty = minus the numbers of an action."),
     DS_ENUM("log_std", "tanh", log_stds,
             "ln of the standard deviation: clamp = network's output cut to [-20, 2] (Stable-Baselines3), "
-            "tanh = squeezed "
-            "into [-5, 2] (CleanRL)."),
+            "tanh = squeezed into [-5, 2] (CleanRL)."),
     DS_ENUM("critic_loss", "half", critic_losses,
             "half = sum of 0.5 mean (Q - y)^2 (Stable-Baselines3), full = without the half (CleanRL)."),
     NULL};

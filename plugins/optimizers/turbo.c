@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* turbo.c - TuRBO-1: Bayesian optimization in a trust region that follows the best point. D. Eriksson, M. Pearce,
- * J. Gardner, R. Turner, M. Poloczek, "Scalable global optimization via local Bayesian optimization" (NeurIPS 2019,
- * arXiv:1910.01739):
+/* turbo.c - TuRBO-1: Bayesian optimization in a trust region that follows the best point. D. Eriksson, M.
+ * Pearce, J. Gardner, R. Turner, M. Poloczek, "Scalable global optimization via local Bayesian optimization"
+ * (NeurIPS 2019, arXiv:1910.01739):
  *
  *     repeat
  *         evaluate a Latin hypercube of n_init points; L = 0.8; forget all other data
  *         while L >= 0.5^7
- *             fit a Gaussian process (Matern 5/2, a length scale per variable) to the data of this trust region
+ *             fit a Gaussian process (Matern 5/2, a length scale per variable) to the data of this region
  *             box = best point +- L w / 2, with w = length scales / their geometric mean
- *             candidates = Sobol points of the box, each with most variables as in the best point where n > 20
+ *             candidates = Sobol points of the box; where n > 20 most variables are those of the best point
  *             evaluate `batch` candidates, each the minimiser of a draw from the process (Thompson sampling)
  *             3 successes in a row: L = min(2 L, 1.6); ceil(max(4, n) / batch) failures in a row: L = L / 2
  *
- * Where gradients are known, j > 0 adds a descent of j evaluations from the best point of each batch; its points
- * are data, too. Everything is in [0, 1]^n.
+ * Where gradients are known, j > 0 adds a descent of j evaluations from the best point of each batch; its
+ * points are data, too. Everything is in [0, 1]^n.
  */
 #include <diffsim/plugin.h>
 #include <diffsim/helper/params.h>
@@ -140,8 +140,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Targets of the model: the last `count` losses, less their median, over their standard deviation; failed simulations
- * have the worst finite loss. */
+/* Targets of the model: the last `count` losses, less their median, over their standard deviation; failed
+ * simulations have the worst finite loss. */
 static void scale_losses(turbo *self, size_t count)
 {
     const double *loss = self->loss + (self->count - count);
@@ -200,7 +200,8 @@ static ds_status fit_model(turbo *self)
     return status;
 }
 
-/* Sobol points of the trust region; each variable keeps the value of the centre with probability 1 - 20 / n. */
+/* Sobol points of the trust region; each variable keeps the value of the centre with probability 1 - 20
+ * / n. */
 static void draw_candidates(turbo *self)
 {
     size_t n = self->n, m = self->candidates;
@@ -230,8 +231,8 @@ static void draw_candidates(turbo *self)
     }
 }
 
-/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none taken
- * twice. Without a model they are the first ones. */
+/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none
+ * taken twice. Without a model they are the first ones. */
 static ds_status choose_batch(turbo *self, ds_status fitted)
 {
     size_t n = self->n, m = self->candidates;

@@ -91,8 +91,8 @@ static void free_raw(raw_points *raw)
     free(raw->value);
 }
 
-/* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2), at least
- * one. */
+/* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2),
+ * at least one. */
 static void draw_near(size_t d, const double *good, int few, ds_random *rng, double *u)
 {
     double share = fmin(1.0, 20.0 / (double)d);
@@ -259,8 +259,8 @@ static size_t give_up_half(search_group *s, size_t active)
     return kept;
 }
 
-/* Runs all searches to their ends, but for those that others have left behind: in many dimensions a search takes
- * hundreds of rounds, while it shows early which ones lead somewhere. */
+/* Runs all searches to their ends, but for those that others have left behind: in many dimensions a search
+ * takes hundreds of rounds, while it shows early which ones lead somewhere. */
 static ds_status run_group(gp *g, const acquisition *a, search_group *s, gp_stop stop, const void *stop_ctx)
 {
     size_t d = g->d, active = s->count;

@@ -180,8 +180,7 @@ static int is_usable(const surrogate *s, size_t i)
     return isfinite(s->records[i].loss) || s->options.on_failure == SURROGATE_WORST_FOR_FAILED;
 }
 
-/* ---- which points the process holds
- * ---------------------------------------------------------------------------- */
+/* ---- which points the process holds ---- */
 
 /* Squared distance in length scales, or anything above `limit` once it is clear that it exceeds that. */
 static double distance2(const surrogate *s, size_t i, size_t j, double limit)
@@ -249,8 +248,8 @@ static void select_kept(surrogate *s, size_t at, size_t *count)
     (*count)++;
 }
 
-/* Cuts the kept points down to n_max: the best quarter, the starts, then always the point farthest from those
- * selected. */
+/* Cuts the kept points down to n_max: the best quarter, the starts, then always the point farthest
+ * from those selected. */
 static ds_status cut_to_size(surrogate *s)
 {
     size_t limit = (size_t)s->options.n_max, count = 0, total = s->kept_count;
@@ -304,8 +303,7 @@ static ds_status select_points(surrogate *s)
     return cut_to_size(s);
 }
 
-/* ---- targets
- * --------------------------------------------------------------------------------------------------- */
+/* ---- targets ---- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -364,8 +362,7 @@ static void make_targets(surrogate *s)
     }
 }
 
-/* ---- the process
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the process ---- */
 
 static void copy_inputs(surrogate *s, const size_t *index, size_t count)
 {
@@ -416,7 +413,8 @@ static ds_status fit(surrogate *s, uint64_t trial)
     return status;
 }
 
-/* Chooses the points anew and conditions the process on them, with hyperparameters fitted to them or as they are. */
+/* Chooses the points anew and conditions the process on them, with hyperparameters fitted to them or as
+ * they are. */
 static ds_status select_anew(surrogate *s, uint64_t trial, int with_fit)
 {
     ds_status status = select_points(s);

@@ -90,8 +90,8 @@ static int take_step(descent *d, int64_t t, double largest)
     return moved;
 }
 
-/* The next trial of Armijo's rule from the base point (in `root`) along its normalised gradient (in `moment`). Returns
- * whether it differs from the base point. */
+/* The next trial of Armijo's rule from the base point (in `root`) along its normalised gradient (in
+ * `moment`). Returns whether it differs from the base point. */
 static int try_step(descent *d)
 {
     int moved = 0;

@@ -21,8 +21,9 @@ enum {
     DESCENT_GD,       /* s - lr g */
     DESCENT_NSGD,     /* s - lr sqrt(n) g / |g| */
     DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
-    DESCENT_ARMIJO /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises;
-                        else half of it is tried, at most ten times; the next step begins with twice the last one */
+    /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises; else
+     * half of it is tried, at most ten times; the next step begins with twice the last one. */
+    DESCENT_ARMIJO
 };
 
 typedef struct descent_options {
@@ -71,8 +72,8 @@ void descent_free(descent *d);
  * itself, else what `evaluate` returned; the results are valid in either case. */
 ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx);
 
-/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, tell its loss,
- * gradient and outcome, and go on while the answer is 1. */
+/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, tell its
+ * loss, gradient and outcome, and go on while the answer is 1. */
 void descent_begin(descent *d, const double *start, int64_t limit);
 int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome);
 

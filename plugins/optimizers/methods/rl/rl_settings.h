@@ -22,19 +22,16 @@ static const char *const rl_ends[] = {"terminate", "truncate", NULL};
             "Discount per step; empty = 1 for at most 10 control steps, else 0.99."),                        \
         DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                           \
                 "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), "     \
-                "between 1e-3 "                                                                              \
-                "and 1e3."),                                                                                 \
+                "between 1e-3 and 1e3."),                                                                    \
         DS_BOOL("time", time_,                                                                               \
                 "Give the networks the time of the episode, 0 to 1, as a further observation."),             \
         DS_ENUM("end", "terminate", rl_ends,                                                                 \
-                "What the last step of an episode is: terminate = the end of the task; truncate = a mere "   \
-                "time limit, "                                                                               \
-                "behind which the value of the state counts."),                                              \
+                "What the last step of an episode is: terminate = the end of the task; truncate = a "        \
+                "mere time limit, behind which the value of the state counts."),                             \
         DS_ENUM("activation", activation_, rl_activations, "Of the hidden layers."),                         \
         DS_INT("evaluate_every", "0", 0, 1e9, "",                                                            \
                "After so many training episodes the policy is tried without noise; 0 = never. These "        \
-               "episodes cost "                                                                              \
-               "budget, too."),                                                                              \
+               "episodes cost budget, too."),                                                                \
         DS_INT("evaluate_episodes", "20", 1, 1e6, "", "Episodes of one such trial.")
 
 typedef struct rl_settings {
@@ -110,8 +107,8 @@ static inline ds_status rl_open(rl_settings *s, const ds_host *host, const ds_pr
     return status;
 }
 
-/* A trial without noise of the policy that `choose` follows, where enough training episodes are finished for one;
- * `group` numbers it. */
+/* A trial without noise of the policy that `choose` follows, where enough training episodes are finished for
+ * one; `group` numbers it. */
 static inline ds_status rl_try_policy(rl_settings *s, const stepwise *train, stepwise *trial, uint64_t group,
                                       float *action, stepwise_policy choose, void *self)
 {

@@ -58,8 +58,8 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
                         const stepwise_options *options);
 void stepwise_free(stepwise *s);
 
-/* Begins episodes in the free lanes, at most `most`. DS_OK where nothing is to be begun; DS_STOPPED: see
- * ds_episodes. */
+/* Begins episodes in the free lanes, at most `most`. DS_OK where nothing is to be begun;
+ * DS_STOPPED: see ds_episodes. */
 ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group);
 
 /* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields
