@@ -4,7 +4,7 @@
  * chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
 #include "methods/base/blas.h"
 #include "methods/rl/soft_actor_critic.h"
-#include "../tests/unit/fake_rl.h"
+#include "rl.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/fake_rl.h - runs an optimizer for stepwise control on an environment plugin in this process: a
+/* rl.h - runs an optimizer for stepwise control on an environment plugin in this process: a
  * small objective of its own, which counts episodes, checks every call and can let episodes fail or choose
  * their start. */
 #ifndef DS_TESTS_FAKE_RL_H

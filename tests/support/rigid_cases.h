@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "fake_cma_run.h"
+#include "host.h"
 
 /* golden/rigid/NAME as JSON; NULL (and a message) where the shared folder is absent: the test then skips. */
 json_t *rigid_golden(const char *name);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_cma_run.h - a host in miniature for unit tests: loads a plugin, gives it parameters, evaluates
- * in-process. No worker, no store: only what the contracts in include/diffsim promise to a plugin. */
-#ifndef FAKE_CMA_RUN_H
-#define FAKE_CMA_RUN_H
+/* host.h - a host in miniature for tests of one plugin: loads it, gives it parameters as a user would write them, and
+ * evaluates in this process. No worker, no store: the services of plugin/instance.h, and what the plugin said. */
+#ifndef DS_TESTS_HOST_H
+#define DS_TESTS_HOST_H
 
 #include <diffsim/diffsim.h>
+
+#include "config/npy.h"
+#include "plugin/instance.h"
 
 /* |a - b| <= tolerance, with the values in the message (cmocka compares only floats). */
 #define assert_near(a, b, tolerance)                                                                         \
@@ -15,29 +18,29 @@
         }                                                                                                    \
     } while (0)
 
-enum { FAKE_PARAMS = 64 };
-
-typedef struct fake_value {
-    int64_t integer;
-    double real;
-    char text[256];
-    double *list;
-    uint64_t count;
-} fake_value;
-
 typedef struct fake_host {
-    ds_host host;
-    const ds_desc *desc;
-    fake_value value[FAKE_PARAMS];
-    char message[1024]; /* last error or warning of the plugin */
+    ds_services services; /* services.host is what the plugin sees */
+    const ds_plugin *plugin;
+    ds_settings settings;
+    const char *array_name; /* parameter whose array is given as data, or NULL */
+    ds_array array;
+    uint64_t polls;      /* of should_stop() */
+    uint64_t stop_after; /* should_stop() answers 1 after so many polls; 0 = never */
+    char error[1024];    /* last error of the plugin */
+    char log[1024];      /* last line of its log */
 } fake_host;
 
-/* A plugin of the build tree, e.g. "envs/analytic"; fails the test where it cannot be loaded. */
-const ds_plugin *fake_load(const char *name);
+/* Loads a plugin of the build tree ("envs/analytic"; or a path with a leading slash) and gives it its defaults and
+ * `settings` ("name=value", NULL-terminated; NULL = none). Fails the test where that is impossible. */
+void fake_host_open(fake_host *f, const char *name, uint64_t seed, const char *const *settings);
+void fake_host_close(fake_host *f);
+/* Another value; the plugin has no living instance then. */
+void fake_host_set(fake_host *f, const char *name, const char *text);
+void fake_host_set_array(fake_host *f, const char *name, const double *data, uint64_t ndim,
+                         const uint64_t *shape);
 
-/* Fills the host from the plugin's defaults and `settings` ("name=value", NULL-terminated; NULL = none). */
-void fake_host_open(fake_host *fake, const ds_plugin *plugin, uint64_t seed, const char *const *settings);
-void fake_host_close(fake_host *fake);
+/* create() of an environment must refuse the settings with DS_E_PARAM and a message with `word` in it. */
+void fake_env_refuses(const char *name, const char *const *settings, const char *word);
 
 /* An environment, the problem it poses and a record of all evaluations. */
 typedef struct fake_env {
@@ -71,6 +74,6 @@ const double *fake_metric(fake_env *e, const double *x, const char *want);
 const double *fake_values(fake_env *e, const char *want);
 
 /* Runs an optimizer to its end and returns what run() returned. */
-ds_status fake_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings);
+ds_status fake_env_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/fake_run.h - runs an optimizer plugin on an analytic function without the host: a ds_host with
- * the plugin's parameters, and a ds_objective that counts, checks and records every evaluation and can make
- * some fail. */
-#ifndef DS_TESTS_FAKE_RUN_H
-#define DS_TESTS_FAKE_RUN_H
+/* objective.h - runs an optimizer plugin on an analytic function without the host: an objective that counts, checks
+ * and records every evaluation and can make some fail. */
+#ifndef DS_TESTS_OBJECTIVE_H
+#define DS_TESTS_OBJECTIVE_H
 
-#include <diffsim/plugin.h>
+#include "host.h"
 
 /* Loss at x (n values); the gradient is written where `gradient` is not NULL. */
 typedef double (*fake_function)(void *ctx, size_t n, const double *x, double *gradient);
@@ -46,9 +45,9 @@ typedef struct fake_result {
     double best;         /* least finite loss */
     double *x;           /* evaluations x n */
     fake_row *rows;
-    char error[512]; /* last message of host->error */
-    char log[1024];  /* last message of host->log */
-    uint64_t polls;  /* of should_stop */
+    char error[1024]; /* last message of host->error */
+    char log[1024];   /* last message of host->log */
+    uint64_t polls;   /* of should_stop */
 } fake_result;
 
 /* Loads plugins/optimizers/ID.so of the build tree (or a path with a slash) and runs it with parameters

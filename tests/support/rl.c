@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/fake_rl.c - a miniature host for stepwise control, see fake_rl.h. */
+/* rl.c - a miniature host for stepwise control, see rl.h. */
 #include "config.h"
 
-#include "fake_rl.h"
+#include "rl.h"
 
 #include <diffsim/ext/rl.h>
 #include <diffsim/random.h>
