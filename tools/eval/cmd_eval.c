@@ -15,13 +15,11 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "config/npy.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
 #include "evaluate/finite_difference.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
-#include "results/provenance.h"
 #include "run/run.h"
 #include "scene/snapshot.h"
 #include "scene/snapshot_take.h"
@@ -167,12 +165,6 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
 
 /* ---- output ---- */
 
-static const char *grad_kind(uint32_t kind)
-{
-    static const char *const names[] = {"none", "adjoint", "forward", "fd", "smoothed"};
-    return kind < 5 ? names[kind] : "?";
-}
-
 static json_t *fd_json(const ds_quotient *fd, uint64_t n)
 {
     json_t *a = json_array();
@@ -196,7 +188,7 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     json_object_set_new(o, "outcome", json_string(ds_outcome_name(v->answer.outcome)));
     json_object_set_new(o, "gradient", has_gradient ? ds_json_reals(v->grad, n) : json_null());
     json_object_set_new(o, "gradient_kind",
-                        json_string(grad_kind(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
+                        json_string(ds_gradient_name(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
     if (q->fd) {
         json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
     }

@@ -13,8 +13,8 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "config/npy.h"
 #include "landscape/landscape_internal.h"
+#include "results/npy_write.h"
 #include "run/run.h"
 
 /* ---- open ---- */
