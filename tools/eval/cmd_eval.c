@@ -326,7 +326,7 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
         return ds_fail(e, DS_EXIT_USAGE,
                        "eval: name an environment with --env (`dshost list` shows them), or a run with --x");
     }
-    int status = ds_loader_open(o->env, DS_KIND_ENV, &config.module, e);
+    int status = ds_pool_find_env(&config, o->env, e);
     if (status == 0) {
         v->id = config.module->id;
         status = ds_pool_open(&config, &v->pool, e);
