@@ -40,7 +40,7 @@ run_sources = core/run/objective_rl.c core/run/objective_rl.h core/run/statistic
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
 cli_sources = core/cli/command.c core/cli/command.h core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h \
-	core/cli/pictures.c core/cli/pictures.h
+	core/cli/pictures.c core/cli/pictures.h core/cli/dispatch.c core/cli/dispatch.h
 cli_commands = core/cli/cmd_doctor.c core/cli/cmd_help.c core/cli/cmd_list.c core/cli/cmd_resume.c \
 	core/cli/cmd_run.c core/cli/cmd_template.c core/cli/commands.h core/cli/main.c
 
@@ -56,10 +56,9 @@ libdiffsim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
 	-export-symbols-regex '^ds_(search|environment)_'
 
 bin_PROGRAMS += dshost
-dshost_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
-dshost_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
-dshost_SOURCES = $(cli_commands) $(results_commands) $(eval_commands) $(report_commands) \
-	$(landscape_commands) $(bench_commands) $(merge_commands) $(check_commands)
+dshost_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
+dshost_LDADD = core/libcore.la $(core_libs)
+dshost_SOURCES = $(cli_commands)
 
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker
