@@ -2,12 +2,12 @@
 
 EXTRA_PROGRAMS += bench/bench_cma
 bench_bench_cma_SOURCES = bench/bench_cma.c
-bench_bench_cma_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/optimizers
+
 bench_bench_cma_LDADD = plugins/optimizers/methods/libcma.la
 # Times of the Gaussian process: make bench/bench_gp && bench/bench_gp
 EXTRA_PROGRAMS += bench/bench_gp
 bench_bench_gp_SOURCES = bench/bench_gp.c
-bench_bench_gp_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
+
 bench_bench_gp_LDADD = plugins/optimizers/methods/libbayes.la
 # Overhead of the host per evaluation: make bench/bench_overhead && bench/bench_overhead
 EXTRA_PROGRAMS += bench/bench_overhead
@@ -32,5 +32,5 @@ bench_bench_cloth_LDADD = core/libcore.la
 # Gradient steps of sac, and ppo as a whole: make bench/bench_rl && bench/bench_rl
 EXTRA_PROGRAMS += bench/bench_rl
 bench_bench_rl_SOURCES = bench/bench_rl.c tests/unit/fake_rl.c tests/unit/fake_rl.h
-bench_bench_rl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS) $(host_include) -I$(top_srcdir)/tests/unit
+bench_bench_rl_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -I$(top_srcdir)/tests/unit
 bench_bench_rl_LDADD = plugins/optimizers/methods/librl.la core/libcore.la

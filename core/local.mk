@@ -4,9 +4,11 @@
 host_include = -I$(top_srcdir)/core -I$(top_srcdir)/tools
 noinst_LTLIBRARIES += core/libcore.la
 core_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) \
-	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"' -DDS_MODULEDIR='"$(modulesdir)"'
+	$(ZLIB_CFLAGS) -DDS_PLUGINDIR='"$(plugindir)"' -DDS_MODULEDIR='"$(modulesdir)"' \
+	-DDS_LIBEXECDIR='"$(pkglibexecdir)"' -DDS_BINDIR='"$(bindir)"'
 core_libcore_la_LIBADD = $(INIH_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CAIRO_LIBS) $(ZLIB_LIBS)
 base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/printer.c core/base/printer.h \
+	core/base/program.c core/base/program.h \
 	core/base/stop.c core/base/stop.h core/base/error.c core/base/error.h core/base/file.c core/base/file.h \
 	core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h core/base/text.c \
 	core/base/text.h

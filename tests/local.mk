@@ -16,7 +16,8 @@ AM_TESTS_ENVIRONMENT = \
 	OMP_NUM_THREADS=1; export OMP_NUM_THREADS; \
 	LC_ALL=C; export LC_ALL; TZ=UTC; export TZ;
 TESTS += $(check_PROGRAMS) $(check_SCRIPTS)
-dist_check_SCRIPTS =
+dist_check_SCRIPTS = tests/layers.sh
+EXTRA_DIST += core/LAYERS
 # Programs and scripts that take minutes: `make check-slow`.
 SLOW_TESTS =
 slow_scripts =
