@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the store, the worker pool and the commands run, resume and export.
-host_test_libs = core/libcore.la $(CMOCKA_LIBS)
+host_test_libs = tools/libtools.la core/libcore.la $(tools_libs) $(CMOCKA_LIBS)
 host_test_cppflags = $(TEST_CPPFLAGS) $(host_include) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS)
 
 check_PROGRAMS += tests/unit/test_store tests/unit/test_pool

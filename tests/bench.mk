@@ -19,7 +19,7 @@ EXTRA_DIST += tests/fuzz/corpus/bench/usual.ini tests/fuzz/corpus/bench/odd.ini 
 check_PROGRAMS += tests/fuzz/replay_bench
 tests_fuzz_replay_bench_SOURCES = tests/fuzz/fuzz_bench.c $(fuzz_replay_sources)
 tests_fuzz_replay_bench_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"bench"'
-tests_fuzz_replay_bench_LDADD = core/libcore.la
+tests_fuzz_replay_bench_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 if FUZZERS
 bench_fuzz_sources = tools/bench/bench_file.c tools/bench/bench_lines.c tools/bench/bench_sweep.c core/base/error.c core/base/file.c \
 	core/config/inifile.c core/config/npy_read.c core/config/params.c core/config/run_options.c core/config/settings.c core/base/text.c
@@ -28,5 +28,5 @@ tests_fuzz_fuzz_bench_SOURCES = tests/fuzz/fuzz_bench.c $(bench_fuzz_sources)
 tests_fuzz_fuzz_bench_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
 tests_fuzz_fuzz_bench_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_bench_LDFLAGS = $(fuzz_flags)
-tests_fuzz_fuzz_bench_LDADD = core/libcore.la # ds_processors()
+tests_fuzz_fuzz_bench_LDADD = tools/libtools.la core/libcore.la $(tools_libs) # ds_processors()
 endif

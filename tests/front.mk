@@ -36,16 +36,16 @@ check_PROGRAMS += tests/fuzz/replay_ini tests/fuzz/replay_set tests/fuzz/replay_
 	tests/fuzz/replay_elf
 tests_fuzz_replay_ini_SOURCES = tests/fuzz/fuzz_ini.c $(fuzz_replay_sources)
 tests_fuzz_replay_ini_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"ini"'
-tests_fuzz_replay_ini_LDADD = core/libcore.la
+tests_fuzz_replay_ini_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 tests_fuzz_replay_set_SOURCES = tests/fuzz/fuzz_set.c $(fuzz_replay_sources)
 tests_fuzz_replay_set_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"set"'
-tests_fuzz_replay_set_LDADD = core/libcore.la
+tests_fuzz_replay_set_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 tests_fuzz_replay_descriptor_SOURCES = tests/fuzz/fuzz_descriptor.c $(fuzz_replay_sources)
 tests_fuzz_replay_descriptor_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"descriptor"'
-tests_fuzz_replay_descriptor_LDADD = core/libcore.la
+tests_fuzz_replay_descriptor_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 tests_fuzz_replay_elf_SOURCES = tests/fuzz/fuzz_elf.c $(fuzz_replay_sources)
 tests_fuzz_replay_elf_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"elf"'
-tests_fuzz_replay_elf_LDADD = core/libcore.la
+tests_fuzz_replay_elf_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 if FUZZERS
 front_fuzz_sources = core/plugin/describe.c core/plugin/elf_file.c core/base/error.c core/base/file.c core/config/inifile.c core/plugin/loader.c \
 	core/config/npy_read.c \

@@ -20,12 +20,12 @@ EXTRA_DIST += tests/fuzz/corpus/slice/usual tests/fuzz/corpus/slice/line tests/f
 check_PROGRAMS += tests/fuzz/replay_slice
 tests_fuzz_replay_slice_SOURCES = tests/fuzz/fuzz_slice.c $(fuzz_replay_sources)
 tests_fuzz_replay_slice_CPPFLAGS = $(host_test_cppflags) -DDS_FUZZ_NAME='"slice"'
-tests_fuzz_replay_slice_LDADD = core/libcore.la
+tests_fuzz_replay_slice_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 if FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_slice
 tests_fuzz_fuzz_slice_SOURCES = tests/fuzz/fuzz_slice.c
 tests_fuzz_fuzz_slice_CPPFLAGS = $(host_test_cppflags)
 tests_fuzz_fuzz_slice_CFLAGS = $(AM_CFLAGS) $(fuzz_flags)
 tests_fuzz_fuzz_slice_LDFLAGS = $(fuzz_flags)
-tests_fuzz_fuzz_slice_LDADD = core/libcore.la
+tests_fuzz_fuzz_slice_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 endif

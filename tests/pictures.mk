@@ -4,15 +4,15 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_npy tests/unit/test_scenedata tests/unit/test_pictures
 tests_unit_test_npy_SOURCES = tests/unit/test_npy.c tests/unit/temporary.h
 tests_unit_test_npy_CPPFLAGS = $(TEST_CPPFLAGS) $(host_include)
-tests_unit_test_npy_LDADD = core/libcore.la $(CMOCKA_LIBS) $(ZLIB_LIBS)
+tests_unit_test_npy_LDADD = tools/libtools.la core/libcore.la $(tools_libs) $(CMOCKA_LIBS) $(ZLIB_LIBS)
 tests_unit_test_scenedata_SOURCES = tests/unit/test_scenedata.c tests/unit/synthetic_scene.h \
 	tests/unit/temporary.h
 tests_unit_test_scenedata_CPPFLAGS = $(TEST_CPPFLAGS) $(host_include)
-tests_unit_test_scenedata_LDADD = core/libcore.la $(CMOCKA_LIBS)
+tests_unit_test_scenedata_LDADD = tools/libtools.la core/libcore.la $(tools_libs) $(CMOCKA_LIBS)
 tests_unit_test_pictures_SOURCES = tests/unit/test_pictures.c tests/unit/synthetic_scene.h \
 	tests/unit/temporary.h
 tests_unit_test_pictures_CPPFLAGS = $(TEST_CPPFLAGS) $(host_include) $(CAIRO_CFLAGS)
-tests_unit_test_pictures_LDADD = core/libcore.la $(CMOCKA_LIBS) $(CAIRO_LIBS)
+tests_unit_test_pictures_LDADD = tools/libtools.la core/libcore.la $(tools_libs) $(CMOCKA_LIBS) $(CAIRO_LIBS)
 endif
 
 # Fuzz targets. Everywhere they run on a small corpus and mutations of it (replay_*); with clang and
@@ -33,13 +33,13 @@ fuzz_replay_sources = tests/fuzz/replay.c tests/fuzz/fuzz.h
 
 tests_fuzz_replay_npy_SOURCES = tests/fuzz/fuzz_npy.c $(fuzz_replay_sources)
 tests_fuzz_replay_npy_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"npy"'
-tests_fuzz_replay_npy_LDADD = core/libcore.la
+tests_fuzz_replay_npy_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 tests_fuzz_replay_text_array_SOURCES = tests/fuzz/fuzz_text_array.c $(fuzz_replay_sources)
 tests_fuzz_replay_text_array_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"text_array"'
-tests_fuzz_replay_text_array_LDADD = core/libcore.la
+tests_fuzz_replay_text_array_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 tests_fuzz_replay_scenedata_SOURCES = tests/fuzz/fuzz_scenedata.c $(fuzz_replay_sources)
 tests_fuzz_replay_scenedata_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -DDS_FUZZ_NAME='"scenedata"'
-tests_fuzz_replay_scenedata_LDADD = core/libcore.la
+tests_fuzz_replay_scenedata_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 
 if FUZZERS
 # The code under test is compiled again here, with the instrumentation that guides the fuzzer.

@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/dispatch.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
 #include "plugin/describe.h"
@@ -243,11 +244,7 @@ int ds_cmd_help(int argc, char **argv)
     if (strcmp(name, "run") == 0) {
         status = help_run(json, &e);
     } else {
-        int command = ds_command_usage(name);
-        if (command != -1) {
-            return command;
-        }
-        status = help_plugin(name, json, &e);
+        status = ds_is_command(name) ? ds_dispatch_help(name, &e) : help_plugin(name, json, &e);
     }
     if (status == 0) {
         status = ds_stdout_done(&e);

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "config/npy.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
@@ -394,7 +393,7 @@ static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
     return status;
 }
 
-int ds_cmd_eval(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     ds_settings settings = {0};
     ds_run_options options = {0};
@@ -417,4 +416,9 @@ int ds_cmd_eval(int argc, char **argv)
         return DS_EXIT_OK;
     }
     return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }
