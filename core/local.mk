@@ -13,7 +13,7 @@ base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
 	core/config/run_options.h core/config/settings.c core/config/settings.h
-plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/describe.c core/plugin/describe.h \
+plugin_sources = core/plugin/accept.c core/plugin/accept.h \
 	core/plugin/descriptor.c core/plugin/descriptor.h core/plugin/plugin_list.c core/plugin/plugin_list.h \
 	core/plugin/search_path.c core/plugin/search_path.h core/plugin/elf_file.c \
 	core/plugin/elf_file.h core/plugin/env.c core/plugin/env.h core/plugin/env_batch.c core/plugin/env_batch.h \
@@ -39,7 +39,8 @@ run_sources = core/run/objective_rl.c core/run/objective_rl.h core/run/statistic
 	core/run/summary.c
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
-cli_sources = core/cli/command.c core/cli/command.h core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h \
+cli_sources = core/cli/describe.c core/cli/describe.h core/cli/command.c core/cli/command.h \
+	core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h \
 	core/cli/pictures.c core/cli/pictures.h core/cli/dispatch.c core/cli/dispatch.h
 cli_commands = core/cli/cmd_doctor.c core/cli/cmd_help.c core/cli/cmd_list.c core/cli/cmd_resume.c \
 	core/cli/cmd_run.c core/cli/cmd_template.c core/cli/commands.h core/cli/main.c

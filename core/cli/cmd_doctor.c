@@ -20,7 +20,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "plugin/describe.h"
+#include "plugin/descriptor.h"
 #include "plugin/plugin_list.h"
 
 static void add(json_t *o, const char *key, const char *text)

@@ -14,7 +14,7 @@
 #include "cli/dispatch.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
-#include "plugin/describe.h"
+#include "cli/describe.h"
 #include "plugin/plugin_list.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};

@@ -11,7 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "plugin/describe.h"
+#include "plugin/descriptor.h"
 #include "plugin/plugin_list.h"
 
 static const char *kind_word(uint32_t kind)

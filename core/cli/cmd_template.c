@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "config/run_options.h"
-#include "plugin/describe.h"
+#include "cli/describe.h"
 #include "plugin/plugin_list.h"
 
 static void write_params(const ds_param *const *params, int all)

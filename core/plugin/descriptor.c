@@ -34,6 +34,16 @@ typedef struct described {
     const char **pointers;
 } described;
 
+int ds_desc_offers(const ds_desc *d, const char *extension)
+{
+    for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
+        if (strcmp(d->extensions[i], extension) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* ---- writing ---- */
 
 static uint32_t length_of(const char *const *list)

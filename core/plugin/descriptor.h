@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptor.h - the descriptor of a plugin as bytes, for a process that must not load it. */
+/* descriptor.h - what a descriptor offers; and the descriptor as bytes, for a process that must not load the plugin. */
 #ifndef DS_PLUGIN_DESCRIPTOR_H
 #define DS_PLUGIN_DESCRIPTOR_H
 
 #include <diffsim/plugin.h>
 
 #include "base/error.h"
+
+/* Does the descriptor list this extension? (The instance has the last word.) */
+int ds_desc_offers(const ds_desc *d, const char *extension);
 
 /* The bytes of an accepted descriptor, to be freed; NULL without memory. */
 char *ds_descriptor_pack(const ds_desc *d, size_t *size);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "plugin/describe.h"
+#include "plugin/descriptor.h"
 #include "store/run_folder.h"
 #include "worker/probe.h"
 

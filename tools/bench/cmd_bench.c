@@ -19,7 +19,6 @@
 #include "bench/bench_work.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "plugin/describe.h"
 #include "run/signals.h"
 #include "store/run_folder.h"
 #include "store/runlock.h"

@@ -2,7 +2,7 @@
 /* describe.c - writes parameters and paragraphs in words. */
 #include "config.h"
 
-#include "plugin/describe.h"
+#include "cli/describe.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,14 +82,4 @@ void ds_describe_param(FILE *f, const ds_param *p, const char *indent)
         ds_describe_wrapped(f, prefix, type);
     }
     ds_describe_wrapped(f, prefix, p->doc);
-}
-
-int ds_desc_offers(const ds_desc *d, const char *extension)
-{
-    for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
-        if (strcmp(d->extensions[i], extension) == 0) {
-            return 1;
-        }
-    }
-    return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* describe.h - parameters and paragraphs in words, for help and templates. */
-#ifndef DS_PLUGIN_DESCRIBE_H
-#define DS_PLUGIN_DESCRIBE_H
+#ifndef DS_CLI_DESCRIBE_H
+#define DS_CLI_DESCRIBE_H
 
 #include <diffsim/plugin.h>
 #include <stdio.h>
@@ -19,8 +19,5 @@ void ds_describe_wrapped(FILE *f, const char *prefix, const char *text);
 
 /* Paragraphs separated by "\n", wrapped, each followed by an empty line. */
 void ds_describe_paragraphs(FILE *f, const char *text);
-
-/* Does the descriptor list this extension? (The instance has the last word.) */
-int ds_desc_offers(const ds_desc *d, const char *extension);
 
 #endif
