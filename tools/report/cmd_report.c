@@ -126,7 +126,7 @@ static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0, ""};
-    char *command = shell_line("dshost", argc, argv); /* parse() changes the order */
+    char *command = shell_line("dshost report", argc - 1, argv + 1); /* parse() changes the order */
     int rc = command == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory") : parse(argc, argv, &q, &e);
     if (rc == 0 && q.help) {
         fputs(usage, stdout);
