@@ -119,7 +119,7 @@ dist_check_SCRIPTS = tests/layers.sh \
 	tests/abi/headers.sh tests/cli/docs.sh tests/cli/eval.sh tests/cli/examples.sh tests/cli/faults.sh \
 	tests/cli/ffi.sh tests/cli/flags.sh tests/cli/ini.sh tests/cli/inputs.sh tests/cli/kill.sh \
 	tests/cli/kill_lm.sh tests/cli/kill_pbh.sh tests/cli/loader.sh tests/cli/optimizer_edges.sh \
-	tests/cli/optimizers.sh tests/cli/plugins.sh tests/cli/rl.sh tests/cli/run.sh tests/cli/squares.sh \
+	tests/cli/optimizers.sh tests/cli/plugins.sh tests/cli/programs.sh tests/cli/rl.sh tests/cli/run.sh tests/cli/squares.sh \
 	tests/cli/tools/bench.sh tests/cli/tools/bench_held.sh tests/cli/tools/bench_kill.sh \
 	tests/cli/tools/bench_merge.sh tests/cli/tools/check.sh tests/cli/tools/check_plugins.sh \
 	tests/cli/tools/landscape.sh tests/cli/tools/landscape_kill.sh tests/cli/tools/mpi.sh \
