@@ -2,8 +2,8 @@
 /* bench/bench_rl.c - CPU time of one gradient step of soft actor-critic, beside that of its matrix products
  * alone, and of ppo per 1000 steps of the pendulum, environment included. The kernels that OpenBLAS has
  * chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
-#include "../plugins/optimizers/methods/blas.h"
-#include "../plugins/optimizers/methods/soft_actor_critic.h"
+#include "methods/base/blas.h"
+#include "methods/rl/soft_actor_critic.h"
 #include "rl.h"
 
 #include <math.h>

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on the host: statistics, plots, pictures, reports, landscapes, experiments, the conformance kit.
+tools_libs = $(core_libs) $(CAIRO_LIBS) $(ZLIB_LIBS)
+noinst_LTLIBRARIES += tools/libtools.la
+tools_libtools_la_CPPFLAGS = $(core_libcore_la_CPPFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS) \
+	-DDS_MODULEDIR='"$(modulesdir)"'
 stats_sources = tools/stats/aggregate.c tools/stats/aggregate.h tools/stats/distribution.c \
 	tools/stats/distribution.h tools/stats/hypothesis.c tools/stats/hypothesis.h tools/stats/sample.c \
 	tools/stats/sample.h
@@ -19,7 +23,7 @@ results_sources = tools/results/compare.c tools/results/compare.h tools/results/
 	tools/results/point.h tools/results/results.c tools/results/results.h \
 	tools/results/disambiguate.c tools/results/trajectory.c
 results_commands = tools/results/cmd_compare.c tools/results/cmd_export.c
-eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h tools/eval/run_pictures.c
+eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h
 eval_commands = tools/eval/cmd_eval.c
 report_sources = tools/report/report.c tools/report/report.h tools/report/report_csv.c \
 	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
@@ -60,6 +64,16 @@ check_sources = tools/check/check.h tools/check/check_env.c tools/check/check_ep
 	tools/check/check_rl.c tools/check/check_run.c tools/check/check_scene.c \
 	tools/check/check_search.c tools/check/check_tests.h tools/check/check_watch.h
 check_commands = tools/check/cmd_check.c
+
+tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(render_sources) $(results_sources) \
+	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \
+	$(ranks_sources) $(check_sources)
+
+# A command of dshost is a program of its own.
+pkglibexec_PROGRAMS += libexec/dshost-picture
+libexec_dshost_picture_SOURCES = tools/eval/dshost_picture.c
+libexec_dshost_picture_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_picture_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "cli/commands.h"
+#include "cli/pictures.h"
 #include "cli/run_flags.h"
 #include "landscape/landscape.h"
 #include "run/run.h"
@@ -30,8 +31,8 @@ int ds_cmd_resume(int argc, char **argv)
         ds_landscape_request landscape = {.folder = folder};
         ds_signals_install();
         rc = ds_folder_has_landscape(folder) ? ds_landscape_resume(&flags.settings, &landscape, &summary, &e)
-             : ds_series_is(folder)          ? ds_series_resume(folder, &flags.settings, &summary, &e)
-                                             : ds_run_resume(folder, &flags.settings, &summary, &e);
+             : ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &ds_pictures, &summary, &e)
+                                    : ds_run_resume(folder, &flags.settings, &ds_pictures, &summary, &e);
         rc = ds_run_print(flags.json, folder, summary, rc, &e);
         json_decref(summary);
     }

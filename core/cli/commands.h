@@ -24,7 +24,6 @@ int ds_cmd_report(int argc, char **argv);
 int ds_cmd_resume(int argc, char **argv);
 int ds_cmd_run(int argc, char **argv);
 int ds_cmd_template(int argc, char **argv);
-int ds_cmd_worker(int argc, char **argv); /* hidden: a process that evaluates for its parent */
 
 /* Prints the commands. */
 void ds_usage(FILE *f);

@@ -2,25 +2,20 @@
 /* main.c - the dshost program: picks the command and hands over to it. */
 #include "config.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 
-typedef struct command {
+typedef struct command_entry {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *summary; /* NULL = not shown */
-} command;
+} command_entry;
 
-static const command commands[] = {
-    {"--worker", ds_cmd_worker, NULL},
+static const command_entry commands[] = {
     {"--bench-run", ds_cmd_bench_run, NULL},
     {"run", ds_cmd_run, "search with an optimizer; the command that is meant when none is named"},
     {"resume", ds_cmd_resume, "go on with an interrupted run, or extend a finished one"},
@@ -68,39 +63,19 @@ int ds_command_usage(const char *name)
     return -1;
 }
 
-/* Whatever a command printed must have arrived: a full disk behind a redirection is an error. */
-static int finish(int status)
+static int command_of(int argc, char **argv)
 {
-    ds_error e;
-    return ds_stdout_done(&e) != 0 && status == DS_EXIT_OK ? ds_command_failed(&e) : status;
-}
-
-int main(int argc, char **argv)
-{
-    /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
-    signal(SIGXFSZ, SIG_IGN);
-    /* Flags may stand anywhere behind the command, whatever the environment says. */
-    unsetenv("POSIXLY_CORRECT");
-    /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the
-     * machine. */
-    setenv("OPENBLAS_NUM_THREADS", "1", 0);
-    setenv("OMP_NUM_THREADS", "1", 0);
-
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         ds_usage(argc < 2 ? stderr : stdout);
-        return finish(argc < 2 ? DS_EXIT_USAGE : DS_EXIT_OK);
-    }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("dshost %s (plugin ABI %u.%u)\n", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
-        return finish(DS_EXIT_OK);
+        return argc < 2 ? DS_EXIT_USAGE : DS_EXIT_OK;
     }
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
-            return finish(commands[i].run(argc - 1, argv + 1));
+            return commands[i].run(argc - 1, argv + 1);
         }
     }
     if (argv[1][0] == '-') {
-        return finish(ds_cmd_run(argc, argv));
+        return ds_cmd_run(argc, argv);
     }
     const char *names[COMMANDS];
     for (int i = 0; i < COMMANDS; i++) {
@@ -113,4 +88,9 @@ int main(int argc, char **argv)
                          : "unknown command '%.60s'; `dshost --help` lists them",
             argv[1], near);
     return ds_command_failed(&e);
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command_of);
 }

@@ -20,7 +20,7 @@ typedef struct ds_pool_config {
     int isolation;          /* DS_ISOLATION_* */
     double timeout;         /* seconds of one evaluation; 0 = no limit; process isolation only */
     int64_t memory;         /* MiB of one worker; 0 = no limit; process isolation only */
-    const char *program;    /* dshost, where this program is not; NULL = /proc/self/exe */
+    const char *program;    /* of the workers; NULL = dshost-worker */
     const atomic_int *stop; /* nonzero = end; may be NULL */
     int exact;              /* every evaluation gets the noise key below */
     uint64_t noise_key;     /* 0 = stochastic environments answer without noise */

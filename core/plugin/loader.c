@@ -20,6 +20,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "base/program.h"
 #include "config/params.h"
 #include "plugin/elf_file.h"
 
@@ -73,16 +74,10 @@ const char *const *ds_loader_path(void)
         int n = snprintf(text, sizeof text, "%s/.local/lib/diffsim", home);
         add_folder(text, n < (int)sizeof text ? (size_t)n : 0);
     }
-    ssize_t n = readlink("/proc/self/exe", text, sizeof text - 32);
-    if (n > 0) {
-        text[n] = '\0';
-        char *slash = strrchr(text, '/');
-        struct stat st;
-        strcpy(slash, "/.dshost-build");
-        if (stat(text, &st) == 0) {
-            strcpy(slash, "/plugins");
-            add_folder(text, strlen(text));
-        }
+    if (ds_program_build_tree(text)) {
+        size_t n = strlen(text);
+        n += (size_t)snprintf(text + n, sizeof text - n, "/plugins");
+        add_folder(text, n < sizeof text ? n : 0);
     }
     add_folder(DS_PLUGINDIR, strlen(DS_PLUGINDIR));
     return (const char *const *)folders;

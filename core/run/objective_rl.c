@@ -393,7 +393,7 @@ static ds_status step(const ds_objective *objective, ds_episode_rows *r)
     if (run->statistics.count >= run->budget) {
         run->end = DS_END_BUDGET;
     } else if (run->recorder != NULL && run->statistics.wall > wall) {
-        ds_run_pictures_due(run, run->statistics.wall - wall);
+        ds_run_tell(run, DS_RUN_STEP);
     }
     return DS_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c - the worker process (hidden command --worker): makes one environment instance and evaluates for
- * its host. */
+/* worker.c - dshost-worker, the process that makes one environment instance and evaluates for its host. */
 #include "config.h"
 
 #include "worker/worker.h"
@@ -21,7 +20,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "cli/commands.h"
 #include "scene/snapshot.h"
 #include "worker/guard.h"
 #include "worker/ring.h"
@@ -61,6 +59,7 @@ static int settle_in(int64_t parent)
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&empty);
     sigprocmask(SIG_SETMASK, &empty, NULL);
     prctl(PR_SET_NAME, "dshost-worker");
@@ -74,7 +73,7 @@ static int read_start(worker *w, ds_error *e)
 {
     ds_worker_start *s = &w->start;
     if (pread(DS_WORKER_START, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) || s->magic != DS_WORKER_MAGIC) {
-        return ds_fail(e, DS_EXIT_USAGE, "--worker is for dshost itself");
+        return ds_fail(e, DS_EXIT_USAGE, "dshost-worker is for dshost itself");
     }
     w->texts = malloc(s->texts + 1);
     if (w->texts == NULL) {
@@ -518,12 +517,17 @@ static void work(worker *w)
     }
 }
 
-int ds_cmd_worker(int argc, char **argv)
+int main(int argc, char **argv)
 {
     worker w;
     ds_error e = {0, ""};
-    (void)argc;
-    (void)argv;
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("dshost-worker %s (plugin ABI %u.%u)\n", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
+        return DS_EXIT_OK;
+    }
+    /* BLAS in a plugin reads these; a host that is not dshost may not have set them. */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
+    setenv("OMP_NUM_THREADS", "1", 0);
     memset(&w, 0, sizeof(w));
     if (read_start(&w, &e) != 0) {
         ds_log(DS_LOG_ERROR, NULL, "%s", e.text);

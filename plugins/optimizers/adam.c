@@ -14,9 +14,9 @@
  */
 #include <diffsim/plugin.h>
 
-#include "methods/box.h"
-#include "methods/multistart.h"
-#include "methods/params.h"
+#include "methods/base/box.h"
+#include "methods/gradient/multistart.h"
+#include "methods/base/params.h"
 
 #include <math.h>
 #include <stdlib.h>

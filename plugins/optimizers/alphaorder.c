@@ -18,10 +18,10 @@
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
-#include "methods/alpha_gradient.h"
-#include "methods/box.h"
-#include "methods/params.h"
-#include "methods/sim.h"
+#include "methods/gradient/alpha_gradient.h"
+#include "methods/base/box.h"
+#include "methods/base/params.h"
+#include "methods/base/evaluator.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ typedef struct alphaorder {
     int step, has_gradient;
     double lr, tol;
     int64_t j, patience;
-    sim sim;
+    evaluator evaluator;
     ds_random rng;         /* of the present search */
     double *x, *m, *q, *g; /* n each: iterate, moments, gradient */
     double *v, *gradient;  /* (N + 1) x n: x, then the samples */
@@ -130,9 +130,9 @@ static ds_status descend(alphaorder *self, uint64_t number)
     for (int64_t t = 1; t <= self->j; t++) {
         size_t done;
         draw_samples(self);
-        sim_label label = {t == 1 ? "init" : "sample", number};
-        ds_status status = sim_evaluate(&self->sim, label, self->N + 1, self->v, self->loss,
-                                        self->has_gradient ? self->gradient : NULL, self->outcome, &done);
+        batch_label label = {t == 1 ? "init" : "sample", number};
+        ds_status status = evaluator_run(&self->evaluator, label, self->N + 1, self->v, self->loss,
+                                         self->has_gradient ? self->gradient : NULL, self->outcome, &done);
         if (status != DS_OK) {
             return status;
         }
@@ -155,7 +155,7 @@ static ds_status run(void *self_, const ds_objective *objective)
 {
     alphaorder *self = self_;
     ds_status status = DS_OK;
-    self->sim.objective = objective;
+    self->evaluator.objective = objective;
     for (uint64_t number = 1; status == DS_OK; number++) {
         status = self->host->should_stop(self->host) ? DS_STOPPED : descend(self, number);
     }
@@ -166,7 +166,7 @@ static void destroy(void *self_)
 {
     alphaorder *self = self_;
     if (self) {
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->x);
         free(self->outcome);
         free(self);
@@ -189,7 +189,7 @@ static int allocate(alphaorder *self, const ds_problem *problem)
     self->w = self->gradient + rows * n;
     self->work = self->w + self->N * n;
     self->loss = self->work + (2 * self->N + 1) * n;
-    return sim_init(&self->sim, problem, rows);
+    return evaluator_init(&self->evaluator, problem, rows);
 }
 
 static void read_parameters(alphaorder *self, param_reader *in)

@@ -4,12 +4,12 @@
  * simulation from a global perspective" (CoRL 2022, arXiv:2207.00167). */
 #include <diffsim/plugin.h>
 
-#include "methods/blas.h"
-#include "methods/descent.h"
-#include "methods/params.h"
-#include "methods/refine.h"
-#include "methods/sim.h"
-#include "methods/surrogate.h"
+#include "methods/base/blas.h"
+#include "methods/gradient/descent.h"
+#include "methods/base/params.h"
+#include "methods/gradient/refine.h"
+#include "methods/base/evaluator.h"
+#include "methods/bayes/surrogate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct bo {
     const ds_problem *problem;
     int64_t J;      /* evaluations of a descent */
     int64_t n_init; /* points of the initial design; 0 = none */
-    sim sim;
+    evaluator evaluator;
     surrogate *model;
     descent descent;
     double *x_n; /* start of the present descent */
@@ -32,16 +32,16 @@ typedef struct bo {
 } bo;
 
 /* Simulates points and adds them to the data of the model; is_start marks the first as the start of a search. */
-static ds_status simulate(bo *self, sim_label label, size_t count, int is_start, const double *v,
+static ds_status simulate(bo *self, batch_label label, size_t count, int is_start, const double *v,
                           double *loss, double *gradient, uint32_t *outcome)
 {
     size_t done;
-    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
     self->told += (int64_t)done;
     for (size_t i = 0; i < done; i++) {
         if (loss[i] < self->best_loss) {
             self->best_loss = loss[i];
-            memcpy(self->best, v + i * self->sim.n, self->sim.n * sizeof(double));
+            memcpy(self->best, v + i * self->evaluator.n, self->evaluator.n * sizeof(double));
         }
     }
     return done == 0 || surrogate_add(self->model, done, v, loss, is_start) ? status : DS_E_NOMEM;
@@ -53,7 +53,7 @@ static ds_status simulate_step(void *self_, const double *s, double *loss, doubl
 {
     bo *self = self_;
     int random_start = surrogate_recorded(self->model) == 0, at_start = self->at_start;
-    sim_label label = {at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
+    batch_label label = {at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
     self->at_start = 0;
     return simulate(self, label, 1, at_start, s, loss, self->J > 1 ? gradient : NULL, outcome);
 }
@@ -62,20 +62,20 @@ static ds_status simulate_polish(void *self_, const char *tag, size_t count, con
                                  double *gradient, uint32_t *outcome)
 {
     bo *self = self_;
-    return simulate(self, (sim_label){tag, self->trial}, count, 0, v, loss, gradient, outcome);
+    return simulate(self, (batch_label){tag, self->trial}, count, 0, v, loss, gradient, outcome);
 }
 
 /* Evaluates the initial design in one batch. */
 static ds_status evaluate_design(bo *self)
 {
     size_t count = (size_t)self->n_init;
-    double *v = malloc(count * (self->sim.n + 1) * sizeof(double));
+    double *v = malloc(count * (self->evaluator.n + 1) * sizeof(double));
     if (!v) {
         return DS_E_NOMEM;
     }
     surrogate_design(self->model, count, v);
     ds_status status =
-        simulate(self, (sim_label){"init", 0}, count, 0, v, v + count * self->sim.n, NULL, NULL);
+        simulate(self, (batch_label){"init", 0}, count, 0, v, v + count * self->evaluator.n, NULL, NULL);
     free(v);
     return status;
 }
@@ -83,7 +83,7 @@ static ds_status evaluate_design(bo *self)
 static ds_status bo_run(void *self_, const ds_objective *objective)
 {
     bo *self = self_;
-    self->sim.objective = objective;
+    self->evaluator.objective = objective;
     ds_status status = self->n_init > 1 ? evaluate_design(self) : DS_OK;
     for (self->trial = 1; status == DS_OK; self->trial++) {
         if (self->polish && self->told >= self->polish_from && self->best_loss < self->polished) {
@@ -111,7 +111,7 @@ static void bo_destroy(void *self_)
         surrogate_destroy(self->model);
         descent_free(&self->descent);
         refine_destroy(self->polish);
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->x_n);
         free(self);
     }
@@ -163,8 +163,9 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
         unsigned arm = problem->has_gradient ? 1u << REFINE_ADAM : 1u << REFINE_SAMPLES;
         self->polish = refine_create((size_t)problem->n, arm, host->seed);
     }
-    if (!descent_init(&self->descent, (size_t)problem->n, &steps) || !sim_init(&self->sim, problem, rows) ||
-        !self->model || !self->x_n || (polish > 0.0 && !self->polish)) {
+    if (!descent_init(&self->descent, (size_t)problem->n, &steps) ||
+        !evaluator_init(&self->evaluator, problem, rows) || !self->model || !self->x_n ||
+        (polish > 0.0 && !self->polish)) {
         bo_destroy(self);
         host->error(host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;

@@ -11,12 +11,12 @@
  */
 #include <diffsim/plugin.h>
 
-#include "methods/blas.h"
-#include "methods/leap.h"
-#include "methods/params.h"
-#include "methods/refine.h"
-#include "methods/sim.h"
-#include "methods/surrogate.h"
+#include "methods/base/blas.h"
+#include "methods/gradient/leap.h"
+#include "methods/base/params.h"
+#include "methods/gradient/refine.h"
+#include "methods/base/evaluator.h"
+#include "methods/bayes/surrogate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ typedef struct boleap {
     int64_t n_init, polish_from; /* evaluations after which the polish begins; negative = never */
     int resume, has_gradient, has_budget;
 
-    sim sim;
+    evaluator evaluator;
     surrogate *model; /* GP posterior over S, all points simulated so far */
     surrogate_options model_options;
     leap_options leap_options;
@@ -48,11 +48,11 @@ typedef struct boleap {
 } boleap;
 
 /* Simulates `count` points and adds them to S; `start` marks those that the GP proposed, NULL = none. */
-static ds_status simulate(boleap *self, sim_label label, size_t count, const unsigned char *start,
+static ds_status simulate(boleap *self, batch_label label, size_t count, const unsigned char *start,
                           const double *v, double *loss, double *gradient, uint32_t *outcome)
 {
     size_t done;
-    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
     self->told += (int64_t)done;
     for (size_t i = 0; i < done; i++) {
         if (!surrogate_add(self->model, 1, v + i * self->n, loss + i, start != NULL && start[i])) {
@@ -70,7 +70,7 @@ static ds_status simulate_polish(void *self_, const char *tag, size_t count, con
                                  double *gradient, uint32_t *outcome)
 {
     boleap *self = self_;
-    return simulate(self, (sim_label){tag, self->begun}, count, NULL, v, loss, gradient, outcome);
+    return simulate(self, (batch_label){tag, self->begun}, count, NULL, v, loss, gradient, outcome);
 }
 
 /* x_n = argmin LCB(x | GP); other leaps in progress count as if their means had their best losses. */
@@ -116,7 +116,7 @@ static ds_status advance(boleap *self)
             number = l->number < number ? l->number : number;
         }
     }
-    sim_label label = {state == LEAP_SAMPLES ? "sample" : "descent", number};
+    batch_label label = {state == LEAP_SAMPLES ? "sample" : "descent", number};
     double *gradient = state == LEAP_DESCENT && self->has_gradient ? self->gradient : NULL;
     ds_status status =
         simulate(self, label, count, self->start, self->v, self->loss, gradient, self->outcome);
@@ -154,11 +154,11 @@ static ds_status boleap_run(void *self_, const ds_objective *objective)
 {
     boleap *self = self_;
     ds_status status = DS_OK;
-    self->sim.objective = objective;
+    self->evaluator.objective = objective;
     if (self->n_init > 1) {
         surrogate_design(self->model, (size_t)self->n_init, self->v);
-        status = simulate(self, (sim_label){"init", 0}, (size_t)self->n_init, NULL, self->v, self->loss, NULL,
-                          NULL);
+        status = simulate(self, (batch_label){"init", 0}, (size_t)self->n_init, NULL, self->v, self->loss,
+                          NULL, NULL);
     }
     while (status == DS_OK) {
         if (self->polish && self->told >= self->polish_from && self->best_loss < self->polished) {
@@ -187,7 +187,7 @@ static void boleap_destroy(void *self_)
         free(self->leap);
         surrogate_destroy(self->model);
         refine_destroy(self->polish);
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->v);
         free(self->outcome);
         free(self->start);
@@ -272,7 +272,7 @@ static int allocate(boleap *self, const ds_problem *problem)
     self->leap = calloc(self->leaps, sizeof(*self->leap));
     self->model = surrogate_create(self->host, problem, &self->model_options);
     if (!self->v || !self->outcome || !self->start || !self->leap || !self->model ||
-        !sim_init(&self->sim, problem, most)) {
+        !evaluator_init(&self->evaluator, problem, most)) {
         return 0;
     }
     self->loss = self->v + self->rows * n;

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/cma.h"
-#include "methods/cma_bounds.h"
-#include "methods/cma_restart.h"
-#include "methods/cma_stop.h"
-#include "methods/eigen.h"
+#include "methods/cma/cma.h"
+#include "methods/cma/cma_bounds.h"
+#include "methods/cma/cma_restart.h"
+#include "methods/cma/cma_stop.h"
+#include "methods/cma/eigen.h"
 
 /* Generations without a single finite loss before a run is given up; sigma is halved after each. */
 enum { MAX_FAILED_GENERATIONS = 5 };

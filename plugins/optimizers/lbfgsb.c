@@ -14,10 +14,10 @@
  */
 #include <diffsim/plugin.h>
 
-#include "methods/blas.h"
-#include "methods/lbfgsb.h"
-#include "methods/multistart.h"
-#include "methods/params.h"
+#include "methods/base/blas.h"
+#include "methods/gradient/lbfgsb.h"
+#include "methods/gradient/multistart.h"
+#include "methods/base/params.h"
 
 #include <limits.h>
 #include <math.h>

@@ -22,12 +22,12 @@
  */
 #include <diffsim/plugin.h>
 
-#include "methods/blas.h"
-#include "methods/leap.h"
-#include "methods/params.h"
-#include "methods/refine.h"
-#include "methods/sim.h"
-#include "methods/surrogate.h"
+#include "methods/base/blas.h"
+#include "methods/gradient/leap.h"
+#include "methods/base/params.h"
+#include "methods/gradient/refine.h"
+#include "methods/base/evaluator.h"
+#include "methods/bayes/surrogate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ typedef struct leaprefine {
     int has_gradient;
     int64_t told, refine_from; /* evaluations so far; those after which the refinement begins */
 
-    sim sim;
+    evaluator evaluator;
     surrogate *model; /* Gaussian process of S */
     leap leap;
     refine *refine;
@@ -56,9 +56,9 @@ static ds_status simulate(void *self_, const char *tag, size_t count, const doub
 {
     leaprefine *self = self_;
     size_t done;
-    sim_label label = {tag, self->trial};
+    batch_label label = {tag, self->trial};
     gradient = self->has_gradient ? gradient : NULL;
-    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
     if (done > 0 && !surrogate_add(self->model, done, v, loss, self->leap.at_start)) {
         return DS_E_NOMEM;
     }
@@ -104,7 +104,7 @@ static ds_status leaprefine_run(void *self_, const ds_objective *objective)
 {
     leaprefine *self = self_;
     ds_status status = DS_OK;
-    self->sim.objective = objective;
+    self->evaluator.objective = objective;
     for (self->trial = 1; status == DS_OK; self->trial++) {
         if (time_to_refine(self)) {
             self->leap.at_start = 0;
@@ -128,7 +128,7 @@ static void leaprefine_destroy(void *self_)
         surrogate_destroy(self->model);
         leap_free(&self->leap);
         refine_destroy(self->refine);
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->x_n);
         free(self->outcome);
         free(self);
@@ -176,7 +176,7 @@ static int allocate(leaprefine *self, const ds_problem *problem, const leap_opti
     self->best = self->x_n + n;
     self->gradient = self->best + n;
     self->loss = self->gradient + n;
-    return leap_init(&self->leap, n, o) && sim_init(&self->sim, problem, rows);
+    return leap_init(&self->leap, n, o) && evaluator_init(&self->evaluator, problem, rows);
 }
 
 static ds_status leaprefine_create(const ds_host *host, const ds_problem *problem, void **out)

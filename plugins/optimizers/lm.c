@@ -17,9 +17,9 @@
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
-#include "methods/blas.h"
-#include "methods/box.h"
-#include "methods/lm_params.h"
+#include "methods/base/blas.h"
+#include "methods/base/box.h"
+#include "methods/squares/lm_params.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void draw_start(levenberg *self)
 static ds_status search(levenberg *self)
 {
     const size_t arm = 0;
-    const sim_label residuals = {"residuals", self->starts}, jacobian = {"jacobian", self->starts};
+    const batch_label residuals = {"residuals", self->starts}, jacobian = {"jacobian", self->starts};
     ds_status status = DS_OK;
     int next = lm_start(self->search, self->v);
     least_squares_begin(&self->squares, arm);

@@ -12,9 +12,9 @@
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
-#include "methods/box.h"
-#include "methods/params.h"
-#include "methods/sim.h"
+#include "methods/base/box.h"
+#include "methods/base/params.h"
+#include "methods/base/evaluator.h"
 
 #include <math.h>
 #include <nlopt.h>
@@ -87,7 +87,7 @@ typedef struct library_search {
     double ftol, xtol, initial_step;
     int64_t population;
     int use_x0;
-    sim sim;
+    evaluator evaluator;
     nlopt_opt opt;
 
     /* The present search. */
@@ -156,10 +156,10 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
         self->status = DS_STOPPED;
     }
     if (self->status == DS_OK) {
-        sim_label label = {self->evaluations == 0 ? "init"
-                                                  : (is_local(self->algorithm) ? "descent" : "sample"),
-                           self->number};
-        self->status = sim_evaluate(&self->sim, label, 1, self->v, &loss, gradient, NULL, &done);
+        batch_label label = {self->evaluations == 0 ? "init"
+                                                    : (is_local(self->algorithm) ? "descent" : "sample"),
+                             self->number};
+        self->status = evaluator_run(&self->evaluator, label, 1, self->v, &loss, gradient, NULL, &done);
         self->evaluations++;
     }
     if (self->status != DS_OK) {
@@ -176,7 +176,7 @@ static void draw_start(library_search *self)
 {
     const ds_problem *p = self->problem;
     ds_random rng = ds_random_open(self->host->seed, "start", self->number);
-    for (size_t k = 0; k < self->sim.n; k++) {
+    for (size_t k = 0; k < self->evaluator.n; k++) {
         if (self->use_x0 && self->number == 1) {
             double half = 0.5 * p->upper[k] - 0.5 * p->lower[k];
             self->start[k] =
@@ -199,7 +199,7 @@ static ds_status refused(const library_search *self, nlopt_result result)
              "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose another "
              "one; the "
              "stogo algorithms and gn_ags are missing where NLopt was built without C++",
-             self->algorithm->name, self->sim.n, nlopt_result_to_string(result), why ? ": " : "",
+             self->algorithm->name, self->evaluator.n, nlopt_result_to_string(result), why ? ": " : "",
              why ? why : "");
     self->host->error(self->host, DS_E_UNSUPPORTED, line);
     return DS_E_UNSUPPORTED;
@@ -208,7 +208,7 @@ static ds_status refused(const library_search *self, nlopt_result result)
 static ds_status run(void *self_, const ds_objective *host_objective)
 {
     library_search *self = self_;
-    self->sim.objective = host_objective;
+    self->evaluator.objective = host_objective;
     do {
         double least;
         self->number++;
@@ -233,7 +233,7 @@ static void destroy(void *self_)
     library_search *self = self_;
     if (self) {
         nlopt_destroy(self->opt);
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->start);
         free(self);
     }
@@ -252,7 +252,7 @@ static void set_tolerances(const library_search *self, nlopt_opt opt)
 
 static int set_up(library_search *self)
 {
-    unsigned n = (unsigned)self->sim.n;
+    unsigned n = (unsigned)self->evaluator.n;
     self->opt = nlopt_create(self->algorithm->constant, n);
     if (!self->opt) {
         return 0;
@@ -330,7 +330,7 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
         self->v = self->start + n;
         self->lower = self->v + n;
         self->upper = self->lower + n;
-        if (!self->start || !sim_init(&self->sim, problem, 1) || !set_up(self)) {
+        if (!self->start || !evaluator_init(&self->evaluator, problem, 1) || !set_up(self)) {
             host->error(host, DS_E_NOMEM, "NLopt could not be set up: out of memory");
             status = DS_E_NOMEM;
         }

@@ -16,11 +16,11 @@
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
-#include "methods/blas.h"
-#include "methods/box.h"
-#include "methods/lm_params.h"
-#include "methods/local_solver.h"
-#include "methods/multistart.h"
+#include "methods/base/blas.h"
+#include "methods/base/box.h"
+#include "methods/squares/lm_params.h"
+#include "methods/squares/local_solver.h"
+#include "methods/gradient/multistart.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,12 +14,12 @@
  */
 #include <diffsim/plugin.h>
 
-#include "methods/actor_critic.h"
-#include "methods/blas.h"
-#include "methods/float_adam.h"
-#include "methods/rl_settings.h"
-#include "methods/rollout.h"
-#include "methods/running_moments.h"
+#include "methods/rl/actor_critic.h"
+#include "methods/base/blas.h"
+#include "methods/rl/float_adam.h"
+#include "methods/rl/rl_settings.h"
+#include "methods/rl/rollout.h"
+#include "methods/rl/running_moments.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/sobol.h"
+#include "methods/base/sobol.h"
 
 /* Rows per call: enough to feed the workers. Results do not depend on it. */
 enum { ROWS = 64 };

@@ -14,9 +14,9 @@
  */
 #include <diffsim/plugin.h>
 
-#include "methods/descent.h"
-#include "methods/multistart.h"
-#include "methods/params.h"
+#include "methods/gradient/descent.h"
+#include "methods/gradient/multistart.h"
+#include "methods/base/params.h"
 
 #include <stdlib.h>
 

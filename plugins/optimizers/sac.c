@@ -14,10 +14,10 @@
  */
 #include <diffsim/plugin.h>
 
-#include "methods/blas.h"
-#include "methods/replay_buffer.h"
-#include "methods/rl_settings.h"
-#include "methods/soft_actor_critic.h"
+#include "methods/base/blas.h"
+#include "methods/rl/replay_buffer.h"
+#include "methods/rl/rl_settings.h"
+#include "methods/rl/soft_actor_critic.h"
 
 #include <math.h>
 #include <stdlib.h>

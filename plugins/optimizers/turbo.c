@@ -18,13 +18,13 @@
 #include <diffsim/plugin.h>
 #include <diffsim/random.h>
 
-#include "methods/blas.h"
-#include "methods/box.h"
-#include "methods/descent.h"
-#include "methods/gp.h"
-#include "methods/params.h"
-#include "methods/sim.h"
-#include "methods/sobol.h"
+#include "methods/base/blas.h"
+#include "methods/base/box.h"
+#include "methods/gradient/descent.h"
+#include "methods/bayes/gp_sample.h"
+#include "methods/base/params.h"
+#include "methods/base/evaluator.h"
+#include "methods/base/sobol.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ typedef struct turbo {
     const ds_host *host;
     size_t n, n_init, batch, candidates, n_max;
     int64_t J; /* evaluations of a descent; 0 = none */
-    sim sim;
+    evaluator evaluator;
     descent descent;
     gp *model;
     uint64_t restart, trial;
@@ -87,8 +87,8 @@ static ds_status simulate(turbo *self, const char *tag, size_t count, const doub
                           double *gradient, uint32_t *outcome)
 {
     size_t done;
-    sim_label label = {tag, self->restart};
-    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    batch_label label = {tag, self->restart};
+    ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
     if (!reserve_data(self, self->count + done)) {
         self->host->error(self->host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
@@ -309,7 +309,7 @@ static ds_status turbo_run(void *self_, const ds_objective *objective)
 {
     turbo *self = self_;
     ds_status status = DS_OK;
-    self->sim.objective = objective;
+    self->evaluator.objective = objective;
     while (status == DS_OK) {
         self->restart++;
         status = evaluate_design(self);
@@ -332,7 +332,7 @@ static void turbo_destroy(void *self_)
     if (self) {
         gp_destroy(self->model);
         descent_free(&self->descent);
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->u);
         free(self->loss);
         free(self->y);
@@ -354,7 +354,7 @@ static int allocate(turbo *self, const ds_problem *problem, const descent_option
     self->v = self->draw + self->candidates * self->batch;
     self->batch_loss = self->v + rows * n;
     self->best = self->batch_loss + rows;
-    return descent_init(&self->descent, n, steps) && sim_init(&self->sim, problem, rows);
+    return descent_init(&self->descent, n, steps) && evaluator_init(&self->evaluator, problem, rows);
 }
 
 static ds_status turbo_create(const ds_host *host, const ds_problem *problem, void **out)

@@ -5,7 +5,7 @@
 #include "functions.h"
 #include "golden.h"
 
-#include "methods/surrogate.h"
+#include "methods/bayes/surrogate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_alphaorder.c - mixtures of first- and zeroth-order gradients, and the optimizer alphaorder.
  */
-#include "methods/alpha_gradient.h"
+#include "methods/gradient/alpha_gradient.h"
 #include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"

@@ -4,8 +4,8 @@
 #include "objective.h"
 #include "functions.h"
 
-#include "methods/cma2001.h"
-#include "methods/surrogate.h"
+#include "methods/cma/cma2001.h"
+#include "methods/bayes/surrogate.h"
 
 #include <diffsim/random.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include "functions.h"
 #include "optimizer_cases.h"
 
-#include "methods/refine.h"
+#include "methods/gradient/refine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lm.c - the Levenberg-Marquardt method: convergence on problems with known answers, bounds, and the
  * optimizers lm and pbh on residuals, on a loss with gradient, on a loss alone, and with failures. */
-#include "methods/levenberg.h"
+#include "methods/squares/levenberg.h"
 #include "optimizer_cases.h"
 
 #include "functions.h"

@@ -2,12 +2,12 @@
 /* test_rl - networks, losses and whole runs of the optimizers for stepwise control. */
 #include "rl.h"
 #include "golden.h"
-#include "methods/actor_critic.h"
-#include "methods/float_adam.h"
-#include "methods/mlp_loops.h"
-#include "methods/replay_buffer.h"
-#include "methods/running_moments.h"
-#include "methods/soft_actor_critic.h"
+#include "methods/rl/actor_critic.h"
+#include "methods/rl/float_adam.h"
+#include "methods/rl/mlp_loops.h"
+#include "methods/rl/replay_buffer.h"
+#include "methods/rl/running_moments.h"
+#include "methods/rl/soft_actor_critic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -385,7 +385,7 @@ static int find_files(void **state)
     const char *top = getenv("DS_TOP_BUILD");
     ds_error e = {0, ""};
     (void)state;
-    snprintf(program, sizeof(program), "%s/dshost", top != NULL ? top : ".");
+    snprintf(program, sizeof(program), "%s/libexec/dshost-worker", top != NULL ? top : ".");
     snprintf(plugin, sizeof(plugin), "%s/tests/plugins/.libs/faulty.so", top != NULL ? top : ".");
     ds_log_set_level(DS_LOG_ERROR);
     if (ds_loader_open(plugin, DS_KIND_ENV, &module, &e) != 0) {

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "methods/cma_stop.h"
+#include "methods/cma/cma_stop.h"
 
 double cma_sphere(uint64_t n, const double *x)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "host.h"
-#include "methods/cma.h"
+#include "methods/cma/cma.h"
 
 typedef double cma_function(uint64_t n, const double *x);
 cma_function cma_sphere, cma_ellipsoid, cma_rosenbrock, cma_cigar, cma_tablet, cma_rastrigin, cma_rastrigin5;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_acquisition.c - acquisition functions, their search, and the Sobol points it starts from.
  */
-#include "methods/acquisition.h"
-#include "methods/sobol.h"
+#include "methods/bayes/acquisition.h"
+#include "methods/base/sobol.h"
 
 #include <math.h>
 #include <setjmp.h>

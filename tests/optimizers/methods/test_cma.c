@@ -13,9 +13,9 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "methods/cma.h"
-#include "methods/cma_bounds.h"
-#include "methods/cma_restart.h"
+#include "methods/cma/cma.h"
+#include "methods/cma/cma_bounds.h"
+#include "methods/cma/cma_restart.h"
 
 static json_t *golden(const char *name)
 {

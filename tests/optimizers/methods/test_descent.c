@@ -3,8 +3,8 @@
  * box, its step rules; and the covariance matrix adaptation of 2001. */
 #include "functions.h"
 
-#include "methods/cma2001.h"
-#include "methods/descent.h"
+#include "methods/cma/cma2001.h"
+#include "methods/gradient/descent.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * exact inference fulfils. */
 #include "golden.h"
 
-#include "methods/acquisition.h"
-#include "methods/gp.h"
+#include "methods/bayes/acquisition.h"
+#include "methods/bayes/gp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "functions.h"
 #include "golden.h"
 
-#include "methods/lbfgsb.h"
+#include "methods/gradient/lbfgsb.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

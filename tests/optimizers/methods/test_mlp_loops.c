@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_mlp_loops - the loops of networks give the same bits with every instruction set, for sizes that fill
  * vectors and sizes that do not. */
-#include "methods/mlp_loops.h"
+#include "methods/rl/mlp_loops.h"
 
 #include <diffsim/random.h>
 

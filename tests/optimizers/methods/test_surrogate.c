@@ -3,7 +3,7 @@
  * that its proposals do not depend on what should not matter. */
 #include "functions.h"
 
-#include "methods/surrogate.h"
+#include "methods/bayes/surrogate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
