@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config/params.h"
+#include "plugin/accept.h"
 #include "plugin/describe.h"
 #include "plugin/loader.h"
 #include "tests/fuzz/fuzz.h"
