@@ -13,16 +13,18 @@ base_sources = core/base/clock.c core/base/clock.h core/base/printer.c core/base
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
 	core/config/run_options.h core/config/settings.c core/config/settings.h
-plugin_sources = core/plugin/describe.c core/plugin/describe.h core/plugin/elf_file.c \
+plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/describe.c core/plugin/describe.h \
+	core/plugin/descriptor.c core/plugin/descriptor.h core/plugin/plugin_list.c core/plugin/plugin_list.h \
+	core/plugin/search_path.c core/plugin/search_path.h core/plugin/elf_file.c \
 	core/plugin/elf_file.h core/plugin/env_rl.c core/plugin/env_rl.h core/plugin/instance.c \
 	core/plugin/instance.h core/plugin/instance_internal.h core/plugin/instance_more.c \
 	core/plugin/loader.c core/plugin/loader.h
 scene_sources = core/scene/snapshot_take.c core/scene/snapshot_take.h core/scene/snapshot.c \
 	core/scene/snapshot.h core/scene/snapshot_file.c core/scene/snapshot_internal.h
 worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c \
-	core/worker/childlog.h core/worker/supervisor.c core/worker/supervisor.h core/worker/supervisor_internal.h \
-	core/worker/supervisor_start.c core/worker/guard.c core/worker/guard.h core/worker/ring.c \
-	core/worker/ring.h core/worker/worker.h
+	core/worker/childlog.h core/worker/guard.c core/worker/guard.h core/worker/probe.c core/worker/probe.h \
+	core/worker/process.c core/worker/process.h core/worker/protocol.h core/worker/ring.c core/worker/ring.h \
+	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/batch_contract.c core/evaluate/batch_contract.h \
 	core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h core/evaluate/pool.c core/evaluate/pool.h
@@ -38,7 +40,7 @@ run_sources = core/run/objective_rl.c core/run/objective_rl.h core/run/statistic
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
 cli_sources = core/cli/command.c core/cli/command.h core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h \
-	core/cli/pictures.c core/cli/pictures.h
+	core/cli/pictures.c core/cli/pictures.h core/cli/dispatch.c core/cli/dispatch.h
 cli_commands = core/cli/cmd_doctor.c core/cli/cmd_help.c core/cli/cmd_list.c core/cli/cmd_resume.c \
 	core/cli/cmd_run.c core/cli/cmd_template.c core/cli/commands.h core/cli/main.c
 
@@ -54,10 +56,9 @@ libdiffsim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
 	-export-symbols-regex '^ds_(search|environment)_'
 
 bin_PROGRAMS += dshost
-dshost_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
-dshost_LDADD = tools/libtools.la core/libcore.la $(tools_libs)
-dshost_SOURCES = $(cli_commands) $(results_commands) $(eval_commands) $(report_commands) \
-	$(landscape_commands) $(bench_commands) $(merge_commands) $(check_commands)
+dshost_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
+dshost_LDADD = core/libcore.la $(core_libs)
+dshost_SOURCES = $(cli_commands)
 
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker

@@ -17,6 +17,8 @@
 /* Flag of a TEXT in a schema of the host itself: words that may go on in further lines, of any number. */
 #define DS_PARAM_WORDS (1u << 30)
 
+enum { DS_PARAMS_MAX = 256 }; /* parameters of a plugin */
+
 typedef struct ds_params ds_params;
 
 /* Converts a section by a schema (NULL-terminated, may be NULL). `owner` names the plugin in messages

@@ -36,13 +36,15 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 static int open_plugins(ds_run *run, ds_error *e)
 {
     const ds_run_options *o = &run->options;
+    ds_pool_config c = ds_pool_config_of(NULL, &run->settings, o);
     int rc;
     if (o->env[0] == '\0' || o->opt[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE,
                        "run: name an environment with --env and an optimizer with --opt (`dshost list` "
                        "shows them)");
     }
-    rc = ds_loader_open(o->env, DS_KIND_ENV, &run->env_module, e);
+    rc = ds_pool_find_env(&c, o->env, e);
+    run->env_module = c.module;
     rc = rc != 0 ? rc : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, &run->opt_module, e);
     rc = rc != 0 ? rc
                  : ds_params_make(run->opt_module->plugin->desc->params, run->opt_module->id, &run->settings,
@@ -132,9 +134,9 @@ static void close_run(ds_run *run)
     ds_replay_close(run->replay);
     ds_recorder_close(run->recorder, NULL);
     ds_store_close(run->store, NULL);
+    ds_run_episodes_close(run);
     ds_pool_close(run->pool);
     ds_runlock_drop(run->lock);
-    ds_run_episodes_close(run);
     ds_statistics_close(&run->statistics);
     ds_params_free(run->opt_params);
     ds_run_options_clear(&run->options);

@@ -72,7 +72,9 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
     ds_run_spec r = {.options = options, .all_runs = 1};
     ds_params *env = NULL;
     ds_params *opt = NULL;
-    int rc = ds_loader_open(options->env, DS_KIND_ENV, &r.env, e);
+    ds_pool_config c = ds_pool_config_of(NULL, settings, options);
+    int rc = ds_pool_find_env(&c, options->env, e);
+    r.env = c.module;
     rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &r.opt, e);
     rc = rc != 0 ? rc
                  : ds_params_make(r.env->plugin->desc->params, r.env->id, settings, DS_SECTION_ENV, &env, e);

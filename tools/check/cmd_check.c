@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "check/check.h"
+#include "check/check_run.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "config/params.h"
 
 static const char usage[] =
@@ -127,7 +126,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     q->options.timeout = 45;
     q->options.sets = calloc((size_t)argc, sizeof *q->options.sets);
     if (q->options.sets == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     while (status == 0 && (c = ds_arguments_next(argc, argv, "check", options, e)) != -1) {
         if (c == 'h') {
@@ -148,7 +147,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return status;
 }
 
-int ds_cmd_check(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0};
@@ -173,4 +172,9 @@ int ds_cmd_check(int argc, char **argv)
         return DS_EXIT_OK;
     }
     return e.status != 0 ? ds_command_failed(&e) : status;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

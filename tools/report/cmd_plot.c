@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "report/report_figures.h"
 #include "store/run_folder.h"
 
@@ -98,7 +97,7 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     }
     const char **name = calloc(r->envs, sizeof *name);
     if (name == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     size_t i = 0;
     for (size_t k = 0; k < r->envs; k++) {
@@ -150,7 +149,7 @@ static int draw(const ds_report *r, const request *q, const char *path, ds_error
     }
 }
 
-int ds_cmd_plot(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0, ""};
@@ -163,7 +162,7 @@ int ds_cmd_plot(int argc, char **argv)
         snprintf(name, sizeof name, "%s.png", kinds[q.kind]);
         char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
         rc = path == NULL
-                 ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
+                 ? ds_no_memory(&e)
                  : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, &e);
         if (rc == 0) {
             rc = draw(&r, &q, path, &e);
@@ -176,4 +175,9 @@ int ds_cmd_plot(int argc, char **argv)
     }
     rc = rc != 0 ? rc : ds_stdout_done(&e);
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

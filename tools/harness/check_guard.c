@@ -2,7 +2,7 @@
 /* check_guard.c - guard pages, canaries, and a fault handler that says which buffer was left. */
 #include "config.h"
 
-#include "check/check_guard.h"
+#include "harness/check_guard.h"
 
 #include <signal.h>
 #include <stdint.h>

@@ -4,11 +4,11 @@
  * the loss falls. */
 #include "config.h"
 
+#include "harness/check_episodes.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "check/check_watch.h"
 
 enum { LANES = 64, N_OBS = 2 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dshost_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence. A run
+/* cmd_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence. A run
  * starts it for its own.
  */
 #include "config.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_host.h - instances for the tests of the conformance kit: host services that record and can fail on
  * purpose, and environments whose raw answers are looked at (instance.h makes them safe first). */
-#ifndef DS_CHECK_CHECK_HOST_H
-#define DS_CHECK_CHECK_HOST_H
+#ifndef DS_HARNESS_CHECK_HOST_H
+#define DS_HARNESS_CHECK_HOST_H
 
 #include <stdatomic.h>
 
-#include "check/check.h"
+#include "harness/check.h"
 #include "plugin/instance.h"
 
 /* Host services of one instance. `host` points to what the plugin gets. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_guard.h - buffers between inaccessible pages: an access outside of one is reported with its name and
  * distance. */
-#ifndef DS_CHECK_CHECK_GUARD_H
-#define DS_CHECK_CHECK_GUARD_H
+#ifndef DS_HARNESS_CHECK_GUARD_H
+#define DS_HARNESS_CHECK_GUARD_H
 
 #include <stddef.h>
 
-#include "check/check.h"
+#include "harness/check.h"
 
 typedef struct ds_guard {
     const char *name;

@@ -3,7 +3,7 @@
  * that changes it breaks the host or another plugin. */
 #include "config.h"
 
-#include "check/check_process.h"
+#include "harness/check_process.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h - the conformance kit behind `dshost check`: a table of tests, each run in a process of its own,
- * and what a test may use. A test states one promise of the interface; it records what it saw and what an
- * author can do about it. */
-#ifndef DS_CHECK_CHECK_H
-#define DS_CHECK_CHECK_H
+/* check.h - a test of the conformance kit: it states one promise of the interface, and records what it saw and
+ * what an author can do about it. */
+#ifndef DS_HARNESS_CHECK_H
+#define DS_HARNESS_CHECK_H
 
 #include <diffsim/random.h>
 #include <stdint.h>
@@ -43,7 +42,6 @@ typedef struct ds_check_lines {
 
 int ds_check_lines_add(ds_check_lines *l, char kind, const char *text, size_t length);
 void ds_check_lines_clear(ds_check_lines *l);
-/* The first line of a kind, or NULL. */
 /* The last line of a kind; NULL where there is none. */
 const char *ds_check_lines_find(const ds_check_lines *l, char kind);
 
@@ -104,29 +102,5 @@ void ds_check_record(ds_check *c, char kind, const char *text);
 uint64_t ds_check_plan(ds_check *c, const char *what, uint64_t wish, uint64_t least, double seconds);
 
 double ds_check_now(void); /* seconds of the monotonic clock */
-
-/* The tables, each ended by an id of NULL. */
-extern const ds_check_test ds_check_load_tests[];
-extern const ds_check_test ds_check_env_tests[];
-extern const ds_check_test ds_check_opt_tests[];
-
-/* Makes a module of the test's plugin through the host's loader; 0 after recording why not. */
-int ds_check_load(ds_check *c);
-
-/* Hidden tests by which the parent learns what it needs: kind of the plugin; time and bits of a first
- * evaluation. */
-void ds_check_describe(ds_check *c);
-void ds_check_env_measure(ds_check *c);
-void ds_check_opt_measure(ds_check *c);
-
-/* Runs the tests that are asked for and prints the report. Exit status 0, 4, 8, or 2 where --only matches
- * nothing. */
-int ds_check_run(ds_check_options *o, ds_error *e);
-
-/* In the child: runs one test by its id and writes its lines to descriptor `fd`. */
-int ds_check_child(const ds_check_options *o, const char *id, int fd, ds_error *e);
-
-/* Prints ids and titles of the tests for a kind of plugin (0 = all). */
-void ds_check_list(uint32_t kind);
 
 #endif

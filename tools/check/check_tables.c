@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_env.c - the table of the tests of an environment, its measurement before them, and what info() and
- * bounds() promise. */
+/* check_tables.c - the tables of the tests of environments and of optimizers; the measurement of an environment
+ * before them, and what its info() and bounds() promise. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_host.h"
+#include "harness/check_host.h"
 #include "check/check_tests.h"
 
 /* Evaluates the start point with and without gradient: the parent plans all tests by the time, and compares
@@ -30,7 +31,7 @@ void ds_check_env_measure(ds_check *c)
         full += a.wall;
         if (k == 0 && a.status == DS_OK) {
             ds_check_bits b = ds_check_answer_bits(&a, env.n);
-            snprintf(text, sizeof text, "%llx %llx", (unsigned long long)b.loss, (unsigned long long)b.grad);
+            snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, b.loss, b.grad);
             ds_check_record(c, DS_CHECK_BITS, text);
         }
         ds_check_evaluate(&env, env.x0, 0, 0, NULL, &a);
@@ -80,12 +81,11 @@ static void test_info(ds_check *c)
     for (uint64_t i = 0; i < env.n; i++) {
         double lo = env.lower[i], hi = env.upper[i], x0 = env.x0[i];
         if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
-            ds_check_fail(c, "bounds of variable %llu are %g..%g", (unsigned long long)i, lo, hi);
+            ds_check_fail(c, "bounds of variable %" PRIu64 " are %g..%g", i, lo, hi);
             ds_check_hint(c, "every variable needs finite bounds with lower < upper: searches scale by them");
         }
         if (!(x0 >= lo && x0 <= hi)) {
-            ds_check_fail(c, "start point: variable %llu is %g, outside of %g..%g", (unsigned long long)i, x0,
-                          lo, hi);
+            ds_check_fail(c, "start point: variable %" PRIu64 " is %g, outside of %g..%g", i, x0, lo, hi);
             ds_check_hint(c, "write all n values of x0, where it is not NULL");
         }
     }
@@ -96,22 +96,36 @@ static void test_info(ds_check *c)
                           ds_status_name(st));
         }
     }
-    ds_check_note(c, "%llu variables, %llu steps of %g s", (unsigned long long)env.n,
-                  (unsigned long long)env.steps, a.dt);
+    ds_check_note(c, "%" PRIu64 " variables, %" PRIu64 " steps of %g s", env.n, env.steps, a.dt);
     free(again);
     ds_check_env_close(&env);
 }
 
+/* What instances of both kinds promise. */
+#define INSTANCE_TESTS                                                                                       \
+    {"inst.params",           "every parameter works over its range, or is refused with a message", 0, 0, 0, \
+     ds_check_instance_params},                                                                              \
+        {"inst.errors",           "create() passes on errors and leaves nothing behind", 0, 0, 0,            \
+         ds_check_instance_errors},                                                                          \
+        {"inst.leak",                                                                                        \
+         "create() and destroy() leave no memory, files or threads",                                         \
+         DS_CHECK_ALONE,                                                                                     \
+         0,                                                                                                  \
+         0,                                                                                                  \
+         ds_check_instance_leak},                                                                            \
+        {"inst.sizes",                                                                                       \
+         "hosts of other versions, with longer or shorter structs, are no trouble",                          \
+         0,                                                                                                  \
+         0,                                                                                                  \
+         0,                                                                                                  \
+         ds_check_instance_sizes},                                                                           \
+    {                                                                                                        \
+        "inst.extensions", "get_extension() answers for what the descriptor lists, and for nothing else", 0, \
+            0, 0, ds_check_instance_extensions                                                               \
+    }
+
 const ds_check_test ds_check_env_tests[] = {
-    {"inst.params", "every parameter works over its range, or is refused with a message", 0, 0, 0,
-     ds_check_instance_params},
-    {"inst.errors", "create() passes on errors and leaves nothing behind", 0, 0, 0, ds_check_instance_errors},
-    {"inst.leak", "create() and destroy() leave no memory, files or threads", DS_CHECK_ALONE, 0, 0,
-     ds_check_instance_leak},
-    {"inst.sizes", "hosts of other versions, with longer or shorter structs, are no trouble", 0, 0, 0,
-     ds_check_instance_sizes},
-    {"inst.extensions", "get_extension() answers for what the descriptor lists, and for nothing else", 0, 0,
-     0, ds_check_instance_extensions},
+    INSTANCE_TESTS,
     {"env.info", "info() and bounds() are consistent and repeatable, the start point is inside", 0, 0, 0,
      test_info},
     {"env.speed", "time of one evaluation", 0, 0, 0, test_speed},
@@ -146,4 +160,25 @@ const ds_check_test ds_check_env_tests[] = {
     {"rl.repeat", "the same actions give the same answers", 0, 0, 0, ds_check_rl_repeat},
     {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0,
      ds_check_rl_strange},
+    {NULL, NULL, 0, 0, 0, NULL}};
+
+const ds_check_test ds_check_opt_tests[] = {
+    INSTANCE_TESTS,
+    {"search.speed", "time of its own per evaluation", 0, 0, 0, ds_check_search_speed},
+    {"search.points", "every point is finite and inside the box, in 1, 2 and 10 variables", 0, 0, 0,
+     ds_check_search_points},
+    {"search.stop", "it ends when the objective says DS_STOPPED", 0, 0, 0, ds_check_search_stop},
+    {"search.interrupt", "it ends soon when the user asks for it", 0, 0, 0, ds_check_search_interrupt},
+    {"search.failures", "failed points, huge and equal losses and broken gradients do no harm", 0, 0, 0,
+     ds_check_search_failures},
+    {"search.better", "on the sphere it is no worse than random search", 0, 0, 0, ds_check_search_better},
+    {"search.gradient", "gradients are wanted as the descriptor says", 0, 0, 0, ds_check_search_gradient},
+    {"search.residuals", "where it uses residuals, it asks for them as it should, and gains by them", 0, 0, 0,
+     ds_check_search_residuals},
+    {"search.repeat", "the same seed gives the same search, bit for bit", 0, 0, 0, ds_check_search_repeat},
+    {"search.process", "another process makes the same search", 0, 0, 0, ds_check_search_process},
+    {"search.seed", "another seed gives another search", 0, 0, 0, ds_check_search_seed},
+    {"search.state", "a search changes nothing in the process", 0, 0, 0, ds_check_search_state},
+    {"search.quiet", "nothing is printed", 0, 0, 0, ds_check_search_quiet},
+    {"search.leak", "a search leaves no memory", DS_CHECK_ALONE, 0, 0, ds_check_search_leak},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_process.h - what a plugin must not change in its process, as a snapshot; memory in use; captured
  * output. */
-#ifndef DS_CHECK_CHECK_PROCESS_H
-#define DS_CHECK_CHECK_PROCESS_H
+#ifndef DS_HARNESS_CHECK_PROCESS_H
+#define DS_HARNESS_CHECK_PROCESS_H
 
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "check/check.h"
+#include "harness/check.h"
 
 enum { DS_PROCESS_FDS = 256, DS_PROCESS_SIGNALS = 65 };
 

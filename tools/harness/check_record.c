@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "check/check.h"
+#include "harness/check.h"
 
 enum { SEEN_MAX = 8, HINTS_MAX = 8 };
 

@@ -2,7 +2,7 @@
 /* check_host.c - recording host services, raw environment instances and the comparison of their answers. */
 #include "config.h"
 
-#include "check/check_host.h"
+#include "harness/check_host.h"
 
 #include <math.h>
 #include <stdio.h>

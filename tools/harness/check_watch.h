@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_problem.h - small problems of known shape for testing optimizers, and an objective that watches the
- * optimizer: every point must be finite and inside the box, and it must end when it is told to. */
-#ifndef DS_CHECK_CHECK_PROBLEM_H
-#define DS_CHECK_CHECK_PROBLEM_H
+/* check_watch.h - one search of an optimizer on a small problem, and what its objectives (points, steps) have in
+ * common: the clock, the end, and records of what breaks the contract. */
+#ifndef DS_HARNESS_CHECK_WATCH_H
+#define DS_HARNESS_CHECK_WATCH_H
 
-#include <diffsim/optimizer.h>
-#include <stdatomic.h>
+#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/rl.h>
+#include <setjmp.h>
 
-#include "check/check.h"
-#include "check/check_host.h"
-
-enum { DS_CHECK_MAX_N = 10 };
-
-enum {
-    DS_CHECK_SPHERE,
-    DS_CHECK_ROSENBROCK,
-    DS_CHECK_RASTRIGIN,
-    DS_CHECK_STEP, /* flat terraces: gradient zero */
-    DS_CHECK_CONSTANT,
-    DS_CHECK_FUNCTIONS
-};
+#include "harness/check.h"
+#include "harness/check_host.h"
+#include "harness/check_problem.h"
 
 /* What goes wrong with the answers. */
 enum {
@@ -60,25 +51,36 @@ typedef struct ds_check_search {
     char message[256];                          /* of host->error() */
 } ds_check_search;
 
-/* Makes an optimizer for the problem and lets it run. Breaches of the contract are recorded with `name` in
- * front, as a failure where the search is strict, else as a reason to skip; the caller judges the rest. 0
- * where no instance could be tried (recorded). */
-int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s);
+/* Calls after DS_STOPPED after which a search is cut off. */
+enum { DS_CHECK_AFTER_CUT = 1000 };
 
-/* A problem on its own, for tests that only create instances. */
-typedef struct ds_check_problem {
-    ds_problem problem;
-    double lower[DS_CHECK_MAX_N], upper[DS_CHECK_MAX_N], x0[DS_CHECK_MAX_N];
-} ds_check_problem;
+typedef struct ds_check_watch {
+    ds_objective objective;
+    ds_residual_objective residuals;
+    uint32_t kind; /* of the batch in hand: DS_RESIDUALS_*, 0 = evaluations */
+    ds_check *c;
+    const char *name;
+    ds_check_search *s;
+    ds_check_problem problem;
+    ds_check_host h;
+    double begin;
+    atomic_int timer_off;
+    int stopped;
+    jmp_buf cut;                        /* the way out of a search that does not end */
+    struct ds_check_episodes *episodes; /* stepwise control; NULL until asked for */
+} ds_check_watch;
 
-void ds_check_problem_make(ds_check_problem *p, uint64_t n, int has_gradient, uint64_t budget);
-/* Residuals of such a problem, and products with their Jacobian; kind as in diffsim/ext/residuals.h. Their
- * number is ds_check_problem_residuals(), 0 where there are none. */
-uint64_t ds_check_problem_residuals(int function, uint64_t n);
-void ds_check_problem_product(int function, uint64_t n, uint32_t kind, const double *x, const double *v,
-                              double *out);
-double ds_check_problem_value(int function, uint64_t n, const double *x, double *grad);
+/* Records what breaks the contract of the objective, and how to mend it. */
+void ds_check_breach(ds_check_watch *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ds_check_advise(const ds_check_watch *w, const char *text);
 
-const char *ds_check_function_name(int function);
+/* The answer to a question after the end; cuts the search off where there are too many. */
+ds_status ds_check_asked_after(ds_check_watch *w);
+
+/* From now on every question is answered with DS_STOPPED, which is returned. */
+ds_status ds_check_watch_stop(ds_check_watch *w);
+int ds_check_time_is_up(ds_check_watch *w);
+
+uint64_t ds_check_hash_row(const double *x, uint64_t n, uint32_t want);
 
 #endif
