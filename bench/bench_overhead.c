@@ -44,8 +44,8 @@ static int add(void *ctx, uint64_t i, const ds_answer *a, const double *grad)
         row.n = N;
         row.x = s->x + i * N;
         row.grad = grad;
-        row.loss = a->loss;
-        row.wall = a->wall;
+        row.answer.loss = a->loss;
+        row.answer.wall_s = a->wall_s;
         if (ds_recorder_append(s->recorder, &row, 0, &e) != 0) {
             die(&e);
         }

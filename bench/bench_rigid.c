@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/instance.h"
+#include "plugin/env.h"
 
 enum { POINTS = 64, ROUNDS = 40 };
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "plugin/env.h"
 #include "scene/snapshot.h"
 #include "worker/guard.h"
 #include "worker/protocol.h"
@@ -343,7 +344,7 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     }
     if (slot->residuals != 0) {
         evaluate_residuals(w, slot);
-        w->typical_ns += 0.1 * (1e9 * a->wall - w->typical_ns);
+        w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
         return;
     }
     memcpy(w->x.data, x, n * sizeof(double));
@@ -370,7 +371,7 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     if ((want & DS_WANT_SCENE) != 0) {
         write_scene(w, a, slot->keep);
     }
-    w->typical_ns += 0.1 * (1e9 * a->wall - w->typical_ns);
+    w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
 /* Rows of many points lie apart, with a mark behind each. */
@@ -415,7 +416,7 @@ static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
         if ((want & DS_WANT_GRAD) != 0) {
             memcpy(ds_slot_grad(w->share, slot[k]), grad + k * stride, n * sizeof(double));
         }
-        w->typical_ns += 0.1 * (1e9 * answer[k]->wall - w->typical_ns);
+        w->typical_ns += 0.1 * (1e9 * answer[k]->wall_s - w->typical_ns);
     }
 }
 

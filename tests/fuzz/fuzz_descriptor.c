@@ -10,6 +10,7 @@
 
 #include "config/params.h"
 #include "plugin/describe.h"
+#include "plugin/accept.h"
 #include "plugin/loader.h"
 #include "tests/fuzz/fuzz.h"
 
