@@ -22,7 +22,7 @@ bench_bench_rigid_LDADD = core/libcore.la $(core_libs)
 # Times of the plasticine engine: make bench/bench_mpm && bench/bench_mpm 50
 EXTRA_PROGRAMS += bench/bench_mpm
 bench_bench_mpm_SOURCES = bench/bench_mpm.c plugins/envs/torus.c
-bench_bench_mpm_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/plugins/envs/engines/mpm
+bench_bench_mpm_CPPFLAGS = $(AM_CPPFLAGS)
 bench_bench_mpm_LDADD = plugins/envs/engines/mpm/libmpm.la
 # Time per episode of the cloth scenes: make bench/bench_cloth && DS_PLUGIN_PATH=plugins bench/bench_cloth
 EXTRA_PROGRAMS += bench/bench_cloth

@@ -20,7 +20,6 @@ TESTS += $(check_PROGRAMS) $(check_SCRIPTS)
 check_SCRIPTS = $(dist_check_SCRIPTS)
 
 tests/%.$(OBJEXT) tests/%.lo: AM_CPPFLAGS += $(host_include) \
-	-I$(top_srcdir)/plugins/envs/engines -I$(top_srcdir)/plugins/envs/engines/mpm \
 	-I$(top_srcdir)/plugins/optimizers -I$(top_srcdir)/tests/support \
 	$(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
 test_libs = tests/support/libtest.la $(method_libs) $(engine_libs) tools/libtools.la core/libcore.la \

@@ -40,14 +40,20 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
 
 uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit)
 {
-    s->metric[s->info.metrics] = (scene_metric_name){name, unit};
+    s->metric[s->info.metrics] = (scene_metric){name, unit};
     return s->info.metrics++;
 }
 
 int scene_kit_ready(scene_kit *s)
 {
+    memcpy(s->view, s->info.box, sizeof s->view);
     s->value = calloc(s->info.metrics * s->capacity, sizeof *s->value);
     return s->value != NULL;
+}
+
+void scene_kit_reset_box(scene_kit *s)
+{
+    memcpy(s->info.box, s->view, sizeof s->view);
 }
 
 double *scene_kit_values(scene_kit *s, uint64_t m)
@@ -81,7 +87,7 @@ static void fill(void *out, const void *from, size_t size)
     memcpy(out, &room, sizeof room);
 }
 
-static ds_status info(void *self, ds_scene_info *out)
+static ds_status scene_info(void *self, ds_scene_info *out)
 {
     const scene_kit *s = self;
     if (!s->kept) {
@@ -91,7 +97,7 @@ static ds_status info(void *self, ds_scene_info *out)
     return DS_OK;
 }
 
-static ds_status body(void *self, uint64_t b, ds_scene_body *out)
+static ds_status scene_body(void *self, uint64_t b, ds_scene_body *out)
 {
     const scene_kit *s = self;
     if (b >= s->info.bodies) {
@@ -101,7 +107,7 @@ static ds_status body(void *self, uint64_t b, ds_scene_body *out)
     return DS_OK;
 }
 
-static ds_status frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
+static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
 {
     const scene_kit *s = self;
     if (!s->kept) {
@@ -119,7 +125,8 @@ static ds_status frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, do
     return DS_OK;
 }
 
-static ds_status metric(void *self, uint64_t m, const char **name, const char **unit, const double **values)
+static ds_status scene_metric_values(void *self, uint64_t m, const char **name, const char **unit,
+                                     const double **values)
 {
     const scene_kit *s = self;
     if (!s->kept) {
@@ -134,4 +141,8 @@ static ds_status metric(void *self, uint64_t m, const char **name, const char **
     return DS_OK;
 }
 
-const ds_scene scene_kit_table = {sizeof(ds_scene), 0, info, body, frame, metric};
+const ds_scene scene_kit_table = {.struct_size = sizeof(ds_scene),
+                                  .info = scene_info,
+                                  .body = scene_body,
+                                  .frame = scene_frame,
+                                  .metric = scene_metric_values};

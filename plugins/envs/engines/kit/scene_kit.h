@@ -8,17 +8,18 @@
 
 enum { SCENE_KIT_BODIES = 16, SCENE_KIT_METRICS = 16 };
 
-typedef struct scene_metric_name {
+typedef struct scene_metric {
     const char *name, *unit;
-} scene_metric_name;
+} scene_metric;
 
 typedef struct scene_kit {
     int kept;           /* the last evaluate() kept a scene */
     ds_scene_info info; /* frames = capacity */
     ds_scene_body body[SCENE_KIT_BODIES];
-    scene_metric_name metric[SCENE_KIT_METRICS];
+    scene_metric metric[SCENE_KIT_METRICS];
     double *value; /* info.metrics rows of `capacity` values */
     uint64_t capacity;
+    double view[6]; /* the visible box before episodes widen it */
     /* Numbers of body b in frame k (see ds_scene.frame) from the instance. */
     void (*frame)(const void *self, uint64_t k, uint64_t b, double *out);
 } scene_kit;
@@ -38,11 +39,15 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
 /* Adds a metric; returns its number. */
 uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit);
 
-/* Allocates the metrics. Called once, after all were added; 0 where there is no memory. */
+/* Allocates the metrics and notes the visible box. Called once, after all were added; 0 where there is no
+ * memory. */
 int scene_kit_ready(scene_kit *s);
 
 /* The values of metric m, to be filled for every frame. */
 double *scene_kit_values(scene_kit *s, uint64_t m);
+
+/* The visible box as it was when the scene was ready. */
+void scene_kit_reset_box(scene_kit *s);
 
 /* Grows the visible box to hold a disc of radius r about (x, y, z). */
 void scene_kit_include(scene_kit *s, double x, double y, double z, double r);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "mt19937.h"
+#include "engines/mpm/scene/mt19937.h"
 #include "mpm_support.h"
 
 #include <stdio.h>

@@ -2,33 +2,18 @@
 /* The environment interface on top of an episode. */
 #include "env.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include "env_scene.h"
+#include "evaluate.h"
+
+#include <diffsim/helper/fail.h>
 #include <stdlib.h>
 #include <string.h>
-
-ds_status mpm_env_fail(const ds_host *host, ds_status status, const char *format, ...)
-{
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    host->error(host, status, line);
-    return status;
-}
-
-uint32_t mpm_env_should_stop(const void *context)
-{
-    const ds_host *host = context;
-    return host->should_stop(host);
-}
 
 ds_status mpm_env_create(const mpm_task *task, const ds_host *host, void **out)
 {
     mpm_env *env = calloc(1, sizeof *env);
     if (!env) {
-        return mpm_env_fail(host, DS_E_NOMEM, "no memory for the environment");
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for the environment");
     }
     env->host = host;
     ds_status status = mpm_env_configure(env, task);
@@ -70,7 +55,7 @@ ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, d
 {
     const mpm_env *env = self;
     if (n != mpm_episode_dim(&env->episode)) {
-        return mpm_env_fail(env->host, DS_E_ARG, "bounds of %llu variables asked for, there are %u",
+        return ds_host_fail(env->host, DS_E_ARG, "bounds of %llu variables asked for, there are %u",
                             (unsigned long long)n, mpm_episode_dim(&env->episode));
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -79,50 +64,6 @@ ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, d
         if (x0) {
             x0[i] = 0.0;
         }
-    }
-    return DS_OK;
-}
-
-bool mpm_env_finite(uint64_t n, const double *values)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        if (!isfinite(values[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,
-                          void *context)
-{
-    bool grad = (io->want & DS_WANT_GRAD) != 0;
-    if (io->n != mpm_episode_dim(e) || !mpm_env_finite(io->n, io->x)) {
-        return mpm_env_fail(host, DS_E_ARG, "x must hold %u finite numbers", mpm_episode_dim(e));
-    }
-    mpm_outcome outcome;
-    mpm_result result = mpm_episode_run(e, io->x, grad ? io->grad : NULL, hook, context, &outcome);
-    if (result == MPM_STOPPED) {
-        return DS_STOPPED;
-    }
-    if (result == MPM_NO_MEMORY) {
-        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles over %u steps%s: lower one of them",
-                            e->sim.n_particles, e->steps, grad ? " with gradient" : "");
-    }
-    io->loss = outcome.loss;
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = grad ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
-    io->bad_step = -1;
-    io->cost_steps = outcome.cost;
-    if (result == MPM_DIVERGED) {
-        io->loss = INFINITY;
-        io->outcome = DS_EVAL_DIVERGED;
-        io->bad_step = outcome.bad_step;
-    } else if (grad && !mpm_env_finite(io->n, io->grad)) {
-        io->outcome = DS_EVAL_BAD_GRAD;
-    }
-    if (grad && io->outcome != DS_EVAL_OK) {
-        memset(io->grad, 0, io->n * sizeof(double));
     }
     return DS_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of the plasticine environments: from the host's values to an episode. */
-#include "distance.h"
-#include "env.h"
+#include "env_params.h"
+
+#include "engines/mpm/loss/distance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,12 +127,9 @@ const ds_param *const mpm_env_params[] = {
     NULL,
 };
 
-static ds_status get_u32(const ds_host *host, const char *name, uint32_t *out)
+static uint32_t get_u32(ds_param_reader *in, const char *name)
 {
-    int64_t value = 0;
-    ds_status status = host->get_int(host, name, &value);
-    *out = (uint32_t)value;
-    return status;
+    return (uint32_t)ds_param_int(in, name);
 }
 
 uint64_t mpm_env_pose_size(const mpm_tool *tool)
@@ -142,18 +140,18 @@ uint64_t mpm_env_pose_size(const mpm_tool *tool)
 static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *given)
 {
     const ds_host *host = env->host;
-    const double *list;
+    ds_param_reader in = {host, DS_OK};
     uint64_t count, wanted = 0;
-    ds_status status = host->get_list(host, "tool_start", &list, &count);
-    *given = status == DS_OK && count > 0;
+    const double *list = ds_param_list(&in, "tool_start", &count);
+    *given = count > 0;
     if (!*given) {
-        return status;
+        return in.status;
     }
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
         wanted += mpm_env_pose_size(&env->scene.tools[t]);
     }
     if (count != wanted) {
-        return mpm_env_fail(host, DS_E_PARAM,
+        return ds_host_fail(host, DS_E_PARAM,
                             "tool_start has %llu numbers, the %u tool(s) of this task need %llu",
                             (unsigned long long)count, env->scene.n_tools, (unsigned long long)wanted);
     }
@@ -164,7 +162,7 @@ static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *give
         memcpy(poses[t].position, list, sizeof poses[t].position);
         memcpy(poses[t].rotation, q, sizeof poses[t].rotation);
         if (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] < 1e-12) {
-            return mpm_env_fail(
+            return ds_host_fail(
                 host, DS_E_PARAM,
                 "tool_start: the quaternion of tool %u is zero; give w x y z, for example 1 0 0 0", t + 1);
         }
@@ -188,13 +186,13 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
                                  (unsigned long long)shape[d]);
             used += wrote > 0 ? (size_t)wrote : 0;
         }
-        return mpm_env_fail(env->host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu",
+        return ds_host_fail(env->host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu",
                             given, (unsigned long long)n, (unsigned long long)n, (unsigned long long)n);
     }
     bool dense = false;
     for (uint64_t i = 0; i < n * n * n; i++) {
         if (!isfinite(data[i])) {
-            return mpm_env_fail(env->host, DS_E_DATA,
+            return ds_host_fail(env->host, DS_E_DATA,
                                 "target has a value that is not finite, at node (%llu, %llu, %llu)",
                                 (unsigned long long)(i / (n * n)), (unsigned long long)(i / n % n),
                                 (unsigned long long)(i % n));
@@ -202,13 +200,13 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
         dense |= data[i] > MPM_TARGET_CELL;
     }
     if (!dense) {
-        return mpm_env_fail(
+        return ds_host_fail(
             env->host, DS_E_DATA,
             "target has no node with a mass above %g; it must hold masses, not a 0..1 density",
             MPM_TARGET_CELL);
     }
     mpm_result result = mpm_objective_init(&env->episode.objective, (int)n, data);
-    return result == MPM_OK ? DS_OK : mpm_env_fail(env->host, DS_E_NOMEM, "no memory for the target");
+    return result == MPM_OK ? DS_OK : ds_host_fail(env->host, DS_E_NOMEM, "no memory for the target");
 }
 
 static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t variant, double *density)
@@ -217,7 +215,7 @@ static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t
     char path[4096];
     ds_status status = host->resource(host, task->target_file, path, sizeof path);
     if (status != DS_OK) {
-        return mpm_env_fail(host, DS_E_IO,
+        return ds_host_fail(host, DS_E_IO,
                             "the built-in targets, %s, are not beside the plugin; reinstall, or set "
                             "target=FILE.npy",
                             task->target_file);
@@ -225,11 +223,11 @@ static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t
     int n = mpm_domain_make(MPM_PRESET_FULL).n;
     double *stored = malloc((size_t)n * (size_t)n * (size_t)n * sizeof(double));
     if (!stored) {
-        return mpm_env_fail(host, DS_E_NOMEM, "no memory for the target");
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for the target");
     }
     const char *wrong = mpm_target_read(path, n, variant, stored);
     if (wrong) {
-        status = mpm_env_fail(host, DS_E_DATA, "%s %s; reinstall, or set target=FILE.npy", path, wrong);
+        status = ds_host_fail(host, DS_E_DATA, "%s %s; reinstall, or set target=FILE.npy", path, wrong);
     } else {
         mpm_target_fit(stored, n, &env->episode.sim.domain, env->episode.sim.n_particles, density);
     }
@@ -255,60 +253,53 @@ static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t var
         status = DS_E_NOMEM;
     }
     free(density);
-    return status == DS_E_NOMEM ? mpm_env_fail(env->host, status, "no memory for the target") : status;
+    return status == DS_E_NOMEM ? ds_host_fail(env->host, status, "no memory for the target") : status;
 }
 
 static ds_status configure_objective(mpm_env *env, const mpm_task *task, uint32_t variant)
 {
-    const ds_host *host = env->host;
     mpm_objective *o = &env->episode.objective;
-    uint32_t contact = 0, contact_grad = 0;
+    ds_param_reader in = {env->host, DS_OK};
+    o->weight_density = ds_param_real(&in, "weight_density");
+    o->weight_sdf = ds_param_real(&in, "weight_sdf");
+    o->weight_contact = ds_param_real(&in, "weight_contact");
+    o->soft_contact = ds_param_int(&in, "contact") == 0;
+    o->contact_all_particles = ds_param_int(&in, "contact_grad") == 1;
     const double *data = NULL;
     uint64_t ndim = 0, shape[8] = {0};
-    ds_status status = host->get_real(host, "weight_density", &o->weight_density);
-    status = status == DS_OK ? host->get_real(host, "weight_sdf", &o->weight_sdf) : status;
-    status = status == DS_OK ? host->get_real(host, "weight_contact", &o->weight_contact) : status;
-    status = status == DS_OK ? get_u32(host, "contact", &contact) : status;
-    status = status == DS_OK ? get_u32(host, "contact_grad", &contact_grad) : status;
-    status = status == DS_OK ? host->get_array(host, "target", &data, &ndim, shape) : status;
-    if (status != DS_OK) {
-        return status;
+    if (in.status == DS_OK) {
+        in.status = env->host->get_array(env->host, "target", &data, &ndim, shape);
     }
-    o->soft_contact = contact == 0;
-    o->contact_all_particles = contact_grad == 1;
+    if (in.status != DS_OK) {
+        return in.status;
+    }
     return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_own_target(env, task, variant);
 }
 
-ds_status mpm_env_read_engine(const ds_host *host, mpm_episode_spec *spec)
+void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec)
 {
-    uint32_t scalar = 0, single = 0, store = 0;
-    ds_status status = get_u32(host, "engine", &scalar);
-    status = status == DS_OK ? get_u32(host, "precision", &single) : status;
-    status = status == DS_OK ? get_u32(host, "memory", &store) : status;
-    spec->engine = scalar == 1 ? MPM_ENGINE_SCALAR : MPM_ENGINE_FAST;
-    spec->fast.bits = single == 1 ? 32 : 64;
-    spec->fast.store = store == 1;
-    spec->fast.threads = host->threads;
-    return status;
+    spec->engine = ds_param_int(in, "engine") == 1 ? MPM_ENGINE_SCALAR : MPM_ENGINE_FAST;
+    spec->fast.bits = ds_param_int(in, "precision") == 1 ? 32 : 64;
+    spec->fast.store = ds_param_int(in, "memory") == 1;
+    spec->fast.threads = in->host->threads;
 }
 
 ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
 {
     const ds_host *host = env->host;
-    uint32_t variant = 1, preset = 0, svd_grad = 0;
+    ds_param_reader in = {host, DS_OK};
     mpm_episode_spec spec = {0};
-    ds_status status = get_u32(host, "variant", &variant);
-    status = status == DS_OK ? get_u32(host, "preset", &preset) : status;
-    status = status == DS_OK ? get_u32(host, "steps", &spec.steps) : status;
-    status = status == DS_OK ? get_u32(host, "segments", &spec.segments) : status;
-    status = status == DS_OK ? get_u32(host, "loss", &spec.loss_mode) : status;
-    status = status == DS_OK ? get_u32(host, "particles", &spec.particles) : status;
-    status = status == DS_OK ? get_u32(host, "observed", &env->observed_asked) : status;
-    status = status == DS_OK ? get_u32(host, "svd_grad", &svd_grad) : status;
-    status = status == DS_OK ? host->get_real(host, "softness", &spec.softness) : status;
-    status = status == DS_OK ? mpm_env_read_engine(host, &spec) : status;
-    if (status != DS_OK) {
-        return status;
+    uint32_t variant = get_u32(&in, "variant"), preset = get_u32(&in, "preset");
+    spec.steps = get_u32(&in, "steps");
+    spec.segments = get_u32(&in, "segments");
+    spec.loss_mode = get_u32(&in, "loss");
+    spec.particles = get_u32(&in, "particles");
+    spec.clamped_svd = ds_param_int(&in, "svd_grad") == 1;
+    spec.softness = ds_param_real(&in, "softness");
+    env->observed_asked = get_u32(&in, "observed");
+    mpm_env_read_engine(&in, &spec);
+    if (in.status != DS_OK) {
+        return in.status;
     }
     env->scene = task->scene;
     if (task->vary) {
@@ -316,7 +307,7 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     }
     mpm_pose start[MPM_MAX_TOOLS];
     bool given = false;
-    status = read_tool_start(env, start, &given);
+    ds_status status = read_tool_start(env, start, &given);
     if (status != DS_OK) {
         return status;
     }
@@ -324,17 +315,14 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     spec.scene = &env->scene;
     spec.domain = mpm_domain_make(preset);
     spec.steps = spec.steps ? spec.steps : spec.domain.steps;
-    spec.clamped_svd = svd_grad == 1;
     spec.tool_start = given ? start : NULL;
     if (spec.segments > spec.steps) {
-        char line[160];
-        snprintf(line, sizeof line,
-                 "%u segments but only %u steps: the variables of %u segments have no effect", spec.segments,
-                 spec.steps, spec.segments - spec.steps);
-        host->log(host, DS_LOG_WARNING, line);
+        ds_host_say(host, DS_LOG_WARNING,
+                    "%u segments but only %u steps: the variables of %u segments have no effect",
+                    spec.segments, spec.steps, spec.segments - spec.steps);
     }
     if (mpm_episode_init(&env->episode, &spec) != MPM_OK) {
-        return mpm_env_fail(host, DS_E_NOMEM, "no memory for %u particles and %u steps",
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for %u particles and %u steps",
                             mpm_particle_count(&env->scene, &spec.domain, spec.particles), spec.steps);
     }
     return configure_objective(env, task, variant);

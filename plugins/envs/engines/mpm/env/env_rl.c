@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stepwise control of the plasticine environments, with the observations of PlasticineLab (Huang et al. 2021,
  * envs/env.py): some of the particles, and the tools. */
-#include "env.h"
+#include "env_rl.h"
+
+#include "env_params.h"
 #include "stepwise.h"
 
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scene extension of the plasticine environments: particles, tools, target and metrics of the last episode.
  * Bodies are, in this order, the soft bodies, the tools and the target. */
-#include "env.h"
-#include "quaternion.h"
+#include "env_scene.h"
 
-#include <stdio.h>
+#include "engines/mpm/scene/quaternion.h"
+
+#include <diffsim/helper/fail.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +99,7 @@ ds_status mpm_recording_reserve(mpm_env *env)
         r->metrics = malloc(frames * MPM_METRICS * sizeof(double));
     }
     if (!r->positions || !r->poses || !r->metrics || (!r->target_points && !make_target_points(env))) {
-        return mpm_env_fail(env->host, DS_E_NOMEM, "no memory to keep %zu frames of %u particles", frames,
+        return ds_host_fail(env->host, DS_E_NOMEM, "no memory to keep %zu frames of %u particles", frames,
                             env->episode.sim.n_particles);
     }
     return DS_OK;
@@ -126,7 +128,7 @@ void mpm_recording_step(void *context, uint32_t step, const mpm_particle *partic
 static ds_status need_recording(const mpm_env *env)
 {
     if (env->recording.frames == 0) {
-        return mpm_env_fail(env->host, DS_E_STATE, "no scene was kept: evaluate with DS_WANT_SCENE first");
+        return ds_host_fail(env->host, DS_E_STATE, "no scene was kept: evaluate with DS_WANT_SCENE first");
     }
     return DS_OK;
 }
@@ -293,7 +295,7 @@ static ds_status scene_body(void *self, uint64_t b, ds_scene_body *out)
         body.count = env->recording.target_count;
         body.name = "target";
     } else {
-        return mpm_env_fail(env->host, DS_E_ARG, "there is no body %llu", (unsigned long long)b);
+        return ds_host_fail(env->host, DS_E_ARG, "there is no body %llu", (unsigned long long)b);
     }
     memcpy(out, &body, out->struct_size < sizeof body ? out->struct_size : sizeof body);
     return DS_OK;
@@ -311,7 +313,7 @@ static ds_status scene_frame(void *self, uint64_t k, uint64_t b, uint64_t capaci
     }
     uint64_t width = body.shape == DS_BODY_POINTS ? 3 : 7;
     if (k >= r->frames || capacity < width * body.count) {
-        return mpm_env_fail(env->host, DS_E_ARG, "frame %llu of body %s needs %llu numbers and k < %llu",
+        return ds_host_fail(env->host, DS_E_ARG, "frame %llu of body %s needs %llu numbers and k < %llu",
                             (unsigned long long)k, body.name, (unsigned long long)(width * body.count),
                             (unsigned long long)r->frames);
     }
@@ -342,7 +344,7 @@ static ds_status scene_metric(void *self, uint64_t m, const char **name, const c
         return status;
     }
     if (m >= MPM_METRICS) {
-        return mpm_env_fail(env->host, DS_E_ARG, "there is no metric %llu", (unsigned long long)m);
+        return ds_host_fail(env->host, DS_E_ARG, "there is no metric %llu", (unsigned long long)m);
     }
     *name = metric_names[m];
     *unit = metric_units[m];

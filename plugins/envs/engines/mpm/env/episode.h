@@ -4,10 +4,10 @@
 #ifndef MPM_EPISODE_H
 #define MPM_EPISODE_H
 
-#include "loss.h"
-#include "fast/engine.h"
-#include "sim.h"
-#include "tool.h"
+#include "engines/mpm/loss/loss.h"
+#include "engines/mpm/fast/engine.h"
+#include "engines/mpm/sim/sim.h"
+#include "engines/mpm/scene/tool.h"
 
 enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2 };
 

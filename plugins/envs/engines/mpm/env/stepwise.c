@@ -3,8 +3,10 @@
  * that the sum is the same to the last bit. */
 #include "stepwise.h"
 
-#include "env.h"
+#include "evaluate.h"
 
+#include <diffsim/helper/fail.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,7 @@ static mpm_result value_of(mpm_episode *e, uint32_t step, double *value)
 
 static ds_status no_memory(const mpm_episode *e, const ds_host *host)
 {
-    return mpm_env_fail(host, DS_E_NOMEM, "no memory for an episode of %u particles", e->sim.n_particles);
+    return ds_host_fail(host, DS_E_NOMEM, "no memory for an episode of %u particles", e->sim.n_particles);
 }
 
 ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host)
@@ -79,7 +81,7 @@ ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io)
         return DS_E_STATE;
     }
     if (!mpm_env_finite(e->action_dim, io->action)) {
-        return mpm_env_fail(host, DS_E_ARG, "an action must hold %u finite numbers", e->action_dim);
+        return ds_host_fail(host, DS_E_ARG, "an action must hold %u finite numbers", e->action_dim);
     }
     memcpy(p->x + (size_t)p->segment * e->action_dim, io->action, e->action_dim * sizeof *p->x);
     uint64_t cost = p->sum.cost;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the fast engine, in the order of the files: set-up (engine.c), order of the particles and
- * room on the grid (layout.c), what is kept (plan.c), a substep (substep.c), the episode forward
- * (forward.c) and backward (adjoint.c).
+ * room on the grid (layout.c), how many bytes are held (memory.c) and what is kept (plan.c), a substep
+ * (substep.c), the episode forward (forward.c) and backward (adjoint.c).
  *
  * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
  * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
@@ -9,8 +9,8 @@
  * and, within a budget of memory, the grid of all its substeps (of the last segment everything); backward,
  * the particles of a segment are simulated again with their history, on the grid as it was if that was
  * kept, and then differentiated. */
-#ifndef MPM_FAST_ENGINE_PARTS_H
-#define MPM_FAST_ENGINE_PARTS_H
+#ifndef MPM_FAST_ENGINE_INTERNAL_H
+#define MPM_FAST_ENGINE_INTERNAL_H
 
 #include "engine.h"
 #include "segment.h"
@@ -95,10 +95,13 @@ void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s);
  * particles that `order` tells in terms of the caller's. */
 mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order);
 
+/* ---- memory.c (and mpm_fast_memory() of engine.h) ---- */
+
+size_t mpm_segment_bytes(const mpm_segment *s);
+
 /* ---- plan.c ---- */
 
 mpm_segment *mpm_fast_add_segment(mpm_fast *f);
-size_t mpm_segment_bytes(const mpm_segment *s);
 /* Substeps that a segment has, or may come to have. */
 uint32_t mpm_fast_most_substeps(const mpm_fast *f, const mpm_segment *s);
 /* Room for the particles' history of a segment, and for the grid's unless it keeps its own. */

@@ -3,9 +3,9 @@
 #include "loss.h"
 
 #include "distance.h"
-#include "mat3.h"
-#include "tool.h"
-#include "transfer.h"
+#include "engines/mpm/scene/mat3.h"
+#include "engines/mpm/scene/tool.h"
+#include "engines/mpm/sim/transfer.h"
 
 #include <stdlib.h>
 

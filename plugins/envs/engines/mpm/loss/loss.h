@@ -4,7 +4,7 @@
 #ifndef MPM_LOSS_H
 #define MPM_LOSS_H
 
-#include "sim.h"
+#include "engines/mpm/sim/sim.h"
 
 typedef struct mpm_objective {
     double weight_density, weight_sdf, weight_contact;

@@ -2,10 +2,10 @@
 /* Making, storing and reading the built-in targets. */
 #include "target.h"
 
-#include "mat3.h"
-#include "sim.h"
-#include "tool.h"
-#include "transfer.h"
+#include "engines/mpm/scene/mat3.h"
+#include "engines/mpm/sim/sim.h"
+#include "engines/mpm/scene/tool.h"
+#include "engines/mpm/sim/transfer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef MPM_TARGET_H
 #define MPM_TARGET_H
 
-#include "scene.h"
+#include "engines/mpm/scene/scene.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #ifndef MPM_GRID_H
 #define MPM_GRID_H
 
-#include "scene.h"
+#include "engines/mpm/scene/scene.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * I). */
 #include "material.h"
 
-#include "mat3.h"
+#include "engines/mpm/scene/mat3.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #ifndef MPM_MATERIAL_H
 #define MPM_MATERIAL_H
 
-#include "scene.h"
+#include "engines/mpm/scene/scene.h"
 #include "svd3.h"
 
 #include <stdint.h>

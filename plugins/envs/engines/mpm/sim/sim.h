@@ -6,7 +6,7 @@
 
 #include "grid.h"
 #include "deform.h"
-#include "scene.h"
+#include "engines/mpm/scene/scene.h"
 
 /* Particles `first` .. first + count - 1 are of one matter. */
 typedef struct mpm_phase {

@@ -4,7 +4,7 @@
  * matters. */
 #include "svd3.h"
 
-#include "mat3.h"
+#include "engines/mpm/scene/mat3.h"
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
 #ifndef MPM_FAST_KERNELS_H
 #define MPM_FAST_KERNELS_H
 
-#include "../material.h"
-#include "../scene.h"
+#include "engines/mpm/sim/material.h"
+#include "engines/mpm/scene/scene.h"
 
 #include <stdbool.h>
 #include <stddef.h>
