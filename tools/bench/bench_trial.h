@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_trial.h - what an experiment will cost, from a few trial evaluations of its environments.
- */
+/* bench_trial.h - what an experiment will cost, from a few trial evaluations of its environments. */
 #ifndef DS_BENCH_BENCH_TRIAL_H
 #define DS_BENCH_BENCH_TRIAL_H
 

@@ -106,8 +106,7 @@ static double seconds_left(const char *folder, double limit)
     return left;
 }
 
-/* `dshost run` on the run.ini of its cell; `dshost resume`, with what a resumed run takes, where there is a
- * record. */
+/* `dshost run` on the run.ini of its cell; where there is a record, `dshost resume` with what that takes. */
 static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder, arguments *a, ds_error *e)
 {
     char number[32];

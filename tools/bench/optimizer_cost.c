@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optimizer_cost.c - see optimizer_cost.h. The search runs in a process of its own, which may crash and is killed where it does
- * not end. */
+/* optimizer_cost.c - the search runs in a process of its own, which may crash, and is killed at the limit. */
 #include "config.h"
 
 #include "bench/optimizer_cost.h"

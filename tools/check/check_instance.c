@@ -204,8 +204,7 @@ void ds_check_instance_params(ds_check *c)
 
 /* ---- errors ---- */
 
-/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer
- * questions. */
+/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer. */
 static int fail_getter(ds_check *c, unsigned k)
 {
     ds_check_host h;

@@ -67,8 +67,7 @@ static void answer(ds_check_env *env, const points *p, uint64_t k, answers *r)
     ds_check_evaluate(env, p->x + k * p->n, p->want, 0, p->want != 0 ? r->grad + k * p->n : NULL, &r->a[k]);
 }
 
-/* Compares an answer at the start point with the one of the parent's first measurement, made in another
- * process. */
+/* Compares an answer at the start point with the parent's first measurement, made in another process. */
 static void compare_reference(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
                               const char *what)
 {

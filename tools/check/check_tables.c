@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_tables.c - the tables of the tests of environments and of optimizers; the measurement of an environment
+/* check_tables.c - the tables of the tests of environments and of optimizers; an environment's measurement
  * before them, and what its info() and bounds() promise. */
 #include "config.h"
 

@@ -13,8 +13,7 @@ extern const ds_check_test ds_check_opt_tests[];
 /* Makes a module of the test's plugin through the host's loader; 0 after recording why not. */
 int ds_check_load(ds_check *c);
 
-/* Hidden tests by which the parent learns what it needs: kind of the plugin; time and bits of a first
- * evaluation. */
+/* Hidden tests that tell the parent what it needs: kind of the plugin; time and bits of an evaluation. */
 void ds_check_describe(ds_check *c);
 void ds_check_env_measure(ds_check *c);
 void ds_check_opt_measure(ds_check *c);

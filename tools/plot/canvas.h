@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.h - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as
- * text. */
+/* canvas.h - one small set of drawing calls for two outputs: pixels (PNG) and SVG with text as text. */
 #ifndef DS_PLOT_CANVAS_H
 #define DS_PLOT_CANVAS_H
 
@@ -74,8 +73,7 @@ void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int c
 /* Writes the file atomically (file.h). */
 int ds_canvas_write(ds_canvas *c, const char *path, ds_error *e);
 
-/* A number as a label: 5 significant digits unless `digits` says otherwise, '.' in every locale, a real minus
- * sign. */
+/* A number as a label: 5 significant digits or `digits`, '.' in every locale, a real minus sign. */
 void ds_label_number(char *out, size_t room, double v, int digits);
 
 #endif

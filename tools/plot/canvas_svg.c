@@ -53,7 +53,7 @@ int ds_svg_document(ds_svg *s, const char **text, size_t *length)
 
 /* ---- attributes ---- */
 
-/* A coordinate with at most two decimals, independent of the locale; far outside the page is as good as outside. */
+/* A coordinate with at most two decimals in every locale; far outside the page is as good as outside. */
 static void add_number(ds_svg *s, double v)
 {
     v = isnan(v) ? 0 : fmax(-1e6, fmin(1e6, v));

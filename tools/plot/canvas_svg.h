@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas_svg.h - a canvas as SVG elements, with text as text: cairo can write SVG too, but turns every letter into
- * an outline, and labels are worth searching, copying and editing. */
+/* canvas_svg.h - a canvas as SVG elements, with text as text: cairo can write SVG too, but turns every letter
+ * into an outline, and labels are worth searching, copying and editing. */
 #ifndef DS_PLOT_CANVAS_SVG_H
 #define DS_PLOT_CANVAS_SVG_H
 

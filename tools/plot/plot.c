@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.c - the convergence picture: best loss so far against evaluations, with the single evaluations behind
- * it. */
+/* plot.c - the convergence picture: best loss so far against evaluations, behind it the single ones. */
 #include "config.h"
 
 #include "plot/plot.h"

@@ -264,8 +264,7 @@ static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_err
     return rc;
 }
 
-/* Areas under the scores: up to the budget, or where budgets differ, and in simulation steps, up to the
- * longest run. */
+/* Areas under the scores: up to the budget, or to the longest run (budgets that differ, simulation steps). */
 static void measure_areas(ds_report *r, size_t i, int steps)
 {
     const ds_report_env *env = &r->env[i];

@@ -73,8 +73,7 @@ static int refine(bunch *b, const char *key)
     return more;
 }
 
-/* Runs are first put together by what has to be equal anyway: optimizers may have other settings on another
- * environment. */
+/* Runs are first put together by what has to be equal; an optimizer's settings may differ by environment. */
 static void begin(bunch *b)
 {
     b->classes = 1;

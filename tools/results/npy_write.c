@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_write.c - writes NumPy's .npy files and .npz archives (a zip file of .npy members, PKWARE APPNOTE 6.3). */
+/* npy_write.c - writes NumPy's .npy files and .npz archives (zip files of them, PKWARE APPNOTE 6.3). */
 #include "config.h"
 
 #include "results/npy_write.h"
