@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "methods/cma.h"
+#include "methods/cma/cma.h"
 
 static double now_us(void)
 {

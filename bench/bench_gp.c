@@ -2,10 +2,10 @@
 /* bench/bench_gp.c - times of the Gaussian process: one evaluation of the fit objective with gradient, a
  * refit, and the search of the acquisition function, at the sizes that Bayesian optimization meets; then
  * whole trials of Bayesian optimization with their memory, up to 4000 points. CPU time of one thread. */
-#include "../plugins/optimizers/methods/acquisition.h"
-#include "../plugins/optimizers/methods/blas.h"
-#include "../plugins/optimizers/methods/gp.h"
-#include "../plugins/optimizers/methods/surrogate.h"
+#include "methods/bayes/acquisition.h"
+#include "methods/base/blas.h"
+#include "methods/bayes/gp.h"
+#include "methods/bayes/surrogate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /* hill_full - the environment of hill.c with every function of the interface in view: start from here where
  * the short form does not fit. x = start position [m] and start velocity [m/s]; gradient in forward mode. */
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/params.h>
 #include <stdlib.h>
 
 enum { STEPS = 200 };
@@ -18,11 +19,15 @@ typedef struct hill {
 static ds_status create(const ds_host *host, void **out)
 {
     hill *h = calloc(1, sizeof *h);
-    if (h == NULL || host->get_real(host, "friction", &h->friction) != DS_OK ||
-        host->get_real(host, "target", &h->target) != DS_OK) {
+    if (h == NULL) {
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for a ball");
+    }
+    ds_param_reader in = {host, DS_OK};
+    h->friction = ds_param_real(&in, "friction");
+    h->target = ds_param_real(&in, "target");
+    if (in.status != DS_OK) {
         free(h);
-        host->error(host, DS_E_GENERIC, "no memory or no parameters");
-        return DS_E_GENERIC;
+        return in.status;
     }
     *out = h;
     return DS_OK;
@@ -77,7 +82,12 @@ static ds_status evaluate(void *self, ds_eval *io)
     return DS_OK;
 }
 
-static const ds_env_vtable vtable = {sizeof vtable, 0, create, free, info, bounds, evaluate, NULL};
+static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
+                                     .create = create,
+                                     .destroy = free,
+                                     .info = info,
+                                     .bounds = bounds,
+                                     .evaluate = evaluate};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,
                              .flags = DS_ENV_GRADIENT,

@@ -3,6 +3,7 @@
  * short form does not fit. The (1+1) evolution strategy with the one-fifth success rule (Rechenberg 1973, in
  * the form of Kern et al. 2004). */
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +22,15 @@ typedef struct walk {
 static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
 {
     walk *w = calloc(1, sizeof *w + 2 * problem->n * sizeof(double));
-    if (w == NULL || host->get_real(host, "sigma", &w->sigma) != DS_OK) {
+    if (w == NULL) {
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for points of %llu numbers",
+                            (unsigned long long)problem->n);
+    }
+    ds_param_reader in = {host, DS_OK};
+    w->sigma = ds_param_real(&in, "sigma");
+    if (in.status != DS_OK) {
         free(w);
-        host->error(host, DS_E_GENERIC, "no memory or no parameter sigma");
-        return DS_E_GENERIC;
+        return in.status;
     }
     w->problem = problem;
     w->random = ds_random_open(host->seed, "walk", 0);
@@ -59,7 +65,8 @@ static ds_status run(void *self, const ds_objective *objective)
     return status;
 }
 
-static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof vtable, .create = create, .destroy = free, .run = run};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_OPTIMIZER,
                              .id = "walk_full",

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on the host: statistics, plots, pictures, reports, landscapes, experiments, the conformance kit.
+tools_libs = $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
+tools_link = tools/libtools.la core/libcore.la $(tools_libs)
+noinst_LTLIBRARIES += tools/libtools.la
+tools_libtools_la_CPPFLAGS = $(core_libcore_la_CPPFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS) \
+	-DDS_MODULEDIR='"$(modulesdir)"'
 stats_sources = tools/stats/aggregate.c tools/stats/aggregate.h tools/stats/distribution.c \
 	tools/stats/distribution.h tools/stats/hypothesis.c tools/stats/hypothesis.h tools/stats/sample.c \
 	tools/stats/sample.h
@@ -20,15 +25,12 @@ results_sources = tools/results/compare.c tools/results/compare.h tools/results/
 	tools/results/npy_write.c tools/results/npy_write.h tools/results/point.c \
 	tools/results/point.h tools/results/results.c tools/results/results.h \
 	tools/results/disambiguate.c tools/results/trajectory.c
-results_commands = tools/results/cmd_compare.c tools/results/cmd_export.c
-eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h tools/eval/run_pictures.c
-eval_commands = tools/eval/cmd_eval.c
+eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h
 report_sources = tools/report/report.c tools/report/report.h tools/report/report_csv.c \
 	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
 	tools/report/report_html.c tools/report/report_html.h tools/report/report_page.c \
 	tools/report/report_page.h tools/report/report_pictures.c tools/report/report_pictures.h \
 	tools/report/report_settings.c tools/report/report_settings.h
-report_commands = tools/report/cmd_plot.c tools/report/cmd_report.c
 landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_evaluate.c \
 	tools/landscape/landscape_basins.c tools/landscape/landscape_files.c \
 	tools/landscape/landscape_gradient.c tools/landscape/landscape_internal.h \
@@ -39,7 +41,6 @@ landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_evalua
 	tools/landscape/landscape_slice.h tools/landscape/landscape_survey.c \
 	tools/landscape/landscape_time.c tools/landscape/landscape_run_path.c \
 	tools/landscape/landscape_verdict.c tools/landscape/landscape_verdict.h
-landscape_commands = tools/landscape/cmd_landscape.c
 bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/bench_lines.c \
 	tools/bench/bench_lines.h tools/bench/bench_loop.c tools/bench/bench_loop.h tools/bench/bench_parts.c \
 	tools/bench/bench_parts.h tools/bench/bench_plan.c tools/bench/bench_plan.h \
@@ -47,10 +48,8 @@ bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/be
 	tools/bench/bench_sweep.c tools/bench/bench_sweep.h tools/bench/bench_trial.c \
 	tools/bench/bench_trial.h tools/bench/bench_work.c tools/bench/bench_work.h tools/bench/bench_write.c \
 	tools/bench/existing_runs.c tools/bench/optimizer_cost.c tools/bench/optimizer_cost.h
-bench_commands = tools/bench/cmd_bench.c
 merge_sources = tools/merge/bench_merge.c tools/merge/bench_merge.h tools/merge/compare_runs.c \
 	tools/merge/compare_runs.h
-merge_commands = tools/merge/cmd_merge.c
 ranks_sources = tools/ranks/ranks.c tools/ranks/ranks.h
 harness_sources = tools/harness/check.h tools/harness/check_episodes.c tools/harness/check_episodes.h \
 	tools/harness/check_guard.c tools/harness/check_guard.h tools/harness/check_host.c \
@@ -63,7 +62,44 @@ check_sources = tools/check/check_eval.c tools/check/check_extensions.c tools/ch
 	tools/check/check_report.c tools/check/check_report.h tools/check/check_rl.c tools/check/check_run.c \
 	tools/check/check_run.h tools/check/check_scene.c tools/check/check_search.c \
 	tools/check/check_tables.c tools/check/check_tests.h
-check_commands = tools/check/cmd_check.c
+
+tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(render_sources) $(results_sources) \
+	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \
+	$(ranks_sources) $(harness_sources) $(check_sources)
+
+# A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
+pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare libexec/dshost-eval libexec/dshost-export \
+	libexec/dshost-landscape libexec/dshost-merge libexec/dshost-picture libexec/dshost-plot libexec/dshost-report
+libexec_dshost_bench_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_bench_LDADD = $(tools_link)
+libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c
+libexec_dshost_check_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_check_LDADD = $(tools_link)
+libexec_dshost_check_SOURCES = tools/check/cmd_check.c
+libexec_dshost_compare_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_compare_LDADD = $(tools_link)
+libexec_dshost_compare_SOURCES = tools/results/cmd_compare.c
+libexec_dshost_eval_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_eval_LDADD = $(tools_link)
+libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c
+libexec_dshost_export_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_export_LDADD = $(tools_link)
+libexec_dshost_export_SOURCES = tools/results/cmd_export.c
+libexec_dshost_landscape_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_landscape_LDADD = $(tools_link)
+libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
+libexec_dshost_merge_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_merge_LDADD = $(tools_link)
+libexec_dshost_merge_SOURCES = tools/merge/cmd_merge.c
+libexec_dshost_picture_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_picture_LDADD = $(tools_link)
+libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
+libexec_dshost_plot_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_plot_LDADD = $(tools_link)
+libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
+libexec_dshost_report_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
+libexec_dshost_report_LDADD = $(tools_link)
+libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

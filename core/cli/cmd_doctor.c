@@ -3,8 +3,8 @@
  * for bug reports. */
 #include "config.h"
 
-#include <cairo.h>
 #include <diffsim/ext/rl.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <sqlite3.h>
@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/json_text.h"
 #include "base/log.h"
@@ -22,11 +21,21 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "plugin/describe.h"
-#include "plugin/loader.h"
+#include "plugin/plugin_list.h"
 
 static void add(json_t *o, const char *key, const char *text)
 {
     json_object_set_new(o, key, ds_json_text(text));
+}
+
+/* The version of a library that only the tools use. */
+static void add_library(json_t *o, const char *key, const char *file, const char *function)
+{
+    void *library = dlopen(file, RTLD_LAZY);
+    void *symbol = library != NULL ? dlsym(library, function) : NULL;
+    const char *(*version)(void);
+    memcpy(&version, &symbol, sizeof version);
+    add(o, key, symbol != NULL ? version() : "not there");
 }
 
 static void processor(json_t *o)
@@ -179,9 +188,9 @@ int ds_cmd_doctor(int argc, char **argv)
     }
     add(o, "glibc", gnu_get_libc_version());
     add(o, "sqlite", sqlite3_libversion());
-    add(o, "cairo", cairo_version_string());
+    add_library(o, "cairo", "libcairo.so.2", "cairo_version_string");
     add(o, "jansson", jansson_version_str());
-    add(o, "zlib", zlibVersion());
+    add_library(o, "zlib", "libz.so.1", "zlibVersion");
     processor(o);
     limit(o, "limit_as", RLIMIT_AS);
     limit(o, "limit_fsize", RLIMIT_FSIZE);

@@ -11,10 +11,11 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/dispatch.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
 #include "plugin/describe.h"
-#include "plugin/loader.h"
+#include "plugin/plugin_list.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
 
@@ -199,7 +200,7 @@ static int help_run(int json, ds_error *e)
 static int help_plugin(const char *name, int json, ds_error *e)
 {
     const ds_module *m = NULL;
-    int status = ds_loader_open(name, 0, &m, e);
+    int status = ds_loader_describe(name, 0, &m, e);
     if (status == 0 && json) {
         json_t *o = plugin_json(m);
         if (m->plugin->desc->kind == DS_KIND_ENV) {
@@ -243,11 +244,7 @@ int ds_cmd_help(int argc, char **argv)
     if (strcmp(name, "run") == 0) {
         status = help_run(json, &e);
     } else {
-        int command = ds_command_usage(name);
-        if (command != -1) {
-            return command;
-        }
-        status = help_plugin(name, json, &e);
+        status = ds_is_command(name) ? ds_dispatch_help(name, &e) : help_plugin(name, json, &e);
     }
     if (status == 0) {
         status = ds_stdout_done(&e);

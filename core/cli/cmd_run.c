@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "cli/commands.h"
+#include "cli/pictures.h"
 #include "cli/run_flags.h"
 #include "run/run.h"
 #include "run/run_series.h"
@@ -58,9 +59,9 @@ static int run(const ds_run_flags *flags, ds_error *e)
     if (folder == NULL) {
         rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     } else if (options.runs > 1) {
-        rc = ds_series_start(&flags->settings, &options, folder, &summary, e);
+        rc = ds_series_start(&flags->settings, &options, folder, &ds_pictures, &summary, e);
     } else {
-        rc = ds_run_start(&flags->settings, folder, &summary, e);
+        rc = ds_run_start(&flags->settings, folder, &ds_pictures, &summary, e);
     }
     rc = ds_run_print(flags->json, folder, summary, rc, e);
     json_decref(summary);

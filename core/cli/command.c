@@ -1,13 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.c - what all commands end with. */
+/* command.c - what all commands begin and end with. */
 #include "config.h"
 
 #include "cli/command.h"
 
+#include <diffsim/base.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
 #include "base/log.h"
 
 int ds_command_failed(const ds_error *e)
 {
     ds_log(DS_LOG_ERROR, NULL, "%s", e->text);
     return e->status;
+}
+
+static int print_version(void)
+{
+    printf("dshost %s (plugin ABI %u.%u)\n", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
+    return DS_EXIT_OK;
+}
+
+int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv))
+{
+    ds_error e;
+    /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
+    signal(SIGXFSZ, SIG_IGN);
+    /* Flags may stand anywhere behind the command, whatever the environment says. */
+    unsetenv("POSIXLY_CORRECT");
+    /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the
+     * machine. */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
+    setenv("OMP_NUM_THREADS", "1", 0);
+
+    int version = argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
+    int status = version ? print_version() : command(argc, argv);
+    /* Whatever a command printed must have arrived: a full disk behind a redirection is an error. */
+    return ds_stdout_done(&e) != 0 && status == DS_EXIT_OK ? ds_command_failed(&e) : status;
 }

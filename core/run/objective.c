@@ -297,7 +297,6 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     b->done = 0;
     uint64_t left = run->budget - run->statistics.count;
     uint64_t rows = b->count < left ? b->count : left;
-    double wall = run->statistics.wall;
     int rc = 0;
     if (run->replay != NULL) {
         rc = run->residuals != NULL ? ds_residuals_replay(run, rows) : replay_rows(run, rows);
@@ -319,7 +318,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         run->end = DS_END_BUDGET;
     }
     if (run->end == DS_END_NONE && run->recorder != NULL) {
-        ds_run_pictures_due(run, run->statistics.wall - wall);
+        ds_run_tell(run, DS_RUN_STEP);
     }
     /* All rows answered is DS_OK even where the budget is used up: an extended run must get
      * the same answer. */

@@ -233,7 +233,7 @@ static int ask(ds_run *run, uint64_t count)
     if (run->recorder == NULL && ds_run_go_live(run, &run->error) != 0) {
         return run->error.status;
     }
-    if (s->lanes == NULL && (s->lanes = ds_pool_lanes(run->pool, &run->error)) == NULL) {
+    if (s->lanes == NULL && ds_lanes_open(run->pool, &s->lanes, &run->error) != 0) {
         return run->error.status;
     }
     return ds_lanes_step(s->lanes, count, s->step, &run->error);
@@ -393,7 +393,7 @@ static ds_status step(const ds_objective *objective, ds_episode_rows *r)
     if (run->statistics.count >= run->budget) {
         run->end = DS_END_BUDGET;
     } else if (run->recorder != NULL && run->statistics.wall > wall) {
-        ds_run_pictures_due(run, run->statistics.wall - wall);
+        ds_run_tell(run, DS_RUN_STEP);
     }
     return DS_OK;
 }
@@ -440,6 +440,7 @@ void ds_run_episodes_close(ds_run *run)
             next = ep->next;
             discard(ep);
         }
+        ds_lanes_close(s->lanes);
         free(s->step);
         free(s);
         run->episodes = NULL;

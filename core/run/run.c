@@ -36,13 +36,15 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 static int open_plugins(ds_run *run, ds_error *e)
 {
     const ds_run_options *o = &run->options;
+    ds_pool_config c = ds_pool_config_of(NULL, &run->settings, o);
     int rc;
     if (o->env[0] == '\0' || o->opt[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE,
                        "run: name an environment with --env and an optimizer with --opt (`dshost list` "
                        "shows them)");
     }
-    rc = ds_loader_open(o->env, DS_KIND_ENV, &run->env_module, e);
+    rc = ds_pool_find_env(&c, o->env, e);
+    run->env_module = c.module;
     rc = rc != 0 ? rc : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, &run->opt_module, e);
     rc = rc != 0 ? rc
                  : ds_params_make(run->opt_module->plugin->desc->params, run->opt_module->id, &run->settings,
@@ -132,9 +134,9 @@ static void close_run(ds_run *run)
     ds_replay_close(run->replay);
     ds_recorder_close(run->recorder, NULL);
     ds_store_close(run->store, NULL);
+    ds_run_episodes_close(run);
     ds_pool_close(run->pool);
     ds_runlock_drop(run->lock);
-    ds_run_episodes_close(run);
     ds_statistics_close(&run->statistics);
     ds_params_free(run->opt_params);
     ds_run_options_clear(&run->options);
@@ -144,6 +146,16 @@ static void close_run(ds_run *run)
 }
 
 /* ---- search ---- */
+
+void ds_run_tell(const ds_run *run, int event)
+{
+    const ds_statistics *l = &run->statistics;
+    const ds_observed o = {run->folder, &run->options, l->count,
+                           l->best_id,  l->wall,       run->end == DS_END_SIGNAL};
+    if (run->observer != NULL) {
+        run->observer->see(run->observer->ctx, event, &o);
+    }
+}
 
 /* Evaluations of the record that were not repeated. While there are some, what this start knows of the run is
  * less than what its folder says, so that nothing of it is written there. */
@@ -186,7 +198,7 @@ static int search(ds_run *run, ds_error *e)
         return rc;
     }
     ds_crash_watch(run->crash_text, run->recorder);
-    run->pictures.start_ns = ds_clock_ns();
+    ds_run_tell(run, DS_RUN_BEGINS);
     ds_status st = run->opt_module->opt.run(run->opt_self, &run->objective);
     judge_return(run, st);
     ds_progress_close(run->progress);
@@ -300,7 +312,7 @@ static void note_failure(ds_run *run, const ds_error *e)
     }
 }
 
-/* The search is over: commits the last rows, and leaves summary and pictures. */
+/* The search is over: commits the last rows, and leaves the summary. */
 static void finish(ds_run *run, json_t **summary)
 {
     ds_error e = {0, ""};
@@ -327,7 +339,6 @@ static void finish(ds_run *run, json_t **summary)
     if (keep && first_error == 0) {
         old_summary(run, summary);
     } else if (!keep) {
-        ds_run_pictures_final(run);
         json_t *s = ds_run_summary(run);
         if (write_summary(run, s, &e) != 0) {
             note_failure(run, &e);
@@ -342,6 +353,9 @@ static void finish(ds_run *run, json_t **summary)
         note_failure(run, &e);
     }
     run->store = NULL;
+    if (!keep) {
+        ds_run_tell(run, DS_RUN_ENDED);
+    }
 }
 
 /* Searches and finishes; everything is open. */
@@ -380,7 +394,8 @@ static int prepare_folder(ds_run *run, ds_error *e)
     return rc != 0 ? rc : ds_folder_create_store(run->folder, &run->spec, run->problem.n, &run->store, e);
 }
 
-int ds_run_start(const ds_settings *settings, const char *folder, json_t **summary, ds_error *e)
+int ds_run_start(const ds_settings *settings, const char *folder, const ds_observer *observer,
+                 json_t **summary, ds_error *e)
 {
     ds_run *run = calloc(1, sizeof(*run));
     int rc = 0;
@@ -389,6 +404,7 @@ int ds_run_start(const ds_settings *settings, const char *folder, json_t **summa
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     run->start_ns = ds_clock_ns();
+    run->observer = observer;
     if (ds_folder_has_run(folder)) {
         rc = ds_fail(e, DS_EXIT_IO,
                      "%s holds a run already; go on with it by: dshost resume %s, or choose another --out",
@@ -555,7 +571,8 @@ static int open_rest(ds_run *run, ds_error *e)
     return rc != 0 ? rc : ds_replay_open(run->store, run->width, &run->replay, e);
 }
 
-int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **summary, ds_error *e)
+int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
+                  json_t **summary, ds_error *e)
 {
     ds_run *run = calloc(1, sizeof(*run));
     uint64_t done = 0;
@@ -565,6 +582,7 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **sum
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     run->start_ns = ds_clock_ns();
+    run->observer = observer;
     int rc = open_stored_run(run, overrides, &done, &complete, e);
     if (rc == 0 && complete) {
         rc = ds_store_best(run->store, &run->statistics.best_loss, e);

@@ -8,17 +8,20 @@
 
 #include "config/run_options.h"
 #include "evaluate/pool.h"
+#include "run/observer.h"
 
 /* Runs what the settings say in a folder that holds no run yet (it is made). A finished or interrupted run
- * (also one that was ended by a signal, or by failures) leaves run.sqlite, run.ini, summary.json and
- * pictures. Returns the exit status; where that is an error, *e has the line to show, else e->text is empty.
+ * (also one that was ended by a signal, or by failures) leaves run.sqlite, run.ini and summary.json, and tells
+ * `observer` (NULL is fine) how it goes on. Returns the exit status; where that is an error, *e has the line to show, else e->text is empty.
  * *summary, where not NULL, gets the content of summary.json (NULL where there is none). */
-int ds_run_start(const ds_settings *settings, const char *folder, json_t **summary, ds_error *e);
+int ds_run_start(const ds_settings *settings, const char *folder, const ds_observer *observer,
+                 json_t **summary, ds_error *e);
 
 /* Goes on with the run in a folder. `overrides` may hold settings of [run] that do not change results: budget
  * (not below the evaluations done), seconds, jobs, threads, isolation, timeout_s, memory_mb, max_failed,
  * pictures. */
-int ds_run_resume(const char *folder, const ds_settings *overrides, json_t **summary, ds_error *e);
+int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
+                  json_t **summary, ds_error *e);
 
 /* Is this a setting that ds_run_resume() takes? */
 int ds_run_may_override(const char *key);

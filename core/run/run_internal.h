@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_internal.h - the state of a run, shared by the files of the engine: run.c, objective.c, summary.c,
- * run_pictures.c. */
+/* run_internal.h - the state of a run, shared by the files of the engine: run.c, objective.c,
+ * summary.c. */
 #ifndef DS_RUN_RUN_INTERNAL_H
 #define DS_RUN_RUN_INTERNAL_H
 
@@ -27,15 +27,6 @@ enum {
     DS_END_FAILURES,  /* too large a share of the evaluations failed */
     DS_END_ERROR      /* see ds_run.error */
 };
-
-/* Throttle of best.png: see run_pictures.c. */
-typedef struct ds_run_pictures {
-    uint64_t shown_id; /* evaluation that best.png shows; 0 = none */
-    uint64_t spent_ns; /* time that pictures took so far */
-    uint64_t last_ns;  /* when the last one was finished */
-    uint64_t start_ns;
-    uint32_t idle_calls; /* calls since the clock was looked at */
-} ds_run_pictures;
 
 typedef struct ds_run {
     char *folder;
@@ -69,7 +60,7 @@ typedef struct ds_run {
     ds_error error;
     uint64_t calls_after_end;
     uint64_t failures_told;
-    ds_run_pictures pictures;
+    const ds_observer *observer; /* or NULL */
     uint64_t start_ns;
     double wall_before;    /* seconds of earlier starts */
     char crash_text[4400]; /* PATH_MAX and a line */
@@ -123,8 +114,7 @@ int ds_run_recheck(ds_run *run, ds_error *e);
 json_t *ds_run_summary(const ds_run *run);
 const char *ds_end_name(int end);
 
-/* run_pictures.c: draws best.png when it is due; draws all pictures at the end. Failures are warnings. */
-void ds_run_pictures_due(ds_run *run, double last_wall);
-void ds_run_pictures_final(ds_run *run);
+/* run.c: tells the observer of DS_RUN_BEGINS, ... */
+void ds_run_tell(const ds_run *run, int event);
 
 #endif

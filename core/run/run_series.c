@@ -28,7 +28,7 @@ static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, 
 }
 
 static int run_all(const ds_settings *settings, const ds_run_options *options, const ds_settings *overrides,
-                   const char *folder, json_t **summaries, ds_error *e)
+                   const char *folder, const ds_observer *observer, json_t **summaries, ds_error *e)
 {
     int first = 0;
     *summaries = json_array();
@@ -44,10 +44,10 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
         int over = DS_STOP_TIME; /* the time limit of the run before; a signal in between must not be lost */
         atomic_compare_exchange_strong(&ds_stop_flag, &over, 0);
         if (rc == 0 && overrides != NULL && ds_folder_has_run(path)) {
-            rc = ds_run_resume(path, overrides, &summary, &mine);
+            rc = ds_run_resume(path, overrides, observer, &summary, &mine);
         } else if (rc == 0) {
             rc = settings_of(settings, seed, &one, &mine);
-            rc = rc != 0 ? rc : ds_run_start(&one, path, &summary, &mine);
+            rc = rc != 0 ? rc : ds_run_start(&one, path, observer, &summary, &mine);
             ds_settings_clear(&one);
         }
         if (summary != NULL) {
@@ -72,7 +72,9 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
     ds_run_spec r = {.options = options, .all_runs = 1};
     ds_params *env = NULL;
     ds_params *opt = NULL;
-    int rc = ds_loader_open(options->env, DS_KIND_ENV, &r.env, e);
+    ds_pool_config c = ds_pool_config_of(NULL, settings, options);
+    int rc = ds_pool_find_env(&c, options->env, e);
+    r.env = c.module;
     rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &r.opt, e);
     rc = rc != 0 ? rc
                  : ds_params_make(r.env->plugin->desc->params, r.env->id, settings, DS_SECTION_ENV, &env, e);
@@ -88,7 +90,7 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
 }
 
 int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder,
-                    json_t **summaries, ds_error *e)
+                    const ds_observer *observer, json_t **summaries, ds_error *e)
 {
     if (ds_series_is(folder) || ds_folder_has_run(folder)) {
         return ds_fail(e, DS_EXIT_IO,
@@ -97,7 +99,7 @@ int ds_series_start(const ds_settings *settings, const ds_run_options *options, 
                        folder, folder);
     }
     int rc = write_plan(settings, options, folder, e);
-    return rc != 0 ? rc : run_all(settings, options, NULL, folder, summaries, e);
+    return rc != 0 ? rc : run_all(settings, options, NULL, folder, observer, summaries, e);
 }
 
 /* The run.ini of a series says how many runs there are to be, that of one run does not: without its store
@@ -118,7 +120,8 @@ int ds_series_is(const char *folder)
     return is;
 }
 
-int ds_series_resume(const char *folder, const ds_settings *overrides, json_t **summaries, ds_error *e)
+int ds_series_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
+                     json_t **summaries, ds_error *e)
 {
     ds_settings settings;
     ds_run_options options;
@@ -128,7 +131,7 @@ int ds_series_resume(const char *folder, const ds_settings *overrides, json_t **
     int rc =
         path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, path, e);
     rc = rc != 0 ? rc : ds_run_options_make(&settings, &options, e);
-    rc = rc != 0 ? rc : run_all(&settings, &options, overrides, folder, summaries, e);
+    rc = rc != 0 ? rc : run_all(&settings, &options, overrides, folder, observer, summaries, e);
     ds_run_options_clear(&options);
     ds_settings_clear(&settings);
     free(path);

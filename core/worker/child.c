@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/program.h"
 
 extern char **environ;
 
@@ -53,9 +54,8 @@ static int launch(const char *program, const int source[DS_WORKER_FDS], pid_t *p
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     sigset_t set;
-    char worker[] = "--worker";
-    char name[] = "dshost";
-    char *argv[] = {name, worker, NULL};
+    char name[] = "dshost-worker";
+    char *argv[] = {name, NULL};
 
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attr);
@@ -71,7 +71,7 @@ static int launch(const char *program, const int source[DS_WORKER_FDS], pid_t *p
     sigaddset(&set, SIGHUP);
     posix_spawnattr_setsigmask(&attr, &set);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    int code = posix_spawn(pid, program != NULL ? program : "/proc/self/exe", &files, &attr, argv, environ);
+    int code = posix_spawn(pid, program, &files, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return code;
@@ -84,10 +84,12 @@ int ds_spawn_worker(const char *program, const ds_worker_start *head, const char
     int pipes[2] = {-1, -1};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     int start = ds_memory_file("diffsim-start");
-    int rc = 0;
-    if (null < 0 || start < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 ||
-        pipe2(pipes, O_CLOEXEC) != 0 || move_up(&null) != 0 || move_up(&pair[1]) != 0 ||
-        move_up(&pipes[1]) != 0) {
+    char found[PATH_MAX];
+    int rc = program == NULL ? ds_program_find("dshost-worker", found, e) : 0;
+    program = program == NULL ? found : program;
+    if (rc == 0 && (null < 0 || start < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 ||
+                    pipe2(pipes, O_CLOEXEC) != 0 || move_up(&null) != 0 || move_up(&pair[1]) != 0 ||
+                    move_up(&pipes[1]) != 0)) {
         rc = ds_fail(e, DS_EXIT_IO, "cannot make the channels of a worker process: %s", strerror(errno));
     }
     rc = rc != 0 ? rc : write_start(start, head, texts, e);
@@ -96,8 +98,7 @@ int ds_spawn_worker(const char *program, const ds_worker_start *head, const char
         int code = launch(program, source, &out->pid);
         if (code != 0) {
             rc = ds_fail(e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO,
-                         "cannot start a worker process (%s): %s",
-                         program != NULL ? program : "/proc/self/exe", strerror(code));
+                         "cannot start a worker process (%s): %s", program, strerror(code));
         }
     }
     int mine[] = {null, pair[1], pipes[1]};
@@ -115,6 +116,14 @@ int ds_spawn_worker(const char *program, const ds_worker_start *head, const char
     }
     fcntl(out->output, F_SETFL, O_NONBLOCK);
     return 0;
+}
+
+int ds_child_tell(const ds_child *child, const ds_worker_start *head, const char *texts)
+{
+    char byte = DS_WORKER_SETTINGS;
+    int bad = ftruncate(child->start, 0) != 0 || lseek(child->start, 0, SEEK_SET) != 0 ||
+              write_start(child->start, head, texts, NULL) != 0;
+    return bad || send(child->socket, &byte, 1, MSG_NOSIGNAL) != 1 ? -1 : 0;
 }
 
 void ds_child_close(ds_child *child)

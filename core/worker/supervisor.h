@@ -13,7 +13,7 @@ typedef struct ds_supervisor_config {
     uint32_t jobs;          /* workers, at most */
     double timeout;         /* seconds of one evaluation; 0 = no limit */
     int64_t memory;         /* MiB of a worker beyond its start; 0 = no limit */
-    const char *program;    /* dshost, where this program is not; NULL = /proc/self/exe */
+    const char *program;    /* of the workers; NULL = dshost-worker */
     const atomic_int *stop; /* nonzero = give up waiting */
     uint64_t capacity;      /* slots; 0 = choose */
     uint64_t extra;         /* doubles at the end of each slot */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/simple.h - the short way to a plugin, in C: one function and one line that announces it.
  *
- * An environment whose number of variables is fixed and whose bounds are the same for every variable is one
- * function
+ * An environment whose number of variables is fixed and whose bounds are the same for every variable
+ * is one function
  *
  *     static double loss(const double *param, const double *x, double *grad);
  *     DS_SIMPLE_ENV("hill", "A ball on hilly ground.", params, DS_ENV_GRADIENT, 2, -4, 4, 0.5, loss)
@@ -17,8 +17,8 @@
  *
  *     #include <diffsim/simple.h>
  *
- *     static const ds_param *const params[] = {DS_REAL("stiffness", "2", 0, 10, "N/m", "Of the spring."),
- * NULL};
+ *     static const ds_param *const params[] = {
+ *         DS_REAL("stiffness", "2", 0, 10, "N/m", "Of the spring."), NULL};
  *
  *     static double loss(const double *param, const double *x, double *grad)
  *     {
@@ -61,14 +61,15 @@
  *     #define DS_SIMPLE_DESCRIPTION "A mass on a spring, in the units of the SI."
  *     #include <diffsim/simple.h>
  *
- * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or list
- * parameters, state that is costly to set up) uses those directly; examples/hill_full.c and walk_full.c show
- * how.
+ * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or
+ * list parameters, state that is costly to set up) uses those directly; examples/hill_full.c and
+ * walk_full.c show how.
  */
 #ifndef DIFFSIM_SIMPLE_H
 #define DIFFSIM_SIMPLE_H
 
 #include <diffsim/diffsim.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
 
 #ifndef __cplusplus
@@ -103,23 +104,23 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
         host->error(host, DS_E_NOMEM, "no memory for the parameters");
         return NULL;
     }
-    for (uint64_t i = 0; i < count; i++) {
+    ds_param_reader in = {host, DS_OK};
+    for (uint64_t i = 0; i < count && in.status == DS_OK; i++) {
         const uint32_t type = params[i]->type;
-        ds_status status = DS_E_PARAM;
         if (type == DS_PARAM_REAL) {
-            status = host->get_real(host, params[i]->name, &value[extra + i]);
+            value[extra + i] = ds_param_real(&in, params[i]->name);
         } else if (type == DS_PARAM_BOOL || type == DS_PARAM_INT || type == DS_PARAM_ENUM) {
-            int64_t whole = 0;
-            status = host->get_int(host, params[i]->name, &whole);
-            value[extra + i] = (double)whole;
+            value[extra + i] = (double)ds_param_int(&in, params[i]->name);
+        } else {
+            in.status =
+                ds_host_fail(host, DS_E_PARAM,
+                             "diffsim/simple.h passes numbers, switches and choices only: use the full "
+                             "interface for texts, lists and files");
         }
-        if (status != DS_OK) {
-            host->error(host, DS_E_PARAM,
-                        "diffsim/simple.h passes numbers, switches and choices only: use the full "
-                        "interface for texts, lists and files");
-            free(value);
-            return NULL;
-        }
+    }
+    if (in.status != DS_OK) {
+        free(value);
+        value = NULL;
     }
     return value;
 }
@@ -132,9 +133,9 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
  *   n_        number of variables
  *   lower_, upper_, start_   bounds and start value of every variable
  *   loss_     double loss_(const double *param, const double *x, double *grad): simulates one episode at x
- * (n_ values) and returns the loss; `param` has the values of the schema in its order. Writes the n_
- *             derivatives where grad is not NULL. Pure, see ds_env_vtable.evaluate. A result that is not
- * finite means that the simulation diverged. [any] */
+ *             (n_ values) and returns the loss; `param` has the values of the schema in its order. Writes the
+ *             n_ derivatives where grad is not NULL. Pure, see ds_env_vtable.evaluate. A result that is not
+ *             finite means that the simulation diverged. [any] */
 #define DS_SIMPLE_ENV(id_, summary_, params_, flags_, n_, lower_, upper_, start_, loss_)                     \
     static ds_status ds_simple_create(const ds_host *host, void **out)                                       \
     {                                                                                                        \
@@ -230,9 +231,9 @@ static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double
 /* Defines the whole plugin of an optimizer; use it once, at file scope.
  *   id_, summary_, params_   as above
  *   flags_    DS_OPT_USES_GRADIENT, DS_OPT_NEEDS_GRADIENT, DS_OPT_USES_BUDGET or 0
- *   search_   ds_status search_(ds_search *s): loops over ds_search_evaluate() until that returns something
- * else than DS_OK, and returns it; returns DS_OK when it has nothing more to ask. Deterministic, see
- * optimizer.h. */
+ *   search_   ds_status search_(ds_search *s): loops over ds_search_evaluate() until that returns
+ *             something else than DS_OK, and returns it; returns DS_OK when it has nothing more to ask.
+ *             Deterministic, see optimizer.h. */
 #define DS_SIMPLE_OPTIMIZER(id_, summary_, params_, flags_, search_)                                         \
     static ds_status ds_simple_create(const ds_host *host, const ds_problem *problem, void **out)            \
     {                                                                                                        \

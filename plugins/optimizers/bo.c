@@ -3,13 +3,13 @@
  * optimization alone. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable
  * simulation from a global perspective" (CoRL 2022, arXiv:2207.00167). */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
-#include "methods/blas.h"
-#include "methods/descent.h"
-#include "methods/params.h"
-#include "methods/refine.h"
-#include "methods/sim.h"
-#include "methods/surrogate.h"
+#include "methods/base/blas.h"
+#include "methods/base/evaluator.h"
+#include "methods/bayes/surrogate.h"
+#include "methods/gradient/descent.h"
+#include "methods/gradient/refine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct bo {
     const ds_problem *problem;
     int64_t J;      /* evaluations of a descent */
     int64_t n_init; /* points of the initial design; 0 = none */
-    sim sim;
+    evaluator evaluator;
     surrogate *model;
     descent descent;
     double *x_n; /* start of the present descent */
@@ -31,17 +31,18 @@ typedef struct bo {
     refine *polish;
 } bo;
 
-/* Simulates points and adds them to the data of the model; is_start marks the first as the start of a search. */
-static ds_status simulate(bo *self, sim_label label, size_t count, int is_start, const double *v,
+/* Simulates points and adds them to the data of the model; is_start marks the first as the start of
+ * a search. */
+static ds_status simulate(bo *self, batch_label label, size_t count, int is_start, const double *v,
                           double *loss, double *gradient, uint32_t *outcome)
 {
     size_t done;
-    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
     self->told += (int64_t)done;
     for (size_t i = 0; i < done; i++) {
         if (loss[i] < self->best_loss) {
             self->best_loss = loss[i];
-            memcpy(self->best, v + i * self->sim.n, self->sim.n * sizeof(double));
+            memcpy(self->best, v + i * self->evaluator.n, self->evaluator.n * sizeof(double));
         }
     }
     return done == 0 || surrogate_add(self->model, done, v, loss, is_start) ? status : DS_E_NOMEM;
@@ -53,7 +54,7 @@ static ds_status simulate_step(void *self_, const double *s, double *loss, doubl
 {
     bo *self = self_;
     int random_start = surrogate_recorded(self->model) == 0, at_start = self->at_start;
-    sim_label label = {at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
+    batch_label label = {at_start ? (random_start ? "init" : "bo") : "descent", self->trial};
     self->at_start = 0;
     return simulate(self, label, 1, at_start, s, loss, self->J > 1 ? gradient : NULL, outcome);
 }
@@ -62,20 +63,20 @@ static ds_status simulate_polish(void *self_, const char *tag, size_t count, con
                                  double *gradient, uint32_t *outcome)
 {
     bo *self = self_;
-    return simulate(self, (sim_label){tag, self->trial}, count, 0, v, loss, gradient, outcome);
+    return simulate(self, (batch_label){tag, self->trial}, count, 0, v, loss, gradient, outcome);
 }
 
 /* Evaluates the initial design in one batch. */
 static ds_status evaluate_design(bo *self)
 {
     size_t count = (size_t)self->n_init;
-    double *v = malloc(count * (self->sim.n + 1) * sizeof(double));
+    double *v = malloc(count * (self->evaluator.n + 1) * sizeof(double));
     if (!v) {
         return DS_E_NOMEM;
     }
     surrogate_design(self->model, count, v);
     ds_status status =
-        simulate(self, (sim_label){"init", 0}, count, 0, v, v + count * self->sim.n, NULL, NULL);
+        simulate(self, (batch_label){"init", 0}, count, 0, v, v + count * self->evaluator.n, NULL, NULL);
     free(v);
     return status;
 }
@@ -83,7 +84,7 @@ static ds_status evaluate_design(bo *self)
 static ds_status bo_run(void *self_, const ds_objective *objective)
 {
     bo *self = self_;
-    self->sim.objective = objective;
+    self->evaluator.objective = objective;
     ds_status status = self->n_init > 1 ? evaluate_design(self) : DS_OK;
     for (self->trial = 1; status == DS_OK; self->trial++) {
         if (self->polish && self->told >= self->polish_from && self->best_loss < self->polished) {
@@ -99,7 +100,7 @@ static ds_status bo_run(void *self_, const ds_objective *objective)
         }
     }
     if (status == DS_E_NOMEM) {
-        self->host->error(self->host, status, "out of memory: lower n_max or fit_max");
+        return ds_host_fail(self->host, status, "out of memory: lower n_max or fit_max");
     }
     return status;
 }
@@ -111,7 +112,7 @@ static void bo_destroy(void *self_)
         surrogate_destroy(self->model);
         descent_free(&self->descent);
         refine_destroy(self->polish);
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->x_n);
         free(self);
     }
@@ -122,30 +123,28 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
     blas_use_one_thread();
     bo *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     self->host = host;
     self->problem = problem;
-    param_reader in = {host, DS_OK};
-    self->J = param_int(&in, "j");
+    ds_param_reader in = {host, DS_OK};
+    self->J = ds_param_int(&in, "j");
     if (self->J > 1 && !problem->has_gradient) {
         host->log(host, DS_LOG_INFO,
                   "the environment has no gradient: j = 1, no descents from the proposed points");
         self->J = 1;
     }
-    self->n_init = param_int(&in, "n_init");
+    self->n_init = ds_param_int(&in, "n_init");
     if (self->n_init == 0 && self->J == 1) { /* without descents: 2 n + 2, at most a tenth of the budget */
         uint64_t count = 2 * problem->n + 2;
         count = problem->budget > 0 && count > problem->budget / 10 ? problem->budget / 10 : count;
         self->n_init = (int64_t)count;
     }
-    double polish = param_real(&in, "polish");
+    double polish = ds_param_real(&in, "polish");
     self->polish_from = polish > 0.0 ? (int64_t)ceil((1.0 - polish) * (double)problem->budget) : -1;
     if (in.status == DS_OK && polish > 0.0 && problem->budget == 0) {
-        in.status = DS_E_PARAM;
-        host->error(host, DS_E_PARAM,
-                    "polish is a share of the budget: give the run a budget, or polish = 0");
+        in.status = ds_host_fail(host, DS_E_PARAM,
+                                 "polish is a share of the budget: give the run a budget, or polish = 0");
     }
     surrogate_options model = surrogate_read_options(&in);
     descent_options steps = descent_read_options(&in);
@@ -163,11 +162,11 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
         unsigned arm = problem->has_gradient ? 1u << REFINE_ADAM : 1u << REFINE_SAMPLES;
         self->polish = refine_create((size_t)problem->n, arm, host->seed);
     }
-    if (!descent_init(&self->descent, (size_t)problem->n, &steps) || !sim_init(&self->sim, problem, rows) ||
-        !self->model || !self->x_n || (polish > 0.0 && !self->polish)) {
+    if (!descent_init(&self->descent, (size_t)problem->n, &steps) ||
+        !evaluator_init(&self->evaluator, problem, rows) || !self->model || !self->x_n ||
+        (polish > 0.0 && !self->polish)) {
         bo_destroy(self);
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     *out = self;
     return DS_OK;

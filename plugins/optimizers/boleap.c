@@ -10,16 +10,15 @@
  * the adaptation see the mean of the best samples: their length then still tells selection from chance.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
-#include "methods/blas.h"
-#include "methods/leap.h"
-#include "methods/params.h"
-#include "methods/refine.h"
-#include "methods/sim.h"
-#include "methods/surrogate.h"
+#include "methods/base/blas.h"
+#include "methods/base/evaluator.h"
+#include "methods/bayes/surrogate.h"
+#include "methods/gradient/leap.h"
+#include "methods/gradient/refine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +28,7 @@ typedef struct boleap {
     int64_t n_init, polish_from; /* evaluations after which the polish begins; negative = never */
     int resume, has_gradient, has_budget;
 
-    sim sim;
+    evaluator evaluator;
     surrogate *model; /* GP posterior over S, all points simulated so far */
     surrogate_options model_options;
     leap_options leap_options;
@@ -48,11 +47,11 @@ typedef struct boleap {
 } boleap;
 
 /* Simulates `count` points and adds them to S; `start` marks those that the GP proposed, NULL = none. */
-static ds_status simulate(boleap *self, sim_label label, size_t count, const unsigned char *start,
+static ds_status simulate(boleap *self, batch_label label, size_t count, const unsigned char *start,
                           const double *v, double *loss, double *gradient, uint32_t *outcome)
 {
     size_t done;
-    ds_status status = sim_evaluate(&self->sim, label, count, v, loss, gradient, outcome, &done);
+    ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
     self->told += (int64_t)done;
     for (size_t i = 0; i < done; i++) {
         if (!surrogate_add(self->model, 1, v + i * self->n, loss + i, start != NULL && start[i])) {
@@ -70,7 +69,7 @@ static ds_status simulate_polish(void *self_, const char *tag, size_t count, con
                                  double *gradient, uint32_t *outcome)
 {
     boleap *self = self_;
-    return simulate(self, (sim_label){tag, self->begun}, count, NULL, v, loss, gradient, outcome);
+    return simulate(self, (batch_label){tag, self->begun}, count, NULL, v, loss, gradient, outcome);
 }
 
 /* x_n = argmin LCB(x | GP); other leaps in progress count as if their means had their best losses. */
@@ -116,7 +115,7 @@ static ds_status advance(boleap *self)
             number = l->number < number ? l->number : number;
         }
     }
-    sim_label label = {state == LEAP_SAMPLES ? "sample" : "descent", number};
+    batch_label label = {state == LEAP_SAMPLES ? "sample" : "descent", number};
     double *gradient = state == LEAP_DESCENT && self->has_gradient ? self->gradient : NULL;
     ds_status status =
         simulate(self, label, count, self->start, self->v, self->loss, gradient, self->outcome);
@@ -154,11 +153,11 @@ static ds_status boleap_run(void *self_, const ds_objective *objective)
 {
     boleap *self = self_;
     ds_status status = DS_OK;
-    self->sim.objective = objective;
+    self->evaluator.objective = objective;
     if (self->n_init > 1) {
         surrogate_design(self->model, (size_t)self->n_init, self->v);
-        status = simulate(self, (sim_label){"init", 0}, (size_t)self->n_init, NULL, self->v, self->loss, NULL,
-                          NULL);
+        status = simulate(self, (batch_label){"init", 0}, (size_t)self->n_init, NULL, self->v, self->loss,
+                          NULL, NULL);
     }
     while (status == DS_OK) {
         if (self->polish && self->told >= self->polish_from && self->best_loss < self->polished) {
@@ -167,12 +166,10 @@ static ds_status boleap_run(void *self_, const ds_objective *objective)
             continue;
         }
         status = begin_leaps(self);
-        if (status == DS_OK) {
-            status = advance(self);
-        }
+        status = status != DS_OK ? status : advance(self);
     }
     if (status == DS_E_NOMEM) {
-        self->host->error(self->host, status, "out of memory: lower n_max or fit_max");
+        return ds_host_fail(self->host, status, "out of memory: lower n_max or fit_max");
     }
     return status;
 }
@@ -187,7 +184,7 @@ static void boleap_destroy(void *self_)
         free(self->leap);
         surrogate_destroy(self->model);
         refine_destroy(self->polish);
-        sim_free(&self->sim);
+        evaluator_free(&self->evaluator);
         free(self->v);
         free(self->outcome);
         free(self->start);
@@ -198,34 +195,35 @@ static void boleap_destroy(void *self_)
 /* Relations between parameters that the schema cannot express. */
 static ds_status check_parameters(const boleap *self)
 {
-    char line[256] = "";
     const leap_options *o = &self->leap_options;
     long long least = (long long)o->K + (o->J > 0);
     if (o->K > 0 && o->mu > o->K) {
-        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples",
-                 o->mu, o->K);
-    } else if (o->K == 0 && o->J == 0) {
-        snprintf(line, sizeof(line), "k = 0 and j = 0 leave nothing to do: raise one of them");
-    } else if (o->steps < least) {
-        snprintf(line, sizeof(line), "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
-                 (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
-    } else if (self->polish_from >= 0 && !self->has_budget) {
-        snprintf(line, sizeof(line), "polish is a share of the budget: give the run a budget, or polish = 0");
-    } else {
-        return DS_OK;
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "mu = %zu is more than k = %zu: choose at most k of the k samples", o->mu, o->K);
     }
-    self->host->error(self->host, DS_E_PARAM, line);
-    return DS_E_PARAM;
+    if (o->K == 0 && o->J == 0) {
+        return ds_host_fail(self->host, DS_E_PARAM, "k = 0 and j = 0 leave nothing to do: raise one of them");
+    }
+    if (o->steps < least) {
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
+                            (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
+    }
+    if (self->polish_from >= 0 && !self->has_budget) {
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "polish is a share of the budget: give the run a budget, or polish = 0");
+    }
+    return DS_OK;
 }
 
-static void read_parameters(boleap *self, param_reader *in, const ds_problem *problem)
+static void read_parameters(boleap *self, ds_param_reader *in, const ds_problem *problem)
 {
     const ds_host *host = in->host;
     leap_options *o = &self->leap_options;
     self->host = host;
     self->n = (size_t)problem->n;
-    o->K = (size_t)param_int(in, "k");
-    o->J = param_int(in, "j");
+    o->K = (size_t)ds_param_int(in, "k");
+    o->J = ds_param_int(in, "j");
     self->has_gradient = problem->has_gradient != 0;
     self->has_budget = problem->budget > 0;
     if (!self->has_gradient && o->K > 0 && o->J > 0) {
@@ -236,25 +234,25 @@ static void read_parameters(boleap *self, param_reader *in, const ds_problem *pr
                   "the environment has no gradient: j = 1, no descents from the proposed points");
         o->J = 1;
     }
-    o->steps = param_int(in, "leap_steps");
+    o->steps = ds_param_int(in, "leap_steps");
     if (o->K == 0 && o->steps < o->J) {
         o->steps = o->J; /* the leap is its descent */
     }
-    self->leaps = (size_t)param_int(in, "leaps");
-    self->n_init = param_int(in, "n_init");
-    o->sigma = param_real(in, "sigma1");
+    self->leaps = (size_t)ds_param_int(in, "leaps");
+    self->n_init = ds_param_int(in, "n_init");
+    o->sigma = ds_param_real(in, "sigma1");
     if (o->sigma == 0.0) {
-        o->sigma = param_int(in, "profile") == 1 ? 1.0 : 0.3;
+        o->sigma = ds_param_int(in, "profile") == 1 ? 1.0 : 0.3;
     }
-    o->path = (int)param_int(in, "path");
-    o->mean = (int)param_int(in, "mean");
-    o->bounds = (int)param_int(in, "bounds");
-    o->mu = (size_t)param_int(in, "mu");
-    o->weights = (int)param_int(in, "weights");
-    o->update = (int)param_int(in, "update");
-    self->resume = param_int(in, "resume") != 0;
+    o->path = (int)ds_param_int(in, "path");
+    o->mean = (int)ds_param_int(in, "mean");
+    o->bounds = (int)ds_param_int(in, "bounds");
+    o->mu = (size_t)ds_param_int(in, "mu");
+    o->weights = (int)ds_param_int(in, "weights");
+    o->update = (int)ds_param_int(in, "update");
+    self->resume = ds_param_int(in, "resume") != 0;
     o->lengths = self->resume ? LEAP_RIVAL : LEAP_FIXED;
-    double polish = param_real(in, "polish");
+    double polish = ds_param_real(in, "polish");
     self->polish_from = polish > 0.0 ? (int64_t)ceil((1.0 - polish) * (double)problem->budget) : -1;
     self->model_options = surrogate_read_options(in);
     o->descent = descent_read_options(in);
@@ -272,7 +270,7 @@ static int allocate(boleap *self, const ds_problem *problem)
     self->leap = calloc(self->leaps, sizeof(*self->leap));
     self->model = surrogate_create(self->host, problem, &self->model_options);
     if (!self->v || !self->outcome || !self->start || !self->leap || !self->model ||
-        !sim_init(&self->sim, problem, most)) {
+        !evaluator_init(&self->evaluator, problem, most)) {
         return 0;
     }
     self->loss = self->v + self->rows * n;
@@ -294,15 +292,13 @@ static ds_status boleap_create(const ds_host *host, const ds_problem *problem, v
     blas_use_one_thread();
     boleap *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     read_parameters(self, &in, problem);
     ds_status status = in.status != DS_OK ? in.status : check_parameters(self);
     if (status == DS_OK && !allocate(self, problem)) {
-        status = DS_E_NOMEM;
-        host->error(host, status, "out of memory");
+        status = ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     if (status != DS_OK) {
         boleap_destroy(self);

@@ -1,144 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-# Optimizer plugins and the numerical methods they share.
+# Optimizer plugins, and the numerical methods that they share: each plugin links what it uses.
+AM_CPPFLAGS += -I$(top_srcdir)/plugins/optimizers $(OPENBLAS_CFLAGS)
 
-optplugin_LTLIBRARIES += plugins/optimizers/rand.la
-plugins_optimizers_rand_la_SOURCES = plugins/optimizers/rand.c \
-	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h
-plugins_optimizers_rand_la_LDFLAGS = $(plugin_link)
+noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/libbayes.la \
+	%D%/methods/libalpha.la %D%/methods/libsquares.la %D%/methods/librl.la
 
-noinst_LTLIBRARIES += plugins/optimizers/methods/libcma.la
-plugins_optimizers_methods_libcma_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)
-plugins_optimizers_methods_libcma_la_SOURCES = \
-	plugins/optimizers/methods/cma.c plugins/optimizers/methods/cma.h \
-	plugins/optimizers/methods/cma_bounds.c plugins/optimizers/methods/cma_bounds.h \
-	plugins/optimizers/methods/cma_constants.c \
-	plugins/optimizers/methods/cma_restart.c plugins/optimizers/methods/cma_restart.h \
-	plugins/optimizers/methods/cma_stop.c plugins/optimizers/methods/cma_stop.h \
-	plugins/optimizers/methods/eigen.c plugins/optimizers/methods/eigen.h
+%C%_methods_libbase_la_SOURCES = \
+	%D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/rank.h \
+	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h \
+	%D%/methods/base/sobol.c %D%/methods/base/sobol.h
 
-optplugin_LTLIBRARIES += plugins/optimizers/cmaes.la
-plugins_optimizers_cmaes_la_SOURCES = plugins/optimizers/cmaes.c
-plugins_optimizers_cmaes_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_cmaes_la_LIBADD = plugins/optimizers/methods/libcma.la
-# Numerics of the optimizers; each plugin links what it uses.
-noinst_LTLIBRARIES += plugins/optimizers/methods/libbayes.la
-plugins_optimizers_methods_libbayes_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_methods_libbayes_la_LIBADD = $(OPENBLAS_LIBS)
-plugins_optimizers_methods_libbayes_la_SOURCES = \
-	plugins/optimizers/methods/acquisition.c plugins/optimizers/methods/acquisition.h \
-	plugins/optimizers/methods/blas.h \
-	plugins/optimizers/methods/box.h \
-	plugins/optimizers/methods/cma2001.c plugins/optimizers/methods/cma2001.h \
-	plugins/optimizers/methods/descent.c plugins/optimizers/methods/descent.h \
-	plugins/optimizers/methods/gp.c plugins/optimizers/methods/gp.h \
-	plugins/optimizers/methods/gp_fit.c plugins/optimizers/methods/gp_internal.h \
-	plugins/optimizers/methods/gp_sample.c \
-	plugins/optimizers/methods/leap.c plugins/optimizers/methods/leap.h \
-	plugins/optimizers/methods/lbfgsb.c plugins/optimizers/methods/lbfgsb.h \
-	plugins/optimizers/methods/linesearch.c plugins/optimizers/methods/linesearch.h \
-	plugins/optimizers/methods/multistart.c plugins/optimizers/methods/multistart.h \
-	plugins/optimizers/methods/params.h \
-	plugins/optimizers/methods/rank.h \
-	plugins/optimizers/methods/refine.c plugins/optimizers/methods/refine.h \
-	plugins/optimizers/methods/sim.c plugins/optimizers/methods/sim.h \
-	plugins/optimizers/methods/sobol.c plugins/optimizers/methods/sobol.h \
-	plugins/optimizers/methods/surrogate.c plugins/optimizers/methods/surrogate.h
+%C%_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)
+%C%_methods_libcma_la_SOURCES = \
+	%D%/methods/cma/cma.c %D%/methods/cma/cma.h \
+	%D%/methods/cma/cma_bounds.c %D%/methods/cma/cma_bounds.h \
+	%D%/methods/cma/cma_constants.c %D%/methods/cma/cma_constants.h \
+	%D%/methods/cma/cma_restart.c %D%/methods/cma/cma_restart.h \
+	%D%/methods/cma/cma_stop.c %D%/methods/cma/cma_stop.h \
+	%D%/methods/cma/eigen.c %D%/methods/cma/eigen.h
 
-optplugin_LTLIBRARIES += plugins/optimizers/bo.la plugins/optimizers/boleap.la
-plugins_optimizers_bo_la_SOURCES = plugins/optimizers/bo.c
-plugins_optimizers_bo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_bo_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_bo_la_LIBADD = plugins/optimizers/methods/libbayes.la
-plugins_optimizers_boleap_la_SOURCES = plugins/optimizers/boleap.c
-plugins_optimizers_boleap_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_boleap_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_boleap_la_LIBADD = plugins/optimizers/methods/libbayes.la
+# Bayesian optimization and what it searches with: descents, leaps, L-BFGS-B.
+%C%_methods_libbayes_la_LIBADD = %D%/methods/libbase.la $(OPENBLAS_LIBS)
+%C%_methods_libbayes_la_SOURCES = \
+	%D%/methods/bayes/acquisition.c %D%/methods/bayes/acquisition.h \
+	%D%/methods/bayes/gp.c %D%/methods/bayes/gp.h \
+	%D%/methods/bayes/gp_fit.c %D%/methods/bayes/gp_fit.h \
+	%D%/methods/bayes/gp_kernel.c %D%/methods/bayes/gp_kernel.h \
+	%D%/methods/bayes/gp_model.c %D%/methods/bayes/gp_model.h \
+	%D%/methods/bayes/gp_sample.c %D%/methods/bayes/gp_sample.h \
+	%D%/methods/bayes/surrogate.c %D%/methods/bayes/surrogate.h \
+	%D%/methods/cma/cma2001.c %D%/methods/cma/cma2001.h \
+	%D%/methods/gradient/descent.c %D%/methods/gradient/descent.h \
+	%D%/methods/gradient/lbfgsb.c %D%/methods/gradient/lbfgsb.h \
+	%D%/methods/gradient/leap.c %D%/methods/gradient/leap.h \
+	%D%/methods/gradient/linesearch.c %D%/methods/gradient/linesearch.h \
+	%D%/methods/gradient/multistart.c %D%/methods/gradient/multistart.h \
+	%D%/methods/gradient/refine.c %D%/methods/gradient/refine.h
+
+%C%_methods_libalpha_la_SOURCES = \
+	%D%/methods/gradient/alpha_gradient.c %D%/methods/gradient/alpha_gradient.h
 
 # Least squares.
-noinst_LTLIBRARIES += plugins/optimizers/methods/libsquares.la
-plugins_optimizers_methods_libsquares_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_methods_libsquares_la_LIBADD = $(OPENBLAS_LIBS)
-plugins_optimizers_methods_libsquares_la_SOURCES = \
-	plugins/optimizers/methods/least_squares.c plugins/optimizers/methods/least_squares.h \
-	plugins/optimizers/methods/levenberg.c plugins/optimizers/methods/levenberg.h \
-	plugins/optimizers/methods/lm_params.h \
-	plugins/optimizers/methods/local_solver.c plugins/optimizers/methods/local_solver.h
-optplugin_LTLIBRARIES += plugins/optimizers/lm.la plugins/optimizers/pbh.la
-plugins_optimizers_lm_la_SOURCES = plugins/optimizers/lm.c
-plugins_optimizers_lm_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_lm_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_lm_la_LIBADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la
-plugins_optimizers_pbh_la_SOURCES = plugins/optimizers/pbh.c
-plugins_optimizers_pbh_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_pbh_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_pbh_la_LIBADD = plugins/optimizers/methods/libsquares.la plugins/optimizers/methods/libbayes.la
-# LeapRefine, this project's own method.
-optplugin_LTLIBRARIES += plugins/optimizers/leaprefine.la
-plugins_optimizers_leaprefine_la_SOURCES = plugins/optimizers/leaprefine.c
-plugins_optimizers_leaprefine_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_leaprefine_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_leaprefine_la_LIBADD = plugins/optimizers/methods/libbayes.la
-
-# Gradient searches from random starts.
-optplugin_LTLIBRARIES += plugins/optimizers/randdescents.la
-plugins_optimizers_randdescents_la_SOURCES = plugins/optimizers/randdescents.c
-plugins_optimizers_randdescents_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_randdescents_la_LIBADD = plugins/optimizers/methods/libbayes.la
-optplugin_LTLIBRARIES += plugins/optimizers/adam.la
-plugins_optimizers_adam_la_SOURCES = plugins/optimizers/adam.c
-plugins_optimizers_adam_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_adam_la_LIBADD = plugins/optimizers/methods/libbayes.la
-optplugin_LTLIBRARIES += plugins/optimizers/lbfgsb.la
-plugins_optimizers_lbfgsb_la_SOURCES = plugins/optimizers/lbfgsb.c
-plugins_optimizers_lbfgsb_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_lbfgsb_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_lbfgsb_la_LIBADD = plugins/optimizers/methods/libbayes.la
-
-optplugin_LTLIBRARIES += plugins/optimizers/turbo.la
-plugins_optimizers_turbo_la_SOURCES = plugins/optimizers/turbo.c
-plugins_optimizers_turbo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_turbo_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_turbo_la_LIBADD = plugins/optimizers/methods/libbayes.la
-
-noinst_LTLIBRARIES += plugins/optimizers/methods/libalpha.la
-plugins_optimizers_methods_libalpha_la_SOURCES = \
-	plugins/optimizers/methods/alpha_gradient.c plugins/optimizers/methods/alpha_gradient.h
-optplugin_LTLIBRARIES += plugins/optimizers/alphaorder.la
-plugins_optimizers_alphaorder_la_SOURCES = plugins/optimizers/alphaorder.c plugins/optimizers/methods/sim.c
-plugins_optimizers_alphaorder_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_alphaorder_la_LIBADD = plugins/optimizers/methods/libalpha.la
-
-if HAVE_NLOPT
-optplugin_LTLIBRARIES += plugins/optimizers/nlopt.la
-plugins_optimizers_nlopt_la_SOURCES = plugins/optimizers/nlopt.c plugins/optimizers/methods/sim.c
-plugins_optimizers_nlopt_la_CPPFLAGS = $(AM_CPPFLAGS) $(NLOPT_CFLAGS)
-plugins_optimizers_nlopt_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_nlopt_la_LIBADD = $(NLOPT_LIBS)
-endif
+%C%_methods_libsquares_la_LIBADD = $(OPENBLAS_LIBS)
+%C%_methods_libsquares_la_SOURCES = \
+	%D%/methods/squares/least_squares.c %D%/methods/squares/least_squares.h \
+	%D%/methods/squares/levenberg.c %D%/methods/squares/levenberg.h \
+	%D%/methods/squares/lm_params.h \
+	%D%/methods/squares/local_solver.c %D%/methods/squares/local_solver.h
 
 # Stepwise control: networks and losses of ppo and sac.
-noinst_LTLIBRARIES += plugins/optimizers/methods/librl.la
-plugins_optimizers_methods_librl_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_methods_librl_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
-plugins_optimizers_methods_librl_la_LIBADD = $(OPENBLAS_LIBS)
-plugins_optimizers_methods_librl_la_SOURCES = \
-	plugins/optimizers/methods/actor_critic.c plugins/optimizers/methods/actor_critic.h \
-	plugins/optimizers/methods/float_adam.c plugins/optimizers/methods/float_adam.h \
-	plugins/optimizers/methods/mlp.c plugins/optimizers/methods/mlp.h \
-	plugins/optimizers/methods/mlp_loops.c plugins/optimizers/methods/mlp_loops.h \
-	plugins/optimizers/methods/replay_buffer.c plugins/optimizers/methods/replay_buffer.h \
-	plugins/optimizers/methods/rl_settings.h \
-	plugins/optimizers/methods/rollout.c plugins/optimizers/methods/rollout.h \
-	plugins/optimizers/methods/running_moments.h \
-	plugins/optimizers/methods/soft_actor_critic.c plugins/optimizers/methods/soft_actor_critic.h \
-	plugins/optimizers/methods/stepwise.c plugins/optimizers/methods/stepwise.h
-optplugin_LTLIBRARIES += plugins/optimizers/ppo.la plugins/optimizers/sac.la
-plugins_optimizers_ppo_la_SOURCES = plugins/optimizers/ppo.c
-plugins_optimizers_ppo_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_ppo_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_ppo_la_LIBADD = plugins/optimizers/methods/librl.la
-plugins_optimizers_sac_la_SOURCES = plugins/optimizers/sac.c
-plugins_optimizers_sac_la_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS)
-plugins_optimizers_sac_la_LDFLAGS = $(plugin_link)
-plugins_optimizers_sac_la_LIBADD = plugins/optimizers/methods/librl.la
+%C%_methods_librl_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
+%C%_methods_librl_la_LIBADD = $(OPENBLAS_LIBS)
+%C%_methods_librl_la_SOURCES = \
+	%D%/methods/rl/actor_critic.c %D%/methods/rl/actor_critic.h \
+	%D%/methods/rl/float_adam.c %D%/methods/rl/float_adam.h \
+	%D%/methods/rl/mlp.c %D%/methods/rl/mlp.h \
+	%D%/methods/rl/mlp_loops.c %D%/methods/rl/mlp_loops.h \
+	%D%/methods/rl/replay_buffer.c %D%/methods/rl/replay_buffer.h \
+	%D%/methods/rl/rl_settings.h \
+	%D%/methods/rl/rollout.c %D%/methods/rl/rollout.h \
+	%D%/methods/rl/running_moments.h \
+	%D%/methods/rl/soft_actor_critic.c %D%/methods/rl/soft_actor_critic.h \
+	%D%/methods/rl/stepwise.c %D%/methods/rl/stepwise.h
+
+optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %D%/cmaes.la \
+	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/pbh.la %D%/ppo.la %D%/rand.la \
+	%D%/randdescents.la %D%/sac.la %D%/turbo.la
+%C%_adam_la_LDFLAGS = $(plugin_link)
+%C%_adam_la_LIBADD = %D%/methods/libbayes.la
+%C%_alphaorder_la_LDFLAGS = $(plugin_link)
+%C%_alphaorder_la_LIBADD = %D%/methods/libalpha.la %D%/methods/libbase.la
+%C%_bo_la_LDFLAGS = $(plugin_link)
+%C%_bo_la_LIBADD = %D%/methods/libbayes.la
+%C%_boleap_la_LDFLAGS = $(plugin_link)
+%C%_boleap_la_LIBADD = %D%/methods/libbayes.la
+%C%_cmaes_la_LDFLAGS = $(plugin_link)
+%C%_cmaes_la_LIBADD = %D%/methods/libcma.la
+%C%_lbfgsb_la_LDFLAGS = $(plugin_link)
+%C%_lbfgsb_la_LIBADD = %D%/methods/libbayes.la
+%C%_leaprefine_la_LDFLAGS = $(plugin_link)
+%C%_leaprefine_la_LIBADD = %D%/methods/libbayes.la
+%C%_lm_la_LDFLAGS = $(plugin_link)
+%C%_lm_la_LIBADD = %D%/methods/libsquares.la %D%/methods/libbayes.la
+%C%_pbh_la_LDFLAGS = $(plugin_link)
+%C%_pbh_la_LIBADD = %D%/methods/libsquares.la %D%/methods/libbayes.la
+%C%_ppo_la_LDFLAGS = $(plugin_link)
+%C%_ppo_la_LIBADD = %D%/methods/librl.la
+%C%_rand_la_LDFLAGS = $(plugin_link)
+%C%_rand_la_LIBADD = %D%/methods/libbase.la
+%C%_randdescents_la_LDFLAGS = $(plugin_link)
+%C%_randdescents_la_LIBADD = %D%/methods/libbayes.la
+%C%_sac_la_LDFLAGS = $(plugin_link)
+%C%_sac_la_LIBADD = %D%/methods/librl.la
+%C%_turbo_la_LDFLAGS = $(plugin_link)
+%C%_turbo_la_LIBADD = %D%/methods/libbayes.la
+
+if HAVE_NLOPT
+optplugin_LTLIBRARIES += %D%/nlopt.la
+%C%_nlopt_la_CPPFLAGS = $(AM_CPPFLAGS) $(NLOPT_CFLAGS)
+%C%_nlopt_la_LDFLAGS = $(plugin_link)
+%C%_nlopt_la_LIBADD = %D%/methods/libbase.la $(NLOPT_LIBS)
+endif

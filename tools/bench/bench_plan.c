@@ -11,8 +11,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "plugin/describe.h"
 #include "store/run_folder.h"
+#include "worker/probe.h"
 
 /* ---- plugins ---- */
 
@@ -68,6 +70,7 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
     const ds_bench_parts *parts = &p->file.part[which];
     uint32_t kind = which == DS_BENCH_ENV ? DS_KIND_ENV : DS_KIND_OPTIMIZER;
     int section = which == DS_BENCH_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
+    const ds_probe_config probe = {.stop = &ds_stop_flag};
     int rc = 0;
     p->variant[which] = calloc(parts->count + 1, sizeof(*p->variant[which]));
     if (p->variant[which] == NULL) {
@@ -77,7 +80,8 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
         const ds_bench_part *part = &parts->item[i];
         ds_bench_variant v = {part, NULL, NULL};
         ds_error why = {0, ""};
-        rc = ds_loader_open(part->plugin, kind, &v.module, &why);
+        rc = kind == DS_KIND_ENV ? ds_probe_open(part->plugin, kind, &probe, &v.module, &why)
+                                 : ds_loader_open(part->plugin, kind, &v.module, &why);
         if (rc != 0) {
             note_missing(m, which, part, &why);
             rc = rc == DS_EXIT_PLUGIN ? 0 : ds_fail(e, rc, "%s", why.text);
@@ -87,6 +91,7 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
                             e);
         p->variant[which][p->variants[which]++] = v;
     }
+    ds_probe_end();
     return rc;
 }
 

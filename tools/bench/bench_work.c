@@ -112,8 +112,8 @@ static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder
     char number[32];
     int rc = 0;
     snprintf(number, sizeof(number), "%ld", (long)getpid());
-    add(a, "dshost");
-    add(a, "--bench-run");
+    add(a, "dshost-bench");
+    add(a, "--run");
     add(a, number);
     if (ds_folder_has_run(folder)) {
         ds_run_options o;

@@ -2,6 +2,7 @@
 /* cmd_bench.c - `dshost bench`: an experiment from a file, and the hidden command of its runs. */
 #include "config.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,13 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/stop.h"
 #include "bench/bench_loop.h"
 #include "bench/bench_trial.h"
 #include "bench/bench_work.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "plugin/describe.h"
 #include "run/signals.h"
 #include "store/run_folder.h"
@@ -309,7 +310,7 @@ static int run(const request *q, ds_error *e)
     return follower && rc < 0 ? 0 : rc;
 }
 
-int ds_cmd_bench(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q;
     ds_error e = {0, ""};
@@ -334,12 +335,25 @@ int ds_cmd_bench(int argc, char **argv)
     return rc != 0 && sig > 0 ? 128 + sig : rc;
 }
 
-int ds_cmd_bench_run(int argc, char **argv)
+/* `dshost-bench --run PARENT run ...`: one run of a bench. */
+static int become_run(char **argv)
 {
+    char name[] = "dshost", program[PATH_MAX];
+    ds_error e = {0, ""};
     /* A bench that is killed must not leave runs behind that hold their folders. */
-    if (argc < 3 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)strtol(argv[1], NULL, 10)) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)strtol(argv[2], NULL, 10)) {
         return DS_EXIT_USAGE;
     }
-    return strcmp(argv[2], "resume") == 0 ? ds_cmd_resume(argc - 2, argv + 2)
-                                          : ds_cmd_run(argc - 2, argv + 2);
+    if (ds_program_find(name, program, &e) == 0) {
+        argv[2] = name;
+        execv(program, argv + 2);
+        ds_fail(&e, DS_EXIT_IO, "cannot start %.200s: %s", program, strerror(errno));
+    }
+    return ds_command_failed(&e);
+}
+
+int main(int argc, char **argv)
+{
+    return argc > 3 && strcmp(argv[1], "--run") == 0 ? become_run(argv)
+                                                     : ds_command_main(argc, argv, command);
 }

@@ -15,6 +15,7 @@
 #include "check/check_tests.h"
 #include "harness/check_process.h"
 #include "config/params.h"
+#include "plugin/accept.h"
 #include "plugin/elf_file.h"
 
 /* Processor time for loading, seconds: `dshost list` loads every plugin on the path. */

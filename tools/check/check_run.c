@@ -146,8 +146,7 @@ static pid_t start(const ds_check_options *o, const ds_check_test *test, int res
     snprintf(numbers[1], sizeof numbers[1], "%.9g,%.9g", o->cost, o->cost_gradient);
     snprintf(numbers[2], sizeof numbers[2], "%llx,%llx", (unsigned long long)o->reference.loss,
              (unsigned long long)o->reference.grad);
-    const char *fixed[] = {"dshost", "check",    "--child", test->id,
-                           "--seed", numbers[0], "--cost",  numbers[1]};
+    const char *fixed[] = {"dshost-check", "--child", test->id, "--seed", numbers[0], "--cost", numbers[1]};
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         argv[n++] = fixed[i];
     }

@@ -12,7 +12,6 @@
 #include "check/check_run.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "config/params.h"
 
 static const char usage[] =
@@ -148,7 +147,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return status;
 }
 
-int ds_cmd_check(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0};
@@ -173,4 +172,9 @@ int ds_cmd_check(int argc, char **argv)
         return DS_EXIT_OK;
     }
     return e.status != 0 ? ds_command_failed(&e) : status;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

@@ -4,6 +4,9 @@
 
 #include "eval/best_picture.h"
 
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +50,7 @@ static int open_run(const ds_result *run, const ds_settings *settings, const ds_
     ds_pool_config config = ds_pool_config_of(NULL, settings, options);
     config.jobs = 1;
     config.isolation = DS_ISOLATION_PROCESS;
-    int rc = ds_loader_open(options->env, DS_KIND_ENV, &config.module, e);
+    int rc = ds_pool_find_env(&config, options->env, e);
     if (rc == 0) {
         rc = ds_pool_open(&config, pool, e);
     }
@@ -55,24 +58,21 @@ static int open_run(const ds_result *run, const ds_settings *settings, const ds_
         const ds_pool_env *env = ds_pool_env_of(*pool);
         const ds_point_request q = {"best point", config.module->id, env};
         *x = calloc(env->info.n, sizeof **x);
-        rc = *x != NULL ? ds_point_read(&q, run->folder, *x, e) : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        char spec[PATH_MAX + 32];
+        snprintf(spec, sizeof spec, run->best_id != 0 ? "%s:%" PRIu64 : "%s", run->folder, run->best_id);
+        rc = *x != NULL ? ds_point_read(&q, spec, *x, e) : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     return rc;
 }
 
-int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e)
+static int draw_run(const ds_result *run, const ds_settings *settings, const char *path, ds_error *e)
 {
-    ds_settings settings = {0};
     ds_run_options options = {0};
     ds_pool *pool = NULL;
     double *x = NULL;
-    char *ini = ds_folder_path(run->folder, "run.ini");
-    int rc = ini == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, ini, e);
+    int rc = ds_run_options_make(settings, &options, e);
     if (rc == 0) {
-        rc = ds_run_options_make(&settings, &options, e);
-    }
-    if (rc == 0) {
-        rc = open_run(run, &settings, &options, &pool, &x, e);
+        rc = open_run(run, settings, &options, &pool, &x, e);
     }
     if (rc == 0) {
         const ds_caption caption = {run->env, run->opt, run->seed, run->best_loss, run->best_id, NULL};
@@ -81,6 +81,20 @@ int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e)
     free(x);
     ds_pool_close(pool);
     ds_run_options_clear(&options);
+    return rc;
+}
+
+int ds_best_picture_of_record(const ds_result *run, const char *path, ds_error *e)
+{
+    return draw_run(run, &run->settings, path, e);
+}
+
+int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e)
+{
+    ds_settings settings = {0};
+    char *ini = ds_folder_path(run->folder, "run.ini");
+    int rc = ini == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, ini, e);
+    rc = rc != 0 ? rc : draw_run(run, &settings, path, e);
     ds_settings_clear(&settings);
     free(ini);
     return rc;

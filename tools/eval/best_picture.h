@@ -17,4 +17,7 @@ int ds_best_picture(ds_pool *pool, const double *x, uint64_t noise_key, int midd
 /* The same for the best point of a finished run, with the settings of its folder: needs the environment's plugin. */
 int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e);
 
+/* The same for a run that may still go on, with run->settings, which its record has. */
+int ds_best_picture_of_record(const ds_result *run, const char *path, ds_error *e);
+
 #endif

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
 #include "evaluate/finite_difference.h"
@@ -327,7 +326,7 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
         return ds_fail(e, DS_EXIT_USAGE,
                        "eval: name an environment with --env (`dshost list` shows them), or a run with --x");
     }
-    int status = ds_loader_open(o->env, DS_KIND_ENV, &config.module, e);
+    int status = ds_pool_find_env(&config, o->env, e);
     if (status == 0) {
         v->id = config.module->id;
         status = ds_pool_open(&config, &v->pool, e);
@@ -386,7 +385,7 @@ static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
     return status;
 }
 
-int ds_cmd_eval(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     ds_settings settings = {0};
     ds_run_options options = {0};
@@ -409,4 +408,9 @@ int ds_cmd_eval(int argc, char **argv)
         return DS_EXIT_OK;
     }
     return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

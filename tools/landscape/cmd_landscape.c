@@ -8,7 +8,7 @@
 
 #include "base/json_text.h"
 #include "cli/arguments.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/run_flags.h"
 #include "landscape/landscape.h"
 #include "landscape/landscape_options.h"
@@ -196,17 +196,17 @@ static void print_help(void)
 static char *choose_folder(const flags *f, ds_error *e)
 {
     ds_run_options o;
-    const ds_module *m = NULL;
     char *folder = NULL;
     if (ds_run_options_make(&f->settings, &o, e) != 0) {
         return NULL;
     }
+    ds_pool_config c = ds_pool_config_of(NULL, &f->settings, &o);
     if (o.out[0] != '\0') {
         folder = strdup(o.out);
     } else if (o.env[0] == '\0') {
         ds_fail(e, DS_EXIT_USAGE, "landscape: name an environment with --env (`dshost list` shows them)");
-    } else if (ds_loader_open(o.env, DS_KIND_ENV, &m, e) == 0) {
-        folder = ds_folder_default(m->id, "landscape", o.seed);
+    } else if (ds_pool_find_env(&c, o.env, e) == 0) {
+        folder = ds_folder_default(c.module->id, "landscape", o.seed);
     }
     if (folder == NULL && e->status == 0) {
         ds_fail(e, DS_EXIT_MEMORY, "out of memory");
@@ -238,10 +238,31 @@ static int run(const flags *f, ds_error *e)
     return rc;
 }
 
-int ds_cmd_landscape(int argc, char **argv)
+/* `dshost resume DIR`, where that is a landscape. */
+static int resume(int argc, char **argv)
+{
+    ds_run_flags given;
+    ds_error e = {0, ""};
+    json_t *summary = NULL;
+    ds_landscape_request q = {0};
+    int rc = ds_run_flags_read(argc, argv, 1, &given, &q.folder, &e);
+    if (rc == 0) {
+        ds_signals_install();
+        rc = ds_landscape_resume(&given.settings, &q, &summary, &e);
+        rc = ds_run_print(given.json, q.folder, summary, rc, &e);
+    }
+    json_decref(summary);
+    ds_settings_clear(&given.settings);
+    return ds_run_exit(rc, &e);
+}
+
+static int command(int argc, char **argv)
 {
     flags f;
     ds_error e = {0, ""};
+    if (argc > 1 && strcmp(argv[1], "--resume") == 0) {
+        return resume(argc - 1, argv + 1);
+    }
     memset(&f, 0, sizeof f);
     int rc = read_flags(argc, argv, &f, &e);
     if (rc == 0 && f.help) {
@@ -253,4 +274,9 @@ int ds_cmd_landscape(int argc, char **argv)
     }
     ds_settings_clear(&f.settings);
     return ds_run_exit(rc, &e);
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

@@ -26,11 +26,12 @@ static int open_env(ds_landscape *l, ds_error *e)
         return ds_fail(e, DS_EXIT_USAGE,
                        "landscape: name an environment with --env (`dshost list` shows them)");
     }
-    int rc = ds_loader_open(o->env, DS_KIND_ENV, &l->env_module, e);
+    ds_pool_config c = ds_pool_config_of(NULL, &l->settings, o);
+    int rc = ds_pool_find_env(&c, o->env, e);
     if (rc != 0) {
         return rc;
     }
-    ds_pool_config c = ds_pool_config_of(l->env_module, &l->settings, o);
+    l->env_module = c.module;
     c.exact = 1;
     c.noise_key = o->noise_key;
     rc = ds_pool_open(&c, &l->pool, e);

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "merge/bench_merge.h"
 #include "run/signals.h"
 
@@ -60,7 +59,7 @@ static int merge(int argc, char **argv, int json, ds_error *e)
                : rc;
 }
 
-int ds_cmd_merge(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     ds_error e = {0, ""};
     int json = 0, help = 0, c;
@@ -84,4 +83,9 @@ int ds_cmd_merge(int argc, char **argv)
         rc = merge(argc, argv, json, &e);
     }
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

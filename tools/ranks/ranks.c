@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/program.h"
 
 static const char FILE_NAME[] = "ranks_mpi.so";
 
@@ -30,16 +31,10 @@ int ds_ranks_given(void)
 /* In the build tree that this program runs in, else where it is installed. */
 static void module_path(char out[PATH_MAX])
 {
-    struct stat st;
-    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 64);
-    if (n > 0) {
-        out[n] = '\0';
-        char *slash = strrchr(out, '/');
-        strcpy(slash, "/.dshost-build");
-        if (stat(out, &st) == 0) {
-            snprintf(slash, 64, "/tools/ranks/.libs/%s", FILE_NAME);
-            return;
-        }
+    if (ds_program_build_tree(out)) {
+        size_t n = strlen(out);
+        snprintf(out + n, PATH_MAX - n, "/tools/ranks/.libs/%s", FILE_NAME);
+        return;
     }
     snprintf(out, PATH_MAX, "%s/%s", DS_MODULEDIR, FILE_NAME);
 }

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "report/report_figures.h"
 #include "store/run_folder.h"
 
@@ -150,7 +149,7 @@ static int draw(const ds_report *r, const request *q, const char *path, ds_error
     }
 }
 
-int ds_cmd_plot(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0, ""};
@@ -176,4 +175,9 @@ int ds_cmd_plot(int argc, char **argv)
     }
     rc = rc != 0 ? rc : ds_stdout_done(&e);
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "report/report_page.h"
 #include "report/report_pictures.h"
 #include "store/run_folder.h"
@@ -123,7 +122,7 @@ static int make(const request *q, int folders, char *const *folder, const char *
     return rc;
 }
 
-int ds_cmd_report(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0, ""};
@@ -137,4 +136,9 @@ int ds_cmd_report(int argc, char **argv)
     free(command);
     rc = rc != 0 ? rc : ds_stdout_done(&e);
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

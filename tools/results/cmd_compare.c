@@ -9,7 +9,6 @@
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "results/compare.h"
 
 typedef struct request {
@@ -191,7 +190,7 @@ static json_t *object(const request *q, const ds_comparison *c)
     return o;
 }
 
-int ds_cmd_compare(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0, ""};
@@ -211,4 +210,9 @@ int ds_cmd_compare(int argc, char **argv)
     }
     rc = rc != 0 ? rc : ds_stdout_done(&e);
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

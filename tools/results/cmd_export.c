@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "results/export.h"
 #include "results/results.h"
 #include "store/run_folder.h"
@@ -243,7 +242,7 @@ static int export_runs(const request *q, ds_error *e)
     return rc;
 }
 
-int ds_cmd_export(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     request q;
     ds_error e = {0, ""};
@@ -265,4 +264,9 @@ int ds_cmd_export(int argc, char **argv)
         rc = ds_stdout_done(&e);
     }
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.c - programs by name. All is relative to the running program first, so that an installation can be
+ * moved and a build tree is used as it stands. */
+#include "config.h"
+
+#include "base/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TREE_DEPTH = 3 }; /* of a program in the build tree: tests/unit/.libs */
+
+/* The folder of the running program. */
+static int own_folder(char out[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    out[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    return slash != NULL;
+}
+
+int ds_program_build_tree(char out[PATH_MAX])
+{
+    char mark[PATH_MAX];
+    int there = own_folder(out);
+    for (int k = 0; there && k <= TREE_DEPTH; k++) {
+        int n = snprintf(mark, sizeof mark, "%s/.dshost-build", out);
+        if (n < (int)sizeof mark && access(mark, F_OK) == 0) {
+            return 1;
+        }
+        char *slash = strrchr(out, '/');
+        there = slash != NULL;
+        if (there) {
+            *slash = '\0';
+        }
+    }
+    return 0;
+}
+
+/* Is FOLDER/BELOW/NAME a program? Then it is in *out. */
+static int try_folder(const char *folder, size_t length, const char *below, const char *name,
+                      char out[PATH_MAX])
+{
+    struct stat st;
+    int n = snprintf(out, PATH_MAX, "%.*s%s/%s", (int)length, folder, below, name);
+    return length > 0 && n < PATH_MAX && stat(out, &st) == 0 && S_ISREG(st.st_mode) && access(out, X_OK) == 0;
+}
+
+static int try_path(const char *name, char out[PATH_MAX])
+{
+    const char *path = getenv("PATH");
+    while (path != NULL && *path != '\0') {
+        size_t n = strcspn(path, ":");
+        if (try_folder(path, n, "", name, out)) {
+            return 1;
+        }
+        path += n + (path[n] == ':');
+    }
+    return 0;
+}
+
+int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e)
+{
+    static const char *const near[] = {"", "/../libexec/diffsim", "/../../bin"};
+    char folder[PATH_MAX];
+    int found = 0;
+    for (int k = 0; k < 3 && !found && own_folder(folder); k++) {
+        found = try_folder(folder, strlen(folder), near[k], name, out);
+    }
+    if (!found && ds_program_build_tree(folder)) {
+        found = try_folder(folder, strlen(folder), "/libexec", name, out) ||
+                try_folder(folder, strlen(folder), "", name, out);
+    }
+    if (found || try_folder(DS_LIBEXECDIR, strlen(DS_LIBEXECDIR), "", name, out) ||
+        try_folder(DS_BINDIR, strlen(DS_BINDIR), "", name, out) || try_path(name, out)) {
+        return 0;
+    }
+    return ds_fail(e, DS_EXIT_IO, "there is no program %.80s: neither in %s nor on PATH; install dshost anew",
+                   name, DS_LIBEXECDIR);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dispatch.c - the table of commands, and how dshost becomes the program of one. */
+#include "config.h"
+
+#include "cli/dispatch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/program.h"
+#include "base/text.h"
+
+enum { NAME_MAX_BYTES = 60, OTHERS_MAX = 64 };
+
+static const struct command {
+    const char *name, *summary;
+    int built_in; /* in dshost itself */
+} commands[] = {
+    {"run", "search with an optimizer; the command that is meant when none is named", 1},
+    {"resume", "go on with an interrupted run, or extend a finished one", 1},
+    {"bench", "run an experiment: environments x optimizers x seeds, resumable, in parallel", 0},
+    {"merge", "put the parts of an experiment, made on several machines, together", 0},
+    {"plot", "one figure about many runs: curves, bars, scores, profiles", 0},
+    {"report", "one HTML page about many runs: tables, intervals, tests, figures", 0},
+    {"compare", "which of two sets of runs is better, by how much, how sure", 0},
+    {"export", "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files", 0},
+    {"eval", "evaluate one point: loss, gradient, metrics, trajectory", 0},
+    {"landscape", "loss, gradient and gradient quality on a slice, with pictures", 0},
+    {"list", "list the plugins on the search path", 1},
+    {"help", "describe a plugin and its parameters, or a command", 1},
+    {"template", "print a commented .ini file for an environment and an optimizer", 1},
+    {"check", "test a plugin for conformance (TAP on stdout)", 0},
+    {"doctor", "print versions, paths and limits, and test what a run needs", 1},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const struct command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+int ds_is_command(const char *name)
+{
+    return find(name) != NULL;
+}
+
+/* ---- commands of others ---- */
+
+static int is_name(const char *s)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    return n > 0 && n < NAME_MAX_BYTES && s[n] == '\0';
+}
+
+typedef struct others {
+    char *name[OTHERS_MAX + 1];
+    size_t count;
+} others;
+
+/* One that is new, and that the shell would find, too. */
+static void add_other(others *o, const char *folder, const char *file)
+{
+    char path[PATH_MAX];
+    const char *name = file + strlen("dshost-");
+    int n = snprintf(path, sizeof path, "%s/%s", folder, file);
+    int new = o->count < OTHERS_MAX &&n < (int)sizeof path &&is_name(name) &&
+              find(name) == NULL &&strcmp(name, "worker") != 0 && strcmp(name, "picture") != 0 &&
+              access(path, X_OK) == 0;
+    for (size_t i = 0; i < o->count; i++) {
+        new = new &&strcmp(o->name[i], name) != 0;
+    }
+    if (new && (o->name[o->count] = strdup(name)) != NULL) {
+        o->count++;
+    }
+}
+
+static void add_folder(others *o, const char *folder)
+{
+    DIR *d = opendir(folder);
+    const struct dirent *entry;
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        if (strncmp(entry->d_name, "dshost-", strlen("dshost-")) == 0) {
+            add_other(o, folder, entry->d_name);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void print_others(FILE *f)
+{
+    others o = {0};
+    const char *path = getenv("PATH");
+    char *copy = path != NULL ? strdup(path) : NULL, *rest = copy;
+    for (char *folder; (folder = strsep(&rest, ":")) != NULL;) {
+        add_folder(&o, folder);
+    }
+    free(copy);
+    qsort(o.name, o.count, sizeof o.name[0], by_name);
+    for (size_t i = 0; i < o.count; i++) {
+        fprintf(f, "%s  %s\n", i == 0 ? "\ncommands on PATH:\n" : "", o.name[i]);
+        free(o.name[i]);
+    }
+}
+
+void ds_usage(FILE *f)
+{
+    fprintf(f, "usage: dshost [COMMAND] [OPTIONS]\n\n"
+               "  dshost --env plugins/envs/torus.so --opt boleap.so    one run: progress, saved result, "
+               "pictures\n\n"
+               "commands:\n");
+    for (int i = 0; i < COMMANDS; i++) {
+        fprintf(f, "  %-9s %s\n", commands[i].name, commands[i].summary);
+    }
+    print_others(f);
+    fprintf(f, "\n`dshost COMMAND --help` and `dshost help ID` tell more; `man dshost` has it all.\n");
+}
+
+/* ---- becoming a program ---- */
+
+static int unknown(const char *name, ds_error *e)
+{
+    const char *names[COMMANDS];
+    for (int i = 0; i < COMMANDS; i++) {
+        names[i] = commands[i].name;
+    }
+    const char *near = ds_nearest(name, names, COMMANDS);
+    return ds_fail(e, DS_EXIT_USAGE,
+                   near != NULL ? "unknown command '%.60s'; did you mean '%s'?"
+                                : "unknown command '%.60s'; `dshost --help` lists them",
+                   name, near);
+}
+
+int ds_dispatch(const char *name, char *const *rest, ds_error *e)
+{
+    char file[NAME_MAX_BYTES + 8], path[PATH_MAX];
+    size_t n = 0;
+    if (!is_name(name)) {
+        return unknown(name, e);
+    }
+    snprintf(file, sizeof file, "dshost-%s", name);
+    if (ds_program_find(file, path, e) != 0) {
+        return find(name) != NULL ? e->status : unknown(name, e);
+    }
+    while (rest[n] != NULL) {
+        n++;
+    }
+    char **argv = calloc(n + 2, sizeof *argv);
+    if (argv == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    argv[0] = file;
+    memcpy(argv + 1, rest, n * sizeof *argv);
+    execv(path, argv);
+    free(argv);
+    return ds_fail(e, DS_EXIT_IO, "cannot start %.200s: %s", path, strerror(errno));
+}
+
+int ds_dispatch_help(const char *name, ds_error *e)
+{
+    char self[] = "dshost", flag[] = "--help", copy[NAME_MAX_BYTES];
+    const struct command *c = find(name);
+    if (c == NULL || !c->built_in) {
+        char *const rest[] = {flag, NULL};
+        return ds_dispatch(name, rest, e);
+    }
+    snprintf(copy, sizeof copy, "%s", name);
+    char *const argv[] = {self, copy, flag, NULL};
+    execv("/proc/self/exe", argv);
+    return ds_fail(e, DS_EXIT_IO, "cannot start dshost: %s", strerror(errno));
+}

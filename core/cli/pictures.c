@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pictures.c - when dshost-picture is started: one at a time, a small share of the time, and at the end. */
+#include "config.h"
+
+#include "cli/pictures.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/program.h"
+
+extern char **environ;
+
+enum { CLOCK_CALLS = 64 /* cheap steps between two looks at the clock */ };
+static const double SHARE = 0.05;        /* of the time of a run for pictures */
+static const double APART_SECONDS = 2.0; /* between two pictures, at least */
+static const double CHEAP_SECONDS = 1.0; /* a picture that a user who wants to stop will wait for */
+
+typedef struct pictures {
+    pid_t pid;         /* dshost-picture at work; 0 = none */
+    int answer;        /* what it prints: the evaluation that it shows */
+    int failed;        /* is not tried again before the end */
+    uint64_t shown_id; /* evaluation that best.png shows; 0 = none */
+    uint64_t start_ns;
+    uint64_t last_ns;    /* when the last one was finished; 0 = none yet */
+    double spent;        /* seconds of the processor */
+    double evaluation_s; /* told by the last step */
+    uint32_t idle_calls; /* since the clock was looked at */
+} pictures;
+
+/* ---- the process ---- */
+
+static int launch(char *const argv[], int out, pid_t *pid)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t set;
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attr);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, out, 1);
+    sigfillset(&set);
+    posix_spawnattr_setsigdefault(&attr, &set);
+    /* Signals of the terminal are for the run; dshost-picture ignores them before it unblocks them. */
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    posix_spawnattr_setsigmask(&attr, &set);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    int code = posix_spawn(pid, argv[0], &files, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    return code;
+}
+
+/* Starts it for one kind of picture (a flag), or for all (NULL). */
+static void start(pictures *p, const char *folder, const char *only)
+{
+    char program[PATH_MAX], parent[32];
+    int pipes[2] = {-1, -1};
+    ds_error e = {0, ""};
+    snprintf(parent, sizeof parent, "--of=%ld", (long)getpid());
+    int rc = ds_program_find("dshost-picture", program, &e);
+    if (rc == 0 && pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
+        rc = ds_fail(&e, DS_EXIT_IO, "cannot make a pipe: %s", strerror(errno));
+    }
+    if (rc == 0) {
+        const char *argv[] = {program,
+                              parent,
+                              only != NULL ? only : "--",
+                              only != NULL ? "--" : folder,
+                              only != NULL ? folder : NULL,
+                              NULL};
+        int code = launch((char *const *)(uintptr_t)argv, pipes[1], &p->pid);
+        rc = code != 0 ? ds_fail(&e, DS_EXIT_IO, "cannot start %.200s: %s", program, strerror(code)) : 0;
+        close(pipes[1]);
+        p->answer = pipes[0];
+    }
+    if (rc != 0) {
+        ds_log(DS_LOG_WARNING, NULL, "no pictures: %s", e.text);
+        p->failed = 1;
+        p->pid = 0;
+        close(pipes[0]);
+    }
+}
+
+/* Looks whether it has ended; waits for that where `flags` is not WNOHANG. */
+static void reap(pictures *p, int flags)
+{
+    struct rusage used;
+    char text[32] = "";
+    int status = 0;
+    pid_t pid;
+    while ((pid = wait4(p->pid, &status, flags, &used)) < 0 && errno == EINTR) {
+    }
+    if (pid == 0) {
+        return;
+    }
+    if (read(p->answer, text, sizeof text - 1) > 0) {
+        p->shown_id = strtoull(text, NULL, 10);
+    }
+    close(p->answer);
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+        ds_log(DS_LOG_WARNING, NULL, "no pictures: dshost-picture was ended by signal %d", WTERMSIG(status));
+    }
+    p->failed = status != 0;
+    p->pid = 0;
+    p->last_ns = ds_clock_ns();
+    p->spent += (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* ---- when ---- */
+
+/* Pictures may take SHARE of the time, and come at least APART_SECONDS apart. */
+static void step(pictures *p, const ds_observed *run)
+{
+    double last = run->evaluation_s - p->evaluation_s;
+    p->evaluation_s = run->evaluation_s;
+    if (p->failed || (p->pid == 0 && run->best_id == p->shown_id) ||
+        (last < 1e-3 && ++p->idle_calls < CLOCK_CALLS)) {
+        return;
+    }
+    p->idle_calls = 0;
+    if (p->pid != 0) {
+        reap(p, WNOHANG);
+    }
+    uint64_t now = ds_clock_ns();
+    uint64_t since = p->last_ns != 0 ? p->last_ns : p->start_ns;
+    double elapsed = 1e-9 * (double)(now - p->start_ns);
+    /* The first one takes about an episode, of which the last step tells the time. */
+    double spent = p->last_ns != 0 ? p->spent : last;
+    if (p->pid == 0 && !p->failed && run->best_id != p->shown_id &&
+        1e-9 * (double)(now - since) >= APART_SECONDS && spent <= SHARE * elapsed) {
+        start(p, run->folder, "--best");
+    }
+}
+
+static void end(pictures *p, const ds_observed *run)
+{
+    double episode = run->evaluations > 0 ? run->evaluation_s / (double)run->evaluations : 0.0;
+    int hurry = run->interrupted && !(episode < CHEAP_SECONDS);
+    if (p->pid != 0) {
+        if (hurry) {
+            kill(p->pid, SIGKILL);
+        }
+        reap(p, 0);
+    }
+    if (run->evaluations == 0) {
+        return;
+    }
+    start(p, run->folder, run->best_id == 0 || run->best_id == p->shown_id || hurry ? "--convergence" : NULL);
+    if (p->pid != 0) {
+        reap(p, 0);
+    }
+}
+
+static void see(void *ctx, int event, const ds_observed *run)
+{
+    pictures *p = ctx;
+    if (!run->options->pictures) {
+        return;
+    }
+    switch (event) {
+    case DS_RUN_BEGINS:
+        *p = (pictures){.start_ns = ds_clock_ns()};
+        break;
+    case DS_RUN_STEP:
+        step(p, run);
+        break;
+    default:
+        end(p, run);
+        break;
+    }
+}
+
+static pictures pictures_of_run;
+const ds_observer ds_pictures = {&pictures_of_run, see};

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cma.c - one (mu/mu_w, lambda)-CMA-ES: sampling and update. Equation numbers: tutorial, arXiv:1604.00772v2.
+ * Whole generations go through BLAS; only the lower triangle of C is kept, and no generation allocates. */
+#include "methods/cma/cma.h"
+
+#include "methods/cma/eigen.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cma_ranked {
+    double f;
+    uint64_t row;
+};
+
+/* ---- memory ---- */
+
+static int place_arrays(cma *c)
+{
+    uint64_t n = c->k.n, lambda = c->k.lambda, matrix = c->diagonal ? n : n * n;
+    uint64_t work = c->diagonal ? n : eigen_work_size(n);
+    uint64_t doubles = 7 * n + 2 * matrix + 3 * lambda * n + n + work;
+    double *next = calloc(doubles, sizeof(double));
+    c->arena = next;
+    c->iwork = malloc((c->diagonal ? 1 : eigen_iwork_size(n)) * sizeof(int));
+    c->repaired = calloc(lambda, 1);
+    c->order = calloc(lambda, sizeof(uint64_t));
+    c->ranked = calloc(lambda, sizeof *c->ranked);
+    if (!next || !c->iwork || !c->repaired || !c->order || !c->ranked) {
+        return -1;
+    }
+    double **const vectors[] = {&c->m, &c->p_c, &c->p_s, &c->d, &c->y_w, &c->z_w, &c->invsqrt_y_w};
+    for (int i = 0; i < 7; i++, next += n) {
+        *vectors[i] = next;
+    }
+    c->c = next;
+    c->b = (next += matrix);
+    c->y = (next += matrix);
+    c->z = (next += lambda * n);
+    c->rows = (next += lambda * n); /* lambda + 1 rows: the samples and p_c */
+    c->work = next + (lambda + 1) * n;
+    return 0;
+}
+
+cma *cma_new(const cma_options *options)
+{
+    cma *c = calloc(1, sizeof *c);
+    if (!c) {
+        return NULL;
+    }
+    c->profile = options->profile;
+    c->diagonal = options->diagonal;
+    if (cma_constants_init(&c->k, options) != 0 || place_arrays(c) != 0) {
+        cma_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void cma_free(cma *c)
+{
+    if (c) {
+        cma_constants_free(&c->k);
+        free(c->arena);
+        free(c->iwork);
+        free(c->repaired);
+        free(c->order);
+        free(c->ranked);
+        free(c);
+    }
+}
+
+void cma_start(cma *c, const double *m, double sigma)
+{
+    uint64_t n = c->k.n;
+    memcpy(c->m, m, n * sizeof(double));
+    c->sigma = sigma;
+    c->g = c->eigen_g = 0;
+    c->h = 1;
+    memset(c->p_c, 0, n * sizeof(double));
+    memset(c->p_s, 0, n * sizeof(double));
+    memset(c->c, 0, (c->diagonal ? n : n * n) * sizeof(double));
+    memset(c->b, 0, (c->diagonal ? n : n * n) * sizeof(double));
+    for (uint64_t i = 0; i < n; i++) {
+        c->c[c->diagonal ? i : i * n + i] = 1;
+        c->d[i] = 1;
+        if (!c->diagonal) {
+            c->b[i * n + i] = 1;
+        }
+    }
+}
+
+/* ---- decomposition ---- */
+
+static double *diagonal_of(const cma *c, uint64_t i)
+{
+    return &c->c[c->diagonal ? i : i * c->k.n + i];
+}
+
+double cma_deviation(const cma *c, uint64_t i)
+{
+    return sqrt(*diagonal_of(c, i));
+}
+
+/* C = sum_i d_i^2 b_i b_i^T after eigenvalues were mended. */
+static void rebuild(cma *c)
+{
+    int n = (int)c->k.n;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            c->work[i * n + j] = c->d[i] * c->b[i * n + j];
+        }
+    }
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, n, n, 1, c->work, n, 0, c->c, n);
+}
+
+int cma_decompose(cma *c)
+{
+    uint64_t n = c->k.n;
+    int mended = 0;
+    c->eigen_g = c->g;
+    if (c->diagonal) {
+        memcpy(c->d, c->c, n * sizeof(double));
+    } else {
+        memcpy(c->b, c->c, n * n * sizeof(double));
+        if (eigen_symmetric(n, c->b, c->d, c->work, c->iwork) != 0) {
+            return -1;
+        }
+    }
+    double largest = 0, smallest = INFINITY;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!isfinite(c->d[i])) {
+            return -1;
+        }
+        if (c->d[i] <= 0) {
+            c->d[i] = 1e-8;
+            mended = 1;
+        }
+        largest = fmax(largest, c->d[i]);
+        smallest = fmin(smallest, c->d[i]);
+    }
+    double lift = fmax(0, largest / (c->k.max_axis_ratio * c->k.max_axis_ratio) - smallest);
+    mended = mended || lift > 0;
+    for (uint64_t i = 0; i < n; i++) {
+        c->d[i] = sqrt(c->d[i] + lift);
+    }
+    if (mended && c->diagonal) {
+        for (uint64_t i = 0; i < n; i++) {
+            c->c[i] = c->d[i] * c->d[i];
+        }
+    } else if (mended) {
+        rebuild(c);
+    }
+    return 0;
+}
+
+void cma_scale_axis(cma *c, uint64_t i, double factor)
+{
+    uint64_t n = c->k.n;
+    if (c->diagonal) {
+        c->c[i] *= factor * factor;
+        return;
+    }
+    for (uint64_t j = 0; j <= i; j++) {
+        c->c[i * n + j] *= factor;
+    }
+    for (uint64_t j = i; j < n; j++) {
+        c->c[j * n + i] *= factor;
+    }
+}
+
+/* ---- sampling ---- */
+
+/* y = B (D .* z) for `count` rows from row `first` on, and x = m + sigma y (eqs. 38-40). */
+static void place_rows(cma *c, uint64_t first, uint64_t count, double *x)
+{
+    uint64_t n = c->k.n;
+    double *y = c->y + first * n;
+    const double *z = c->z + first * n;
+    double *scaled = c->diagonal ? y : c->rows;
+    for (uint64_t k = 0; k < count; k++) {
+        for (uint64_t i = 0; i < n; i++) {
+            scaled[k * n + i] = c->d[i] * z[k * n + i];
+        }
+    }
+    if (!c->diagonal) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, (int)n, (int)n, 1, scaled, (int)n,
+                    c->b, (int)n, 0, y, (int)n);
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        for (uint64_t i = 0; i < n; i++) {
+            x[(first + k) * n + i] = c->m[i] + c->sigma * y[k * n + i];
+        }
+    }
+    memset(c->repaired + first, 0, count);
+}
+
+int cma_sample(cma *c, ds_random *random, double *x)
+{
+    uint64_t n = c->k.n;
+    if (c->g - c->eigen_g >= c->k.eigen_gap && cma_decompose(c) != 0) {
+        return -1;
+    }
+    for (uint64_t i = 0; i < c->k.lambda * n; i++) {
+        c->z[i] = ds_random_normal(random);
+    }
+    place_rows(c, 0, c->k.lambda, x);
+    return 0;
+}
+
+void cma_redraw(cma *c, ds_random *random, uint64_t k, double *x)
+{
+    uint64_t n = c->k.n;
+    for (uint64_t i = 0; i < n; i++) {
+        c->z[k * n + i] = ds_random_normal(random);
+    }
+    place_rows(c, k, 1, x);
+}
+
+/* ---- outside points ---- */
+
+/* z = D^{-1} B^T y for `count` rows. */
+static void to_axes(const cma *c, uint64_t count, const double *y, double *z)
+{
+    uint64_t n = c->k.n;
+    if (!c->diagonal) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)n, (int)n, 1, y, (int)n, c->b,
+                    (int)n, 0, z, (int)n);
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        for (uint64_t i = 0; i < n; i++) {
+            z[k * n + i] = (c->diagonal ? y[k * n + i] : z[k * n + i]) / c->d[i];
+        }
+    }
+}
+
+/* y and z of the rows that the caller changed, in runs of neighbours. */
+static void read_repaired(cma *c, const double *x)
+{
+    uint64_t n = c->k.n, lambda = c->k.lambda;
+    for (uint64_t from = 0, to; from < lambda; from = to + 1) {
+        for (to = from; to < lambda && c->repaired[to]; to++) {
+            for (uint64_t i = 0; i < n; i++) {
+                c->y[to * n + i] = (x[to * n + i] - c->m[i]) / c->sigma;
+            }
+        }
+        if (to > from) {
+            to_axes(c, to - from, c->y + from * n, c->z + from * n);
+        }
+    }
+}
+
+static double norm(const double *v, uint64_t n)
+{
+    return cblas_dnrm2((int)n, v, 1);
+}
+
+void cma_inject(cma *c, uint64_t k, const double *point, double *x)
+{
+    uint64_t n = c->k.n;
+    double *y = c->y + k * n, *z = c->z + k * n;
+    for (uint64_t i = 0; i < n; i++) {
+        y[i] = (point[i] - c->m[i]) / c->sigma;
+    }
+    to_axes(c, 1, y, z);
+    double length = norm(z, n), longest = sqrt((double)n) + 2 * (double)n / ((double)n + 2);
+    double shrink = length > longest ? longest / length : 1;
+    for (uint64_t i = 0; i < n; i++) {
+        y[i] *= shrink;
+        z[i] *= shrink;
+        x[k * n + i] = c->m[i] + c->sigma * y[i];
+    }
+    c->repaired[k] = 0; /* y and z are known */
+}
+
+/* ---- update ---- */
+
+static int by_loss(const void *a, const void *b)
+{
+    const struct cma_ranked *p = a, *q = b;
+    if (p->f != q->f) {
+        return p->f < q->f ? -1 : 1;
+    }
+    return p->row < q->row ? -1 : p->row > q->row;
+}
+
+static void rank_rows(cma *c, const double *f)
+{
+    for (uint64_t k = 0; k < c->k.lambda; k++) {
+        c->ranked[k] = (struct cma_ranked){f[k], k};
+    }
+    qsort(c->ranked, c->k.lambda, sizeof *c->ranked, by_loss);
+    for (uint64_t i = 0; i < c->k.lambda; i++) {
+        c->order[i] = c->ranked[i].row;
+    }
+}
+
+/* y_w = sum_{i <= mu} w_i y_{i:lambda} (eq. 41), z_w likewise. */
+static void recombine(cma *c)
+{
+    uint64_t n = c->k.n;
+    memset(c->y_w, 0, n * sizeof(double));
+    memset(c->z_w, 0, n * sizeof(double));
+    for (uint64_t i = 0; i < c->k.mu; i++) {
+        cblas_daxpy((int)n, c->k.weight[i], c->y + c->order[i] * n, 1, c->y_w, 1);
+        cblas_daxpy((int)n, c->k.weight[i], c->z + c->order[i] * n, 1, c->z_w, 1);
+    }
+}
+
+/* The caller's mean takes the place of y_w, shortened where it lies further than selection would go. */
+static void recombine_outside(cma *c, const double *mean)
+{
+    uint64_t n = c->k.n;
+    for (uint64_t i = 0; i < n; i++) {
+        c->y_w[i] = (mean[i] - c->m[i]) / c->sigma;
+    }
+    to_axes(c, 1, c->y_w, c->z_w);
+    double length = sqrt(c->k.mueff) * norm(c->z_w, n);
+    double longest = sqrt(2 * (double)n) + 2 * (double)n / ((double)n + 2);
+    if (length > longest) {
+        cblas_dscal((int)n, longest / length, c->y_w, 1);
+        cblas_dscal((int)n, longest / length, c->z_w, 1);
+    }
+}
+
+/* p_s and h (eqs. 43, 45), p_c (eq. 45). */
+static void update_paths(cma *c)
+{
+    const cma_constants *k = &c->k;
+    uint64_t n = k->n;
+    const double *step = c->z_w; /* C^{-1/2} y_w = B z_w */
+    if (!c->diagonal) {
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)n, (int)n, 1, c->b, (int)n, c->z_w, 1, 0, c->invsqrt_y_w,
+                    1);
+        step = c->invsqrt_y_w;
+    }
+    double keep = 1 - k->c_s, add = sqrt(k->c_s * (2 - k->c_s) * k->mueff);
+    for (uint64_t i = 0; i < n; i++) {
+        c->p_s[i] = keep * c->p_s[i] + add * step[i];
+    }
+    c->h = 1;
+    if (k->stall_offset > 0) {
+        double start = sqrt(1 - pow(keep, 2 * ((double)c->g + k->stall_offset)));
+        c->h = norm(c->p_s, n) / start < (1.4 + 2 / ((double)n + 1)) * k->chi_n;
+    }
+    keep = 1 - k->c_c;
+    add = c->h ? sqrt(k->c_c * (2 - k->c_c) * k->mueff) : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        c->p_c[i] = keep * c->p_c[i] + add * c->y_w[i];
+    }
+}
+
+/* Weight of the row of rank i in the rank-mu update: a negative one is scaled to a step of length sqrt(n), so
+ * that C stays positive definite whatever the length of y (eq. 46). */
+static double covariance_weight(const cma *c, uint64_t i)
+{
+    double w = c->k.weight[i], n = (double)c->k.n;
+    if (w >= 0) {
+        return w;
+    }
+    const double *z = c->z + c->order[i] * c->k.n;
+    return w * n / (cblas_ddot((int)c->k.n, z, 1, z, 1) + 1e-8);
+}
+
+static double keep_factor(const cma_constants *k, int h)
+{
+    return 1 + k->c_1 * (h ? 0 : k->c_c * (2 - k->c_c)) - k->c_1 - k->c_mu * k->weight_sum;
+}
+
+/* C <- keep C + c_1 p_c p_c^T + c_mu sum_i w_i y_i y_i^T (eq. 47): the terms as rows of one matrix, those
+ * that are added first, so that two symmetric products of rank mu + 1 and lambda - mu do it. */
+static void update_full(cma *c)
+{
+    const cma_constants *k = &c->k;
+    uint64_t n = k->n, plus = 0, minus = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        c->rows[i] = sqrt(k->c_1) * c->p_c[i];
+    }
+    plus = 1;
+    for (uint64_t r = 0; r < k->lambda && k->c_mu > 0; r++) {
+        double w = k->c_mu * covariance_weight(c, r), root = sqrt(fabs(w));
+        if (w == 0) {
+            continue;
+        }
+        double *row = c->rows + (plus + minus) * n;
+        *(w > 0 ? &plus : &minus) += 1; /* weights fall with rank: all positive ones come first */
+        const double *y = c->y + c->order[r] * n;
+        for (uint64_t i = 0; i < n; i++) {
+            row[i] = root * y[i];
+        }
+    }
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)plus, 1, c->rows, (int)n,
+                keep_factor(k, c->h), c->c, (int)n);
+    if (minus > 0) {
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)minus, -1, c->rows + plus * n, (int)n,
+                    1, c->c, (int)n);
+    }
+}
+
+static void update_diagonal(cma *c)
+{
+    const cma_constants *k = &c->k;
+    uint64_t n = k->n;
+    double keep = keep_factor(k, c->h);
+    for (uint64_t i = 0; i < n; i++) {
+        c->c[i] = keep * c->c[i] + k->c_1 * c->p_c[i] * c->p_c[i];
+    }
+    for (uint64_t r = 0; r < k->lambda && k->c_mu > 0; r++) {
+        double w = k->c_mu * covariance_weight(c, r);
+        const double *y = c->y + c->order[r] * n;
+        for (uint64_t i = 0; i < n && w != 0; i++) {
+            c->c[i] += w * y[i] * y[i];
+        }
+    }
+}
+
+void cma_update(cma *c, const double *x, const double *f, const double *mean)
+{
+    const cma_constants *k = &c->k;
+    uint64_t n = k->n;
+    read_repaired(c, x);
+    rank_rows(c, f);
+    if (mean) {
+        recombine_outside(c, mean);
+        memcpy(c->m, mean, n * sizeof(double));
+    } else {
+        recombine(c);
+        cblas_daxpy((int)n, k->c_m * c->sigma, c->y_w, 1, c->m, 1); /* eq. 42 */
+    }
+    update_paths(c);
+    if (c->diagonal) {
+        update_diagonal(c);
+    } else {
+        update_full(c);
+    }
+    /* eq. 44 */
+    c->sigma *= exp(fmin(k->log_step_cap, k->c_s / k->d_s * (norm(c->p_s, n) / k->chi_n - 1)));
+    if (c->profile == CMA_C_CMAES && isfinite(f[c->order[0]]) &&
+        f[c->order[0]] == f[c->order[k->lambda / 2]]) {
+        c->sigma *= exp(0.2 + k->c_s / k->d_s); /* flat: look further away */
+    }
+    c->g++;
+}

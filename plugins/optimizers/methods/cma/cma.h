@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cma.h - covariance matrix adaptation: sampling and update of one (mu/mu_w, lambda)-CMA-ES.
+ * N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772 (2016/2023).
+ *
+ * A strategy draws lambda points x_k = m + sigma y_k, y_k ~ N(0, C), is told their losses, and moves m, sigma
+ * and C. It knows nothing of bounds, budgets or restarts; it works in whatever coordinates
+ * the caller uses. */
+#ifndef CMA_H
+#define CMA_H
+
+#include "methods/cma/cma_constants.h"
+
+#include <diffsim/random.h>
+#include <stdint.h>
+
+typedef struct cma cma;
+struct cma {
+    cma_constants k;
+    int profile, diagonal;
+    /* State. Write to it only between cma_start() and cma_sample(), and call cma_decompose() after a change
+     * of c. */
+    uint64_t g;   /* generations done */
+    double sigma; /* step size */
+    double *m;    /* n: mean */
+    double *c;    /* n x n, lower triangle; diagonal mode: n */
+    double *p_c;  /* n: evolution path */
+    double *p_s;  /* n: conjugate evolution path */
+    int h;        /* of the last update: 0 = the path of C was stalled because p_s was long */
+    /* C = B diag(d^2) B^T; row i of b is the i-th eigenvector. Diagonal mode: b unused, d_i = sqrt(C_ii). */
+    double *b, *d;
+    uint64_t eigen_g; /* generation of the last decomposition */
+    /* The generation in work: lambda x n. */
+    double *y;         /* (x - m)/sigma */
+    double *z;         /* C^{-1/2} y turned into the eigen-axes, N(0, I) for samples */
+    uint8_t *repaired; /* lambda: set to 1 where row k of x is not what cma_sample() wrote there */
+    uint64_t *order;   /* lambda: rows by rank, set by cma_update() */
+    /* Private. */
+    double *rows, *y_w, *z_w, *invsqrt_y_w, *work;
+    int *iwork;
+    struct cma_ranked *ranked;
+    void *arena;
+};
+
+/* NULL where memory is short. */
+cma *cma_new(const cma_options *options);
+void cma_free(cma *c);
+
+/* Forgets everything and starts at mean m[n] with step size sigma, C = I. */
+void cma_start(cma *c, const double *m, double sigma);
+
+/* Decomposes C now. 0, or -1 where C is not finite. Eigenvalues that round-off made <= 0 are mended. */
+int cma_decompose(cma *c);
+
+/* Draws a generation into x (lambda x n), decomposing C first where that is due; 0, or
+ * -1 as cma_decompose(). */
+int cma_sample(cma *c, ds_random *random, double *x);
+/* Draws row k of the generation anew. */
+void cma_redraw(cma *c, ds_random *random, uint64_t k, double *x);
+
+/* Replaces row k by an outside point, pulled towards the mean where it is too far for the distribution
+ * (Hansen, Injecting external solutions into CMA-ES, arXiv:1110.4181). */
+void cma_inject(cma *c, uint64_t k, const double *point, double *x);
+
+/* Updates mean, paths, C and sigma from points x (rows marked `repaired` are read again, the others are
+ * known) and losses f[lambda], +INFINITY for failures; equal losses rank by row. `mean`, where not
+ * NULL, replaces the weighted mean of the best: the paths then follow this move, shortened as above,
+ * and m becomes `mean`. */
+void cma_update(cma *c, const double *x, const double *f, const double *mean);
+
+/* sqrt(C_ii). */
+double cma_deviation(const cma *c, uint64_t i);
+
+/* Scales row and column i of C by factor > 0 (C stays positive definite); takes effect at the
+ * next decomposition. */
+void cma_scale_axis(cma *c, uint64_t i, double factor);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alpha_gradient.h - the gradient of a smoothed loss F(x) = E f(x + w), w ~ N(0, s^2 I), as a mixture of two
+ * estimates from the same samples (H. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators
+ * give better policy gradients?", ICML 2022, arXiv:2202.00817):
+ *
+ *     first order   g1 = mean of grad f(x + w_i)                 small variance, wrong where f jumps
+ *     zeroth order  g0 = mean of (f(x + w_i) - f(x)) w_i / s^2   right for every f, variance grows with n
+ *     g = alpha g1 + (1 - alpha) g0
+ */
+#ifndef DS_METHODS_ALPHA_GRADIENT_H
+#define DS_METHODS_ALPHA_GRADIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ALPHA_IVW, /* inverse-variance weights: alpha = V0 / (V0 + V1), with the variances of g0 and g1 */
+    ALPHA_BIAS /* the same, but the difference that g1 may make is limited to gamma; see the source */
+};
+
+typedef struct alpha_rule {
+    int rule;
+    double s;            /* standard deviation of w */
+    int antithetic;      /* samples i and i + count / 2 are a pair w, -w */
+    size_t block;        /* variables that share one alpha; 0 = all */
+    double gamma, delta; /* ALPHA_BIAS: tolerated bias, chance that it is exceeded */
+    double largest;      /* ALPHA_BIAS: bound of one sample of g0 in Bernstein's inequality */
+} alpha_rule;
+
+/* One set of samples: `count` displacements w (count x n), losses (INFINITY = failed), gradients (count x n;
+ * NULL = none) and outcomes DS_EVAL_*; base = f(x). */
+typedef struct alpha_samples {
+    size_t n, count;
+    const double *w, *loss, *gradient;
+    const uint32_t *outcome;
+    double base;
+} alpha_samples;
+
+/* Writes g (n values) and the mean alpha. work: (2 count + 1) n values. 0 where fewer than two
+ * samples succeeded. */
+int alpha_gradient(const alpha_rule *rule, const alpha_samples *samples, double *work, double *g,
+                   double *alpha);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* descent.c - projected gradient descent with Adam and simpler step rules, see descent.h. */
+#include "methods/gradient/descent.h"
+
+#include "methods/base/box.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARMIJO_TRIALS 10 /* shorter steps tried before a descent ends */
+
+const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", "armijo", NULL};
+
+descent_options descent_read_options(ds_param_reader *in)
+{
+    descent_options o = {(int)ds_param_int(in, "step"), ds_param_real(in, "lr"), ds_param_int(in, "patience"),
+                         ds_param_real(in, "tol")};
+    return o;
+}
+
+int descent_init(descent *d, size_t n, const descent_options *options)
+{
+    memset(d, 0, sizeof(*d));
+    d->n = n;
+    d->options = *options;
+    d->best = calloc(6 * n, sizeof(double));
+    d->last = d->best + n;
+    d->s = d->last + n;
+    d->gradient = d->s + n;
+    d->moment = d->gradient + n;
+    d->root = d->moment + n;
+    return d->best != NULL;
+}
+
+void descent_free(descent *d)
+{
+    free(d->best);
+    d->best = NULL;
+}
+
+/* Largest component, NAN if one is not finite. */
+static double max_norm(size_t n, const double *g)
+{
+    double norm = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        if (!isfinite(g[k])) {
+            return NAN;
+        }
+        norm = fmax(norm, fabs(g[k]));
+    }
+    return norm;
+}
+
+/* The change of coordinate k at step t = 1, 2, ...; `norm` is the Euclidean norm of the gradient. */
+static double step_size(descent *d, size_t k, int64_t t, double norm)
+{
+    double g = d->gradient[k], lr = d->options.lr;
+    switch (d->options.step) {
+    case DESCENT_ADAM:
+        d->moment[k] = 0.9 * d->moment[k] + 0.1 * g;
+        /* the root of the second moment: the square of a huge gradient would overflow */
+        d->root[k] = hypot(sqrt(0.999) * d->root[k], sqrt(0.001) * g);
+        return lr * (d->moment[k] / (1.0 - pow(0.9, (double)t))) /
+               (d->root[k] / sqrt(1.0 - pow(0.999, (double)t)) + 1e-8);
+    case DESCENT_NSGD:
+        return lr * sqrt((double)d->n) * (g / norm);
+    case DESCENT_MOMENTUM:
+        d->moment[k] = 0.9 * d->moment[k] + 0.1 * g;
+        return lr * d->moment[k];
+    default:
+        return lr * g;
+    }
+}
+
+/* s <- clamp(s - step(gradient)). Returns whether s changed. */
+static int take_step(descent *d, int64_t t, double largest)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        sum += (d->gradient[k] / largest) * (d->gradient[k] / largest);
+    }
+    double norm = largest * sqrt(sum); /* scaled: squares of huge gradients overflow */
+    int moved = 0;
+    for (size_t k = 0; k < d->n; k++) {
+        double before = d->s[k], after = before - step_size(d, k, t, norm);
+        d->s[k] = isnan(after) ? before : box_clamp(after, -1.0, 1.0);
+        moved |= d->s[k] != before;
+    }
+    return moved;
+}
+
+/* The next trial of Armijo's rule from the base point (in `root`) along its normalised gradient (in
+ * `moment`). Returns whether it differs from the base point. */
+static int try_step(descent *d)
+{
+    int moved = 0;
+    for (size_t k = 0; k < d->n; k++) {
+        d->s[k] = box_clamp(d->root[k] - d->length * d->moment[k], -1.0, 1.0);
+        moved |= d->s[k] != d->root[k];
+    }
+    return moved;
+}
+
+/* Takes s as the base point of the next step; its length was accepted, so that twice of it is tried. */
+static int new_base(descent *d, double loss, double largest)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        sum += (d->gradient[k] / largest) * (d->gradient[k] / largest);
+    }
+    for (size_t k = 0; k < d->n; k++) {
+        d->root[k] = d->s[k];
+        d->moment[k] = sqrt((double)d->n / sum) * (d->gradient[k] / largest);
+    }
+    d->length = d->told == 1 ? d->options.lr : fmin(2.0 * d->length, 2.0);
+    d->base_loss = loss;
+    d->trials = 0;
+    d->slope = largest * sqrt(sum / (double)d->n);
+    return try_step(d);
+}
+
+/* Whether the trial s meets Armijo's condition f(s) <= f(base) - 1e-4 g . (base - s). */
+static int accepted(const descent *d, double loss)
+{
+    double fall = 0.0;
+    for (size_t k = 0; k < d->n; k++) {
+        fall += d->moment[k] * (d->root[k] - d->s[k]);
+    }
+    return loss <= d->base_loss - 1e-4 * d->slope * fall;
+}
+
+static int backtrack(descent *d)
+{
+    d->length *= 0.5;
+    return ++d->trials <= ARMIJO_TRIALS && d->told < d->limit && try_step(d);
+}
+
+void descent_begin(descent *d, const double *start, int64_t limit)
+{
+    size_t bytes = d->n * sizeof(double);
+    d->limit = limit;
+    d->told = 0;
+    d->stall = 0;
+    d->best_loss = INFINITY;
+    d->evaluations = 0;
+    memset(d->moment, 0, bytes);
+    memset(d->root, 0, bytes);
+    for (size_t k = 0; k < d->n; k++) {
+        d->s[k] = box_clamp(start[k], -1.0, 1.0);
+    }
+    memcpy(d->best, d->s, bytes);
+    memcpy(d->last, d->s, bytes);
+}
+
+int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome)
+{
+    size_t bytes = d->n * sizeof(double);
+    int armijo = d->options.step == DESCENT_ARMIJO;
+    d->told++;
+    if (!isfinite(loss)) {
+        return armijo && d->told > 1 && backtrack(d);
+    }
+    d->evaluations = d->told;
+    memcpy(d->last, d->s, bytes);
+    int rejected = armijo && d->told > 1 && !accepted(d, loss);
+    if (d->told == 1 || loss < d->best_loss - d->options.tol * fmax(1.0, fabs(d->best_loss))) {
+        d->best_loss = loss;
+        memcpy(d->best, d->s, bytes);
+        d->stall = 0;
+    } else if (!rejected) {
+        d->stall++;
+    }
+    if (rejected) {
+        return backtrack(d);
+    }
+    if (gradient != d->gradient) {
+        memcpy(d->gradient, gradient, bytes);
+    }
+    double largest = max_norm(d->n, d->gradient);
+    if (outcome != DS_EVAL_OK || d->stall > d->options.patience || !(largest > 0.0) || d->told >= d->limit) {
+        return 0;
+    }
+    return armijo ? new_base(d, loss, largest) : take_step(d, d->told, largest);
+}
+
+ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx)
+{
+    ds_status status;
+    double loss;
+    uint32_t outcome;
+    descent_begin(d, start, limit);
+    do {
+        loss = INFINITY;
+        outcome = DS_EVAL_OK;
+        status = evaluate(ctx, d->s, &loss, d->gradient, &outcome);
+    } while (descent_tell(d, loss, d->gradient, outcome) && status == DS_OK);
+    return status;
+}

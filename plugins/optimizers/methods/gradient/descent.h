@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* descent.h - gradient descent on a simulated loss in [-1, 1]^n, the local search of the
+ * gradient-based optimizers.
+ *
+ * A descent evaluates s_1, steps to s_2 = clamp(s_1 - step(gradient)), and so on. It ends after its number of
+ * evaluations, once the loss has failed to fall at more than `patience` evaluations in a row (3 in the
+ * papers), at a point where nothing can change any more (zero gradient, or the step leads nowhere because of
+ * the box), and at a failed simulation or a bad gradient. The moments of Adam and momentum start at zero in
+ * each descent.
+ */
+#ifndef DS_METHODS_DESCENT_H
+#define DS_METHODS_DESCENT_H
+
+#include <diffsim/base.h>
+#include <diffsim/helper/params.h>
+#include <diffsim/host.h>
+#include <stddef.h>
+
+enum {
+    DESCENT_ADAM,     /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
+    DESCENT_GD,       /* s - lr g */
+    DESCENT_NSGD,     /* s - lr sqrt(n) g / |g| */
+    DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
+    /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises; else
+     * half of it is tried, at most ten times; the next step begins with twice the last one. */
+    DESCENT_ARMIJO
+};
+
+typedef struct descent_options {
+    int step;  /* DESCENT_ADAM ... */
+    double lr; /* learning rate in units of [-1, 1] */
+    int64_t patience;
+    double tol; /* the loss must fall by more than tol max(1, |best|) to count as progress */
+} descent_options;
+
+extern const char *const descent_steps[];
+
+/* Schema entries of the options, and their values. */
+#define DESCENT_PARAMS                                                                                       \
+    DS_ENUM("step", "adam", descent_steps, "Step rule of the descents."),                                    \
+        DS_REAL("lr", "0.1", 1e-12, 1e6, "",                                                                 \
+                "Learning rate of the descents, in units in which the box is [-1, 1]."),                     \
+        DS_INT("patience", "3", 0, 1e6, "",                                                                  \
+               "A descent ends when more than so many evaluations in a row did not improve."),               \
+        DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one.")
+descent_options descent_read_options(ds_param_reader *in);
+
+/* Simulates s (n values): loss, gradient with respect to s, and DS_EVAL_* outcome. DS_STOPPED or an error
+ * ends the descent. */
+typedef ds_status (*descent_evaluate)(void *ctx, const double *s, double *loss, double *gradient,
+                                      uint32_t *outcome);
+
+typedef struct descent {
+    size_t n;
+    descent_options options;
+    double *best;                     /* s_best: the point of least loss, n values */
+    double best_loss;                 /* INFINITY where no evaluation succeeded */
+    double *last;                     /* the last point evaluated successfully */
+    int64_t evaluations;              /* of the last run */
+    double *s;                        /* the point to evaluate next */
+    double *gradient, *moment, *root; /* work */
+    int64_t limit, told, stall;
+    double length, base_loss, slope; /* armijo: of the present step; loss and slope where it begins */
+    int trials;
+} descent;
+
+/* 0 without memory; descent_free() releases also what a failed call left. */
+int descent_init(descent *d, size_t n, const descent_options *options);
+void descent_free(descent *d);
+
+/* One descent of at most `limit` >= 1 evaluations from `start`, clamped to the box. DS_OK when it ended by
+ * itself, else what `evaluate` returned; the results are valid in either case. */
+ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx);
+
+/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, tell its
+ * loss, gradient and outcome, and go on while the answer is 1. */
+void descent_begin(descent *d, const double *start, int64_t limit);
+int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome);
+
+#endif

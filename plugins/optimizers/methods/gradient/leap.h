@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leap.h - one leap of BO-Leap: a semi-local search of a limited number of simulations from one point.
+ *
+ * Generations of K samples x_k ~ N(mu, sigma^2 C); after each, a gradient descent from the mean of the best
+ * ones, which moves mu; sigma and C adapt as in cma2001.h. Lines 7 to 18 of Algorithm 1 of R. Antonova et
+ * al., arXiv:2207.00167. The caller simulates, so that several leaps can advance in step:
+ *
+ *     leap_begin(l, x_n, number, rng);
+ *     while (l->state != LEAP_OVER) {
+ *         count = leap_points(l, &points);        K points without gradient, or 1 with
+ *         simulate them
+ *         leap_tell(l, loss, gradient, outcome);
+ *     }
+ */
+#ifndef DS_METHODS_LEAP_H
+#define DS_METHODS_LEAP_H
+
+#include "methods/cma/cma2001.h"
+#include "methods/gradient/descent.h"
+
+enum { LEAP_PATH_SAMPLES, LEAP_PATH_MOVED }; /* what the evolution paths follow */
+enum { LEAP_MEAN_BEST, LEAP_MEAN_LAST };     /* point of the descent that becomes the next mean */
+enum { LEAP_CLIP, LEAP_RESAMPLE };           /* samples outside the box */
+enum {
+    LEAP_FIXED, /* every descent may take J evaluations */
+    LEAP_RIVAL, /* twice as many, to 40, after a descent that beat the samples; else half, at a lower rate */
+    LEAP_TRUST  /* half, at least 2, after a descent that never improved its start; else twice, at most J */
+};
+
+typedef struct leap_options {
+    size_t K, mu;                            /* K = 0: the leap is one descent */
+    int weights, update, path, mean, bounds; /* CMA2001_..., LEAP_... */
+    int lengths;                             /* LEAP_FIXED ... */
+    int first;                               /* begin with a descent from the start itself */
+    int64_t J;                               /* evaluations of a descent; 0 = none */
+    int64_t steps;                           /* evaluations of the leap */
+    double sigma;                            /* of the first generation */
+    descent_options descent;
+} leap_options;
+
+enum { LEAP_OVER, LEAP_SAMPLES, LEAP_DESCENT };
+
+typedef struct leap {
+    size_t n;
+    leap_options options;
+    int state; /* what leap_points() are */
+    uint64_t number;
+    int64_t left;       /* evaluations */
+    double best;        /* least loss so far */
+    const double *mean; /* n values: the present mean */
+    int at_start;       /* the next point is the one that the leap was given */
+
+    cma2001 cma;
+    descent descent;
+    ds_random rng;
+    int64_t J;
+    double best_before; /* `best` when the last `steps` evaluations began */
+    double start_loss;  /* of the present descent */
+    int failures;       /* generations in a row without a single success */
+    int is_first;
+    size_t finite; /* samples of this generation with a loss */
+    double *x, *ranked, *loss, *s_1, *shift;
+    size_t *order;
+} leap;
+
+/* 0 without memory; leap_free() releases also what a failed call left. */
+int leap_init(leap *l, size_t n, const leap_options *options);
+void leap_free(leap *l);
+
+/* Begins at `start` (n values in [-1, 1]); samples are drawn from `rng`. */
+void leap_begin(leap *l, const double *start, uint64_t number, ds_random rng);
+
+/* The points to simulate next (rows of n values); with gradient where state == LEAP_DESCENT. */
+size_t leap_points(const leap *l, const double **points);
+void leap_tell(leap *l, const double *loss, const double *gradient, const uint32_t *outcome);
+
+/* A leap that is over goes on for another `steps` evaluations, provided that it holds the best loss of the
+ * run and improved it by more than 1 % in the last `steps`. Returns whether it does. */
+int leap_resume(leap *l, double run_best);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* multistart.h - local searches from random starts, one after the other or several in step ("arms").
+ *
+ * Each arm runs a local search; all arms advance together, so that one batch of simulations holds the next
+ * point of each. An arm whose search has ended begins the next one at once: the batch stays full. Starts are
+ * numbered from 1 over all arms in the order they begin, and start i is drawn from a stream of its own,
+ * uniformly from the box.
+ */
+#ifndef DS_METHODS_MULTISTART_H
+#define DS_METHODS_MULTISTART_H
+
+#include "methods/base/evaluator.h"
+
+#include <diffsim/helper/params.h>
+
+/* Schema entries of the options. */
+#define MULTISTART_PARAMS                                                                                    \
+    DS_INT("arms", "1", 1, 1e4, "",                                                                          \
+           "Searches that advance in step; their next points are simulated in parallel, as one batch."),     \
+        DS_BOOL("use_x0", "false",                                                                           \
+                "The first search begins at the start point that the environment suggests.")
+
+/* The local search of the optimizer `self`: each arm has a state machine. Points are in [-1, 1]^n. */
+typedef struct local_search {
+    void (*begin)(void *self, size_t arm, const double *start);
+    const double *(*point)(void *self, size_t arm); /* the next point to simulate */
+    /* Takes the answer (gradient with respect to the point); returns 1 while the search goes on. */
+    int (*tell)(void *self, size_t arm, double loss, const double *gradient, uint32_t outcome);
+} local_search;
+
+typedef struct multistart {
+    const ds_host *host;
+    evaluator evaluator;
+    size_t n, arms;
+    int use_x0;
+    uint64_t starts;  /* begun so far */
+    uint64_t *number; /* of the start of each arm */
+    int *fresh;       /* the arm is at its start */
+    double *v, *loss, *gradient, *start;
+    uint32_t *outcome;
+} multistart;
+
+/* Reads the options and allocates. On failure the host has been told why; multistart_free() in
+ * either case. */
+ds_status multistart_init(multistart *m, ds_param_reader *in, const ds_problem *problem);
+void multistart_free(multistart *m);
+
+/* Searches until the objective answers something else than DS_OK. Batches carry the tag "init" where every
+ * row is a start, else "descent", and as their group the least start number among their rows. */
+ds_status multistart_run(multistart *m, const ds_objective *objective, const local_search *search,
+                         void *self);
+
+/* `name` needs gradients and the environment has none: tells the host, DS_E_UNSUPPORTED; else DS_OK. */
+ds_status multistart_need_gradient(const ds_host *host, const ds_problem *problem, const char *name);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* actor_critic.c - policy, value function and the loss of PPO, see actor_critic.h. */
+#include "methods/rl/actor_critic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double half_ln_2pi = 0.91893853320467274178;
+static const double least_variance = 1e-6; /* of sde noise */
+
+int actor_critic_init(actor_critic *ac, const actor_critic_shape *shape, size_t rows, ds_random *random)
+{
+    memset(ac, 0, sizeof *ac);
+    ac->shape = *shape;
+    ac->policy = mlp_make(shape->obs, shape->hidden_count, shape->hidden, shape->act, shape->activation);
+    ac->value = mlp_make(shape->obs, shape->hidden_count, shape->hidden, 1, shape->activation);
+    ac->latent = ac->policy.size[ac->policy.layers - 1];
+    size_t free_count = shape->sde ? ac->latent * shape->act : shape->act;
+    ac->count = ac->policy.weights + ac->value.weights + free_count;
+    ac->w = calloc(2 * ac->count, sizeof(float));
+    ac->d_mean = malloc(rows * (shape->act + 1) * sizeof(float));
+    ac->deviation = malloc(rows * shape->act * sizeof(double));
+    if (!ac->w || !ac->d_mean || !ac->deviation || !mlp_tape_init(&ac->policy_tape, &ac->policy, rows) ||
+        !mlp_tape_init(&ac->value_tape, &ac->value, rows)) {
+        return 0;
+    }
+    ac->g = ac->w + ac->count;
+    ac->w_value = ac->w + ac->policy.weights;
+    ac->g_value = ac->g + ac->policy.weights;
+    ac->log_std = ac->w_value + ac->value.weights;
+    ac->g_log_std = ac->g_value + ac->value.weights;
+    ac->d_value = ac->d_mean + rows * shape->act;
+    for (size_t i = 0; i < free_count; i++) {
+        ac->log_std[i] = (float)shape->log_std;
+    }
+    return mlp_init_orthogonal(&ac->policy, ac->w, sqrt(2.0), 0.01, random) &&
+           mlp_init_orthogonal(&ac->value, ac->w_value, sqrt(2.0), 1.0, random);
+}
+
+void actor_critic_free(actor_critic *ac)
+{
+    free(ac->w);
+    free(ac->d_mean);
+    free(ac->deviation);
+    mlp_tape_free(&ac->policy_tape);
+    mlp_tape_free(&ac->value_tape);
+    memset(ac, 0, sizeof *ac);
+}
+
+/* h of row `row`; the network's input where there is no hidden layer is not kept, so that sde needs one. */
+static const float *latent_of(const actor_critic *ac, size_t row)
+{
+    return ac->policy_tape.layer[ac->policy.layers - 2] + row * ac->latent;
+}
+
+const float *actor_critic_policy(actor_critic *ac, size_t rows, const float *obs)
+{
+    size_t act = ac->shape.act;
+    const float *mean = mlp_forward(&ac->policy, ac->w, rows, obs, &ac->policy_tape);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t k = 0; k < act; k++) {
+            double *s = &ac->deviation[r * act + k];
+            if (!ac->shape.sde) {
+                *s = exp((double)ac->log_std[k]);
+                continue;
+            }
+            const float *h = latent_of(ac, r);
+            double sum = least_variance;
+            for (size_t i = 0; i < ac->latent; i++) {
+                double t = (double)h[i] * exp((double)ac->log_std[i * act + k]);
+                sum += t * t;
+            }
+            *s = sqrt(sum);
+        }
+    }
+    return mean;
+}
+
+const float *actor_critic_value(actor_critic *ac, size_t rows, const float *obs)
+{
+    return mlp_forward(&ac->value, ac->w_value, rows, obs, &ac->value_tape);
+}
+
+void actor_critic_draw_map(const actor_critic *ac, ds_random *random, float *map)
+{
+    for (size_t i = 0; i < ac->latent * ac->shape.act; i++) {
+        map[i] = (float)(exp((double)ac->log_std[i]) * ds_random_normal(random));
+    }
+}
+
+double actor_critic_map_noise(const actor_critic *ac, size_t row, size_t k, const float *map)
+{
+    const float *h = latent_of(ac, row);
+    double sum = 0.0;
+    for (size_t i = 0; i < ac->latent; i++) {
+        sum += (double)h[i] * (double)map[i * ac->shape.act + k];
+    }
+    return sum;
+}
+
+double gaussian_log_density(size_t act, const float *action, const float *mean, const double *deviation)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < act; k++) {
+        double z = ((double)action[k] - (double)mean[k]) / deviation[k];
+        sum -= 0.5 * z * z + log(deviation[k]) + half_ln_2pi;
+    }
+    return sum;
+}
+
+/* ---- the loss ---- */
+
+static void normalise(size_t count, double *a)
+{
+    double mean = 0.0, sum = 0.0;
+    if (count < 2) {
+        return; /* a single one would become 0 */
+    }
+    for (size_t i = 0; i < count; i++) {
+        mean += a[i] / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sum += (a[i] - mean) * (a[i] - mean);
+    }
+    double scale = count > 1 ? 1.0 / (sqrt(sum / (double)(count - 1)) + 1e-8) : 1.0;
+    for (size_t i = 0; i < count; i++) {
+        a[i] = scale * (a[i] - mean);
+    }
+}
+
+/* Adds d loss / d l for d loss / d ln s_k = d of row r; see the head of actor_critic.h. */
+static void add_deviation_gradient(actor_critic *ac, size_t r, size_t k, double d)
+{
+    size_t act = ac->shape.act;
+    if (!ac->shape.sde) {
+        ac->g_log_std[k] += (float)d;
+        return;
+    }
+    const float *h = latent_of(ac, r);
+    double variance = ac->deviation[r * act + k] * ac->deviation[r * act + k];
+    for (size_t i = 0; i < ac->latent; i++) { /* d ln s / d l_i = h_i^2 exp(2 l_i) / s^2 */
+        double t = (double)h[i] * exp((double)ac->log_std[i * act + k]);
+        ac->g_log_std[i * act + k] += (float)(d * t * t / variance);
+    }
+}
+
+/* One row of the policy's loss; fills d loss / d mean. */
+static void policy_row(actor_critic *ac, const ppo_coefficients *c, const ppo_minibatch *b, size_t r,
+                       const float *mean, ppo_terms *t)
+{
+    size_t act = ac->shape.act;
+    const float *a = b->action + r * act, *mu = mean + r * act;
+    const double *s = ac->deviation + r * act;
+    double count = (double)b->rows, advantage = b->advantage[r];
+    double ln_ratio = gaussian_log_density(act, a, mu, s) - b->log_density[r];
+    double ratio = exp(ln_ratio), limited = fmin(fmax(ratio, 1.0 - c->clip), 1.0 + c->clip);
+    int active = -advantage * ratio >= -advantage * limited; /* the clipped branch has no slope */
+    t->policy += fmax(-advantage * ratio, -advantage * limited) / count;
+    t->kl += (ratio - 1.0 - ln_ratio) / count;
+    t->clipped += (ratio != limited) / count;
+    double d = active ? -advantage * ratio / count : 0.0; /* d loss / d ln density */
+    for (size_t k = 0; k < act; k++) {
+        double z = ((double)a[k] - (double)mu[k]) / s[k];
+        ac->d_mean[r * act + k] = (float)(d * z / s[k]);
+        t->entropy += (0.5 + half_ln_2pi + log(s[k])) / count;
+        add_deviation_gradient(ac, r, k, d * (z * z - 1.0) - c->entropy / count);
+    }
+}
+
+static void value_row(actor_critic *ac, const ppo_coefficients *c, const ppo_minibatch *b, size_t r, double v,
+                      ppo_terms *t)
+{
+    double weight = c->max_value_loss ? 0.5 : 1.0, count = (double)b->rows;
+    double plain = v - b->target[r], error = plain, slope = 1.0;
+    if (c->clip_value > 0.0) {
+        double step = v - b->old_value[r], limited = fmin(fmax(step, -c->clip_value), c->clip_value);
+        error = b->old_value[r] + limited - b->target[r];
+        slope = step == limited;
+        if (c->max_value_loss && plain * plain >= error * error) {
+            error = plain;
+            slope = 1.0;
+        }
+    }
+    t->value += weight * error * error / count;
+    ac->d_value[r] = (float)(c->value * weight * 2.0 * error * slope / count);
+}
+
+ppo_terms ppo_loss(actor_critic *ac, const ppo_coefficients *c, const ppo_minibatch *b)
+{
+    ppo_terms t = {0};
+    memset(ac->g_log_std, 0, (size_t)(ac->g + ac->count - ac->g_log_std) * sizeof(float));
+    if (c->normalise) {
+        normalise(b->rows, b->advantage);
+    }
+    const float *mean = actor_critic_policy(ac, b->rows, b->obs);
+    const float *value = actor_critic_value(ac, b->rows, b->obs);
+    for (size_t r = 0; r < b->rows; r++) {
+        policy_row(ac, c, b, r, mean, &t);
+        value_row(ac, c, b, r, (double)value[r], &t);
+    }
+    mlp_backward(&ac->policy, ac->w, b->rows, b->obs, &ac->policy_tape, ac->d_mean, ac->g, NULL);
+    mlp_backward(&ac->value, ac->w_value, b->rows, b->obs, &ac->value_tape, ac->d_value, ac->g_value, NULL);
+    t.total = t.policy - c->entropy * t.entropy + c->value * t.value;
+    return t;
+}
+
+void advantage_estimate(size_t steps, const double *reward, const double *value, double last, double gamma,
+                        double lambda, double *advantage, double *target)
+{
+    double next = last, a = 0.0;
+    for (size_t t = steps; t-- > 0;) {
+        double delta = reward[t] + gamma * next - value[t];
+        a = delta + gamma * lambda * a;
+        advantage[t] = a;
+        target[t] = a + value[t];
+        next = value[t];
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* float_adam.c - see float_adam.h. */
+#include "methods/rl/float_adam.h"
+
+#include "methods/rl/mlp_loops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int float_adam_init(float_adam *a, size_t count, double eps)
+{
+    a->count = count;
+    a->eps = eps;
+    a->steps = 0;
+    a->m = loop_memory(2 * loop_room(count));
+    a->v = a->m ? a->m + loop_room(count) : NULL;
+    return a->m != NULL;
+}
+
+void float_adam_free(float_adam *a)
+{
+    free(a->m);
+    a->m = a->v = NULL;
+}
+
+void float_adam_step(float_adam *a, double lr, double scale, const float *g, float *w)
+{
+    a->steps++;
+    double t = (double)a->steps;
+    float rate = (float)(lr / (1.0 - pow(0.9, t)));
+    float root = (float)(1.0 / sqrt(1.0 - pow(0.999, t)));
+    loop_adam(a->count, (float)scale, rate, root, (float)a->eps, g, a->m, a->v, w);
+}
+
+void float_average(size_t count, double tau, const float *w, float *target)
+{
+    if (tau == 1.0) { /* exactly */
+        memcpy(target, w, count * sizeof *w);
+    } else {
+        loop_average(count, (float)tau, w, target);
+    }
+}
+
+double float_norm(size_t count, const float *g)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)g[i] * (double)g[i];
+    }
+    return sqrt(sum);
+}

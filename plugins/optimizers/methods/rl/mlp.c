@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mlp.c - forward and backward passes as matrix products, see mlp.h. Layers with few inputs or outputs, which
+ * a matrix product would mostly copy, go through the loops of mlp_loops.h. */
+#include "methods/rl/mlp.h"
+
+#include "methods/base/blas.h"
+#include "methods/rl/mlp_loops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+mlp mlp_make(size_t inputs, size_t hidden_count, const size_t *hidden, size_t outputs, int activation)
+{
+    mlp net = {.layers = (int)hidden_count + 1, .activation = activation};
+    net.size[0] = inputs;
+    for (size_t i = 0; i < hidden_count; i++) {
+        net.size[i + 1] = hidden[i];
+    }
+    net.size[net.layers] = outputs;
+    net.weights = mlp_matrix(&net, net.layers);
+    return net;
+}
+
+size_t mlp_matrix(const mlp *net, int l)
+{
+    size_t at = 0;
+    for (int i = 0; i < l; i++) {
+        at += (net->size[i] + 1) * net->size[i + 1];
+    }
+    return at;
+}
+
+size_t mlp_bias(const mlp *net, int l)
+{
+    return mlp_matrix(net, l) + net->size[l] * net->size[l + 1];
+}
+
+int mlp_tape_init(mlp_tape *tape, const mlp *net, size_t rows)
+{
+    size_t widest = 0, sum = 0;
+    memset(tape, 0, sizeof *tape);
+    for (int l = 1; l <= net->layers; l++) {
+        sum += loop_room(net->size[l] * rows);
+        widest = net->size[l] > widest ? net->size[l] : widest;
+    }
+    tape->rows = rows;
+    size_t work = loop_room(widest * rows);
+    float *at = tape->memory = loop_memory(sum + 2 * work + LOOP_NARROW * widest);
+    if (!at) {
+        return 0;
+    }
+    for (int l = 0; l < net->layers; l++) {
+        tape->layer[l] = at;
+        at += loop_room(net->size[l + 1] * rows);
+    }
+    tape->slope[0] = at;
+    tape->slope[1] = at + work;
+    tape->narrow = at + 2 * work;
+    return 1;
+}
+
+void mlp_tape_free(mlp_tape *tape)
+{
+    free(tape->memory);
+    tape->memory = NULL;
+}
+
+void mlp_tape_keep(const mlp *net, mlp_tape *tape, size_t count, const size_t *keep)
+{
+    for (int l = 0; l < net->layers; l++) {
+        size_t width = net->size[l + 1];
+        for (size_t r = 0; r < count; r++) {
+            memmove(tape->layer[l] + r * width, tape->layer[l] + keep[r] * width, width * sizeof(float));
+        }
+    }
+}
+
+/* a (rows x columns) transposed. */
+static void transpose(size_t rows, size_t columns, const float *restrict a, float *restrict out)
+{
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < columns; c++) {
+            out[c * rows + r] = a[r * columns + c];
+        }
+    }
+}
+
+/* y = W x + b for each row, and max(0, .) of it with relu. */
+static void affine(size_t rows, size_t in, size_t out, const float *x, const float *matrix, const float *b,
+                   int relu, mlp_tape *tape, float *y)
+{
+    int m = (int)rows, k = (int)in, n = (int)out;
+    if (rows == 1) {
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1.0f, matrix, k, x, 1, 0.0f, y, 1);
+    } else if (in <= LOOP_NARROW) {
+        transpose(out, in, matrix, tape->narrow);
+        loop_spread(rows, in, out, x, tape->narrow, b, NULL, relu, y);
+        return;
+    } else if (out == 1) {
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0f, x, k, matrix, 1, 0.0f, y, 1);
+    } else {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x, k, matrix, k, 0.0f, y, n);
+    }
+    loop_bias(rows, out, b, relu, y);
+}
+
+const float *mlp_forward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape)
+{
+    const float *in = x;
+    for (int l = 0; l < net->layers; l++) {
+        size_t width = net->size[l + 1];
+        int hidden = l + 1 < net->layers;
+        float *out = tape->layer[l];
+        affine(rows, net->size[l], width, in, w + mlp_matrix(net, l), w + mlp_bias(net, l),
+               hidden && net->activation == MLP_RELU, tape, out);
+        if (hidden && net->activation == MLP_TANH) {
+            loop_squash(rows * width, out, out);
+        }
+        in = out;
+    }
+    return in;
+}
+
+/* Gradients of an affine map's matrix and bias from its inputs x and d = d loss / d outputs. */
+static void affine_gradient(size_t rows, size_t in, size_t out, const float *x, const float *d,
+                            mlp_tape *tape, float *matrix, float *b)
+{
+    if (in <= LOOP_NARROW) {
+        loop_gather(rows, in, out, x, d, tape->narrow, b);
+        transpose(in, out, tape->narrow, matrix);
+        return;
+    }
+    if (out <= LOOP_NARROW) {
+        loop_gather(rows, out, in, d, x, matrix, NULL);
+    } else {
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)rows, 1.0f, d, (int)out,
+                    x, (int)in, 0.0f, matrix, (int)in);
+    }
+    loop_gather(rows, 0, out, NULL, d, NULL, b);
+}
+
+/* d *= f'(.), from the outputs y = f(.). */
+static void slope_of_activation(size_t count, const float *restrict y, int activation, float *restrict d)
+{
+    if (activation == MLP_RELU) {
+        loop_relu_slope(count, y, d);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        d[i] *= 1.0f - y[i] * y[i];
+    }
+}
+
+void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape,
+                  const float *dy, float *dw, float *dx)
+{
+    const float *d = dy;
+    for (int l = net->layers - 1; l >= 0; l--) {
+        size_t k = net->size[l], n = net->size[l + 1];
+        const float *in = l > 0 ? tape->layer[l - 1] : x, *matrix = w + mlp_matrix(net, l);
+        if (dw) {
+            affine_gradient(rows, k, n, in, d, tape, dw + mlp_matrix(net, l), dw + mlp_bias(net, l));
+        }
+        float *below = l > 0 ? tape->slope[l % 2] : dx;
+        int relu = l > 0 && net->activation == MLP_RELU, narrow = n <= LOOP_NARROW;
+        if (below && narrow) {
+            loop_spread(rows, n, k, d, matrix, NULL, relu ? in : NULL, 0, below);
+        } else if (below) {
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k, (int)n, 1.0f, d, (int)n,
+                        matrix, (int)k, 0.0f, below, (int)k);
+        }
+        if (l > 0 && !(relu && narrow)) {
+            slope_of_activation(rows * k, in, net->activation, below);
+        }
+        d = below;
+    }
+}
+
+/* ---- initial weights ---- */
+
+/* Rows 0..count-1 of `a` (length entries each, length >= count) become orthonormal: Gram-Schmidt, twice for
+ * accuracy. Its triangular factor has a positive diagonal, so that the result is distributed evenly. */
+static void orthonormalise(size_t count, size_t length, double *a)
+{
+    for (size_t i = 0; i < count; i++) {
+        double *v = a + i * length;
+        for (int pass = 0; pass < 2; pass++) {
+            for (size_t k = 0; k < i; k++) {
+                double dot = cblas_ddot((int)length, a + k * length, 1, v, 1);
+                cblas_daxpy((int)length, -dot, a + k * length, 1, v, 1);
+            }
+        }
+        cblas_dscal((int)length, 1.0 / cblas_dnrm2((int)length, v, 1), v, 1);
+    }
+}
+
+int mlp_init_orthogonal(const mlp *net, float *w, double gain, double gain_out, ds_random *random)
+{
+    memset(w, 0, net->weights * sizeof *w);
+    for (int l = 0; l < net->layers; l++) {
+        size_t in = net->size[l], out = net->size[l + 1];
+        size_t count = in < out ? in : out, length = in < out ? out : in;
+        double g = l + 1 < net->layers ? gain : gain_out;
+        double *a = malloc(count * length * sizeof *a);
+        if (!a) {
+            return 0;
+        }
+        for (size_t i = 0; i < count * length; i++) {
+            a[i] = ds_random_normal(random);
+        }
+        orthonormalise(count, length, a);
+        float *matrix = w + mlp_matrix(net, l);
+        for (size_t o = 0; o < out; o++) {
+            for (size_t i = 0; i < in; i++) {
+                matrix[o * in + i] = (float)(g * (in < out ? a[i * length + o] : a[o * length + i]));
+            }
+        }
+        free(a);
+    }
+    return 1;
+}
+
+void mlp_init_uniform(const mlp *net, float *w, ds_random *random)
+{
+    for (int l = 0; l < net->layers; l++) {
+        double bound = 1.0 / sqrt((double)net->size[l]);
+        for (size_t i = mlp_matrix(net, l); i < mlp_matrix(net, l + 1); i++) {
+            w[i] = (float)(bound * (2.0 * ds_random_uniform(random) - 1.0));
+        }
+    }
+}

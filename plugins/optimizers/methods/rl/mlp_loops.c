@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mlp_loops.c - see mlp_loops.h: first the loops, then their variants for instruction sets. */
+#include "methods/rl/mlp_loops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+size_t loop_room(size_t count)
+{
+    return (count + 15) / 16 * 16;
+}
+
+float *loop_memory(size_t count)
+{
+    size_t bytes = loop_room(count) * sizeof(float);
+    float *memory = aligned_alloc(64, bytes > 0 ? bytes : 64);
+    if (memory) {
+        memset(memory, 0, bytes);
+    }
+    return memory;
+}
+
+/* ---- loops ---- */
+
+INLINE void bias(size_t rows, size_t width, const float *restrict b, int relu, float *restrict y)
+{
+    for (size_t r = 0; r < rows; r++, y += width) {
+        if (relu) {
+            for (size_t i = 0; i < width; i++) {
+                float t = y[i] + b[i];
+                y[i] = t < 0.0f ? 0.0f : t;
+            }
+        } else {
+            for (size_t i = 0; i < width; i++) {
+                y[i] += b[i];
+            }
+        }
+    }
+}
+
+INLINE void relu_slope(size_t count, const float *restrict y, float *restrict d)
+{
+    for (size_t i = 0; i < count; i++) {
+        d[i] = y[i] > 0.0f ? d[i] : 0.0f;
+    }
+}
+
+/* The tiles of spread() stay in registers: compilers make of such vectors what the processor has. */
+typedef float lanes __attribute__((vector_size(64), aligned(4), may_alias));
+enum { LANES = 16, TILE = 4 };
+
+INLINE void spread(size_t rows, size_t narrow, size_t width, const float *restrict x, const float *restrict w,
+                   const float *restrict b, const float *restrict gate, int relu, float *restrict y)
+{
+    for (size_t r = 0; r < rows; r++, x += narrow, y += width, gate = gate ? gate + width : NULL) {
+        size_t i = 0;
+        for (; i + TILE * LANES <= width; i += TILE * LANES) {
+            lanes sum[TILE] = {{0.0f}};
+            for (size_t k = 0; k < narrow; k++) {
+                const lanes *at = (const lanes *)(w + k * width + i);
+                for (int t = 0; t < TILE; t++) {
+                    sum[t] += x[k] * at[t];
+                }
+            }
+            for (int t = 0; t < TILE; t++) {
+                *(lanes *)(y + i + (size_t)t * LANES) = sum[t];
+            }
+        }
+        for (; i < width; i++) {
+            float sum = 0.0f;
+            for (size_t k = 0; k < narrow; k++) {
+                sum += x[k] * w[k * width + i];
+            }
+            y[i] = sum;
+        }
+        if (b) {
+            bias(1, width, b, relu, y);
+        }
+        if (gate) {
+            relu_slope(width, gate, y);
+        }
+    }
+}
+
+INLINE void gather(size_t rows, size_t narrow, size_t width, const float *restrict x, const float *restrict d,
+                   float *restrict g, float *restrict sum)
+{
+    if (narrow > 0) {
+        memset(g, 0, narrow * width * sizeof *g);
+    }
+    if (sum) {
+        memset(sum, 0, width * sizeof *sum);
+    }
+    for (size_t r = 0; r < rows; r++, d += width) {
+        for (size_t k = 0; k < narrow; k++) {
+            for (size_t i = 0; i < width; i++) {
+                g[k * width + i] += x[r * narrow + k] * d[i];
+            }
+        }
+        if (sum) {
+            for (size_t i = 0; i < width; i++) {
+                sum[i] += d[i];
+            }
+        }
+    }
+}
+
+/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1); one formula for both branches, so that compilers
+ * vectorise it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
+INLINE float tanh_of(float x)
+{
+    float a = fminf(fabsf(x), 10.0f), z = a * a;
+    float small =
+        ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) *
+             z -
+         3.33332819422e-1f) *
+            z * a +
+        a;
+    float t = 2.0f * a, n = (float)(int)(t * 1.44269504088896341f + 0.5f);
+    float r = t - n * 0.693359375f + n * 2.12194440e-4f;
+    float p =
+        ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
+         1.6666665459e-1f) *
+            r +
+        5.0000001201e-1f;
+    union {
+        int bits;
+        float value;
+    } power = {((int)n + 127) << 23};
+    float e = (p * r * r + r + 1.0f) * power.value;
+    float large = 1.0f - 2.0f / (e + 1.0f);
+    float y = copysignf(a < 0.625f ? small : large, x);
+    return isnan(x) ? x : y;
+}
+
+/* No restrict: x may be y. */
+INLINE void squash(size_t count, const float *x, float *y)
+{
+    for (size_t i = 0; i < count; i++) {
+        y[i] = tanh_of(x[i]);
+    }
+}
+
+INLINE void adam(size_t count, float scale, float rate, float root, float eps, const float *restrict g,
+                 float *restrict m, float *restrict v, float *restrict w)
+{
+    static const float b1 = 0.9f, b2 = 0.999f, huge = 1e15f;
+    for (size_t i = 0; i < count; i++) {
+        float gi = scale * g[i];
+        gi = gi > huge ? huge : (gi < -huge ? -huge : gi);
+        m[i] = b1 * m[i] + (1.0f - b1) * gi;
+        v[i] = b2 * v[i] + (1.0f - b2) * gi * gi;
+        w[i] -= rate * m[i] / (root * sqrtf(v[i]) + eps);
+    }
+}
+
+INLINE void average(size_t count, float share, const float *restrict w, float *restrict target)
+{
+    for (size_t i = 0; i < count; i++) {
+        target[i] += share * (w[i] - target[i]);
+    }
+}
+
+/* ---- variants ---- */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef __clang__
+#define AVX512 "avx512f,avx512dq,avx512vl"
+#else
+#define AVX512 "avx512f,avx512dq,avx512vl,prefer-vector-width=512"
+#endif
+
+static int most_wide = 2;
+
+/* The widest instruction set of this processor: 0 portable, 1 AVX2, 2 AVX-512. */
+static int widest(void)
+{
+    int has = 0;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        has = 2;
+    } else if (__builtin_cpu_supports("avx2")) {
+        has = 1;
+    }
+    return has < most_wide ? has : most_wide;
+}
+
+int loop_limit(int most)
+{
+    most_wide = most;
+    return widest();
+}
+
+#define VARIANTS(name, parameters, arguments)                                                                \
+    static void name##_portable parameters                                                                   \
+    {                                                                                                        \
+        name arguments;                                                                                      \
+    }                                                                                                        \
+    __attribute__((target("avx2"))) static void name##_avx2 parameters                                       \
+    {                                                                                                        \
+        name arguments;                                                                                      \
+    }                                                                                                        \
+    __attribute__((target(AVX512))) static void name##_avx512 parameters                                     \
+    {                                                                                                        \
+        name arguments;                                                                                      \
+    }                                                                                                        \
+    void loop_##name parameters                                                                              \
+    {                                                                                                        \
+        static void(*const table[]) parameters = {name##_portable, name##_avx2, name##_avx512};              \
+        table[widest()] arguments;                                                                           \
+    }
+#else
+int loop_limit(int most)
+{
+    (void)most;
+    return 0;
+}
+
+#define VARIANTS(name, parameters, arguments)                                                                \
+    void loop_##name parameters                                                                              \
+    {                                                                                                        \
+        name arguments;                                                                                      \
+    }
+#endif
+
+VARIANTS(bias, (size_t rows, size_t width, const float *b, int relu, float *y), (rows, width, b, relu, y))
+
+VARIANTS(spread,
+         (size_t rows, size_t narrow, size_t width, const float *x, const float *w, const float *b,
+          const float *gate, int relu, float *y),
+         (rows, narrow, width, x, w, b, gate, relu, y))
+
+VARIANTS(gather,
+         (size_t rows, size_t narrow, size_t width, const float *x, const float *d, float *g, float *sum),
+         (rows, narrow, width, x, d, g, sum))
+
+VARIANTS(relu_slope, (size_t count, const float *y, float *d), (count, y, d))
+
+VARIANTS(squash, (size_t count, const float *x, float *y), (count, x, y))
+
+VARIANTS(adam,
+         (size_t count, float scale, float rate, float root, float eps, const float *g, float *m, float *v,
+          float *w),
+         (count, scale, rate, root, eps, g, m, v, w))
+
+VARIANTS(average, (size_t count, float share, const float *w, float *target), (count, share, w, target))

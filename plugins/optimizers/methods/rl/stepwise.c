@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stepwise.c - see stepwise.h. */
+#include "methods/rl/stepwise.h"
+
+#include "methods/base/box.h"
+
+#include <diffsim/helper/fail.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCALE_EPISODES = 10 };
+/* What is larger would overflow in the networks. */
+#define LARGEST_FEATURE 1e6
+#define LARGEST_REWARD 1e15
+
+static int allocate(stepwise *s, size_t lanes)
+{
+    size_t n_obs = (size_t)s->ext->info->n_obs;
+    s->lane = calloc(lanes, sizeof *s->lane);
+    s->number = calloc(lanes, sizeof *s->number);
+    s->row = calloc(lanes, sizeof *s->row);
+    s->x = calloc(lanes * (s->act + n_obs + 2), sizeof(double));
+    s->ended = calloc(2 * lanes, sizeof *s->ended);
+    s->features = calloc(2 * lanes * s->obs, sizeof(float));
+    if (!s->lane || !s->number || !s->row || !s->x || !s->ended || !s->features) {
+        return 0;
+    }
+    s->raw = s->x + lanes * s->act;
+    s->reward = s->raw + lanes * n_obs;
+    s->loss = s->reward + lanes;
+    s->outcome = s->ended + lanes;
+    for (size_t i = 0; i < lanes; i++) {
+        s->lane[i].obs = s->features + 2 * i * s->obs;
+        s->lane[i].previous = s->lane[i].obs + s->obs;
+    }
+    s->lanes = lanes;
+    return 1;
+}
+
+ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem,
+                        const ds_objective *objective, size_t first, size_t lanes,
+                        const stepwise_options *options)
+{
+    memset(s, 0, sizeof *s);
+    s->ext = objective->get_extension ? objective->get_extension(objective, DS_EXT_EPISODES) : NULL;
+    if (!s->ext) {
+        return ds_host_fail(host, DS_E_UNSUPPORTED,
+                            "this environment has no stepwise control (ds.env.rl/1): take another optimizer");
+    }
+    s->problem = problem;
+    s->objective = objective;
+    s->time = options->time;
+    s->worst = INFINITY;
+    s->truncate = options->truncate;
+    s->range = options->range;
+    s->first_lane = first;
+    s->horizon = (size_t)s->ext->info->horizon;
+    s->act = (size_t)s->ext->info->n_act;
+    s->obs = (size_t)s->ext->info->n_obs + (s->time ? 1 : 0);
+    size_t free_lanes = s->ext->lanes > first ? (size_t)s->ext->lanes - first : 1;
+    lanes = lanes > free_lanes ? free_lanes : lanes;
+    if (!allocate(s, lanes)) {
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory for the episodes: lower envs");
+    }
+    return DS_OK;
+}
+
+void stepwise_free(stepwise *s)
+{
+    free(s->features);
+    free(s->lane);
+    free(s->number);
+    free(s->row);
+    free(s->x);
+    free(s->ended);
+    memset(s, 0, sizeof *s);
+}
+
+static void features(const stepwise *s, stepwise_lane *l, const double *raw)
+{
+    size_t n = s->obs - (s->time ? 1 : 0);
+    for (size_t i = 0; i < n; i++) {
+        l->obs[i] = (float)box_clamp(raw[i], -LARGEST_FEATURE, LARGEST_FEATURE);
+    }
+    if (s->time) {
+        l->obs[n] = (float)((double)l->t / (double)s->horizon);
+    }
+}
+
+/* The rows of a call, for the lanes in s->row. */
+static ds_episode_rows rows_of(stepwise *s, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        s->number[i] = s->first_lane + s->row[i];
+    }
+    return (ds_episode_rows){.struct_size = sizeof(ds_episode_rows),
+                             .count = count,
+                             .lane = s->number,
+                             .action = s->x,
+                             .obs = s->raw,
+                             .reward = s->reward,
+                             .ended = s->ended,
+                             .loss = s->loss,
+                             .outcome = s->outcome};
+}
+
+ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group)
+{
+    size_t count = 0, n_obs = (size_t)s->ext->info->n_obs;
+    for (size_t i = 0; i < s->lanes && count < most; i++) {
+        if (!s->lane[i].open) {
+            s->row[count++] = i;
+        }
+    }
+    if (count == 0) {
+        return DS_OK;
+    }
+    ds_episode_rows rows = rows_of(s, count);
+    rows.tag = tag;
+    rows.group = group;
+    ds_status status = s->ext->begin(s->objective, &rows);
+    if (status != DS_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < rows.done; i++) {
+        stepwise_lane *l = &s->lane[s->row[i]];
+        l->open = 1;
+        l->episode = s->begun++;
+        l->t = 0;
+        l->sum = 0.0;
+        l->ended = l->truncated = 0;
+        features(s, l, s->raw + i * n_obs);
+    }
+    return DS_OK;
+}
+
+/* The actions of lane `i` in the units of the environment. */
+static void to_units(const stepwise *s, size_t i, const float *action, double *x)
+{
+    const stepwise_lane *l = &s->lane[i];
+    const double *lower = s->problem->lower + l->t * s->act, *upper = s->problem->upper + l->t * s->act;
+    for (size_t k = 0; k < s->act; k++) {
+        double a = (double)action[i * s->act + k];
+        double u = isnan(a) ? 0.5 : 0.5 * (box_clamp(a / s->range, -1.0, 1.0) + 1.0);
+        x[k] = box_clamp((1.0 - u) * lower[k] + u * upper[k], lower[k], upper[k]);
+    }
+}
+
+static void finish_episode(stepwise *s, stepwise_lane *l, double loss, uint32_t outcome)
+{
+    int failed = outcome != DS_EVAL_OK;
+    l->open = 0;
+    l->ended = 1;
+    l->truncated = !failed && s->truncate && l->t == s->horizon;
+    l->loss = loss;
+    if (failed) {
+        l->reward = fmin(0.0, s->worst - l->sum);
+        l->sum += l->reward;
+    } else {
+        s->worst = fmin(s->worst, l->sum);
+        if (s->first < SCALE_EPISODES) {
+            s->first_least = s->first == 0 ? loss : fmin(s->first_least, loss);
+            s->first_most = s->first == 0 ? loss : fmax(s->first_most, loss);
+            s->first++;
+        }
+    }
+    s->finished++;
+}
+
+ds_status stepwise_step(stepwise *s, const float *action)
+{
+    size_t count = 0, n_obs = (size_t)s->ext->info->n_obs;
+    for (size_t i = 0; i < s->lanes; i++) {
+        if (s->lane[i].open) {
+            to_units(s, i, action, s->x + count * s->act);
+            s->row[count++] = i;
+        }
+    }
+    if (count == 0) {
+        return DS_OK;
+    }
+    ds_episode_rows rows = rows_of(s, count);
+    ds_status status = s->ext->step(s->objective, &rows);
+    if (status != DS_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        stepwise_lane *l = &s->lane[s->row[i]];
+        float *swap = l->previous;
+        l->previous = l->obs;
+        l->obs = swap;
+        l->t++;
+        l->reward = box_clamp(s->reward[i], -LARGEST_REWARD, LARGEST_REWARD);
+        l->sum += l->reward;
+        features(s, l, s->raw + i * n_obs);
+        if (s->ended[i]) {
+            finish_episode(s, l, s->loss[i], s->outcome[i]);
+        }
+    }
+    return DS_OK;
+}
+
+ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
+                         stepwise_policy choose, void *ctx)
+{
+    uint64_t first = s->begun;
+    for (;;) {
+        ds_status status = stepwise_begin(s, episodes - (s->begun - first), "evaluate", group);
+        if (status != DS_OK || stepwise_open(s) == 0) {
+            return status;
+        }
+        choose(ctx, action);
+        status = stepwise_step(s, action);
+        if (status != DS_OK) {
+            return status;
+        }
+    }
+}
+
+size_t stepwise_open(const stepwise *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->lanes; i++) {
+        count += s->lane[i].open != 0;
+    }
+    return count;
+}
+
+double stepwise_scale(const stepwise *s)
+{
+    double spread = s->first_most - s->first_least;
+    return s->first < 2 ? 1.0 : box_clamp(spread > 0.0 ? 1.0 / spread : 1e3, 1e-3, 1e3);
+}

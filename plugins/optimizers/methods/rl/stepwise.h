@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stepwise.h - stepping through episodes in canonical coordinates: actions in [-1, 1] (times
+ * `range`), observations as floats, with the time of the episode as a last feature where wanted, and failed
+ * episodes turned into bad returns. */
+#ifndef DS_METHODS_STEPWISE_H
+#define DS_METHODS_STEPWISE_H
+
+#include <diffsim/ext/rl.h>
+#include <diffsim/optimizer.h>
+
+/* One lane: the open episode in it, and the step just taken. */
+typedef struct stepwise_lane {
+    int open;
+    uint64_t episode; /* number of the episode: 0, 1, 2, ... */
+    size_t t;         /* steps taken */
+    float *obs;       /* features of the present state ... */
+    float *previous;  /* ... and of the state before the step */
+    double reward;    /* of the last step, as the environment has it */
+    int ended;        /* the last step was the end of the episode */
+    int truncated;    /* ... at the horizon, which counts as a time limit */
+    double loss;      /* of the episode that has ended, +INFINITY where it failed */
+    double sum;       /* of its rewards */
+} stepwise_lane;
+
+typedef struct stepwise {
+    const ds_problem *problem;
+    const ds_objective *objective;
+    const ds_episodes *ext;
+    size_t horizon, act, obs; /* obs: features, time included */
+    int time;                 /* last feature is t / horizon */
+    int truncate;             /* the horizon is a time limit, not a part of the task */
+    double range;             /* half width of the box in the units of the policy */
+    size_t first_lane, lanes; /* of the host */
+    stepwise_lane *lane;
+    float *features;
+    uint64_t begun, finished; /* episodes */
+    double worst;             /* least sum of rewards of a finished episode; INFINITY before the first */
+    /* Losses of the first episodes: see stepwise_scale(). */
+    double first_least, first_most;
+    uint64_t first;
+    /* Buffers of one call. */
+    uint64_t *number;
+    double *x, *raw, *reward, *loss;
+    uint32_t *ended, *outcome;
+    size_t *row;
+} stepwise;
+
+/* How episodes are looked at. */
+typedef struct stepwise_options {
+    int time, truncate; /* see stepwise */
+    double range;
+} stepwise_options;
+
+/* Looks for the extension and takes lanes first .. first + lanes - 1 of the host, fewer where it has fewer.
+ * DS_E_UNSUPPORTED or DS_E_NOMEM after host->error(). */
+ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *problem,
+                        const ds_objective *objective, size_t first, size_t lanes,
+                        const stepwise_options *options);
+void stepwise_free(stepwise *s);
+
+/* Begins episodes in the free lanes, at most `most`. DS_OK where nothing is to be begun;
+ * DS_STOPPED: see ds_episodes. */
+ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group);
+
+/* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields
+ * of the lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
+ds_status stepwise_step(stepwise *s, const float *action);
+
+/* A policy: writes the actions of all lanes. */
+typedef void (*stepwise_policy)(void *ctx, float *action);
+
+/* Whole episodes of a policy without noise, tagged "evaluate". */
+ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
+                         stepwise_policy choose, void *ctx);
+
+size_t stepwise_open(const stepwise *s);
+
+/* 1 / (largest - smallest loss of the first ten finished episodes) in [1e-3, 1e3]; 1 while there are fewer
+ * than two. */
+double stepwise_scale(const stepwise *s);
+
+#endif

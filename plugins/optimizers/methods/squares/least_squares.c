@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* least_squares.c - residuals and Jacobians from what the environment has, see least_squares.h. */
+#include "methods/squares/least_squares.h"
+
+#include "methods/base/box.h"
+
+#include <diffsim/helper/fail.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 256, NUMBERS = 1 << 22 }; /* of one batch, at most */
+
+static const double difference = 1e-6; /* in units of half the box */
+
+void least_squares_free(least_squares *q)
+{
+    evaluator_free(&q->evaluator);
+    free(q->x);
+    free(q->outcome);
+    free(q->last_loss);
+    free(q->fresh);
+    memset(q, 0, sizeof *q);
+}
+
+ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_problem *problem,
+                             const ds_objective *objective, int wanted, size_t arms)
+{
+    memset(q, 0, sizeof *q);
+    q->problem = problem;
+    q->objective = objective;
+    q->n = (size_t)problem->n;
+    q->arms = arms;
+    if (wanted != LEAST_SQUARES_SCALAR && objective->get_extension) {
+        q->vector = objective->get_extension(objective, DS_EXT_RESIDUALS);
+    }
+    if (wanted == LEAST_SQUARES_VECTOR && !q->vector) {
+        return ds_host_fail(
+            host, DS_E_UNSUPPORTED,
+            "parameter residuals = vector: this environment has no residuals; use auto or scalar");
+    }
+    q->m = q->vector ? (size_t)q->vector->m : 1;
+    size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
+    q->chunk = rows;
+    rows = rows > arms ? rows : arms;
+    q->x = malloc(rows * (q->n + 2 * most + 1) * sizeof(double));
+    q->outcome = malloc(rows * sizeof(*q->outcome));
+    q->last_loss = calloc(arms * (q->n + 2), sizeof(double));
+    q->fresh = calloc(arms, sizeof(*q->fresh));
+    if (!evaluator_init(&q->evaluator, problem, rows) || !q->x || !q->outcome || !q->last_loss || !q->fresh) {
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
+    }
+    q->evaluator.objective = objective;
+    q->seed = q->x + rows * q->n;
+    q->out = q->seed + rows * most;
+    q->loss = q->out + rows * most;
+    q->floor = q->last_loss + arms;
+    q->last_gradient = q->floor + arms;
+    return DS_OK;
+}
+
+void least_squares_begin(least_squares *q, size_t arm)
+{
+    q->fresh[arm] = 1;
+}
+
+/* One call of the extension; the rows of x, seeds and answers are those of q. */
+static ds_status ask(least_squares *q, uint32_t kind, batch_label label, size_t count, double *out,
+                     double *loss)
+{
+    ds_residual_batch batch = {.struct_size = sizeof batch,
+                               .kind = kind,
+                               .count = count,
+                               .x = q->x,
+                               .v = kind == DS_RESIDUALS_VALUE ? NULL : q->seed,
+                               .out = out,
+                               .loss = loss,
+                               .outcome = q->outcome,
+                               .tag = label.tag,
+                               .group = label.group};
+    return q->vector->evaluate(q->objective, &batch);
+}
+
+/* The loss above its floor. Where none is known, one far below the first loss of the search is made up. */
+static double above_floor(least_squares *q, size_t arm, double loss)
+{
+    if (q->fresh[arm] && isfinite(loss)) {
+        int known = isfinite(q->problem->loss_floor);
+        q->floor[arm] = known ? q->problem->loss_floor : loss - 10 * (1 + fabs(loss));
+        q->fresh[arm] = 0;
+    }
+    return fmax(0, loss - q->floor[arm]);
+}
+
+ds_status least_squares_residuals(least_squares *q, batch_label label, size_t count, const size_t *arm,
+                                  const double *v, double *r, double *loss)
+{
+    size_t n = q->n, done = 0;
+    const ds_problem *p = q->problem;
+    if (q->vector) {
+        for (size_t k = 0; k < count; k++) {
+            box_x_from_v(n, p->lower, p->upper, v + k * n, q->x + k * n);
+        }
+        return ask(q, DS_RESIDUALS_VALUE, label, count, r, loss);
+    }
+    double *gradient = p->has_gradient ? q->out : NULL;
+    ds_status status = evaluator_run(&q->evaluator, label, count, v, loss, gradient, q->outcome, &done);
+    for (size_t k = 0; k < done; k++) {
+        q->last_loss[arm[k]] = loss[k];
+        r[k] = above_floor(q, arm[k], loss[k]);
+        if (gradient) {
+            memcpy(q->last_gradient + arm[k] * n, gradient + k * n, n * sizeof(double));
+        }
+    }
+    return status;
+}
+
+/* Column `column` of J, or row, is the product with a unit vector. */
+static ds_status products(least_squares *q, batch_label label, const double *v, double *j)
+{
+    const ds_problem *p = q->problem;
+    size_t n = q->n, m = q->m, total = m < n ? m : n;
+    uint32_t kind = m < n ? DS_RESIDUALS_JTV : DS_RESIDUALS_JV;
+    size_t in = m < n ? m : n, out = m < n ? n : m;
+    ds_status status = DS_OK;
+    for (size_t from = 0; status == DS_OK && from < total; from += q->chunk) {
+        size_t count = total - from < q->chunk ? total - from : q->chunk;
+        memset(q->seed, 0, count * in * sizeof(double));
+        for (size_t k = 0; k < count; k++) {
+            box_x_from_v(n, p->lower, p->upper, v, q->x + k * n);
+            q->seed[k * in + from + k] = 1;
+        }
+        status = ask(q, kind, label, count, q->out, q->loss);
+        for (size_t k = 0; status == DS_OK && k < count; k++) {
+            for (size_t i = 0; i < out; i++) {
+                size_t row = m < n ? from + k : i, column = m < n ? i : from + k;
+                double half = 0.5 * p->upper[column] - 0.5 * p->lower[column];
+                j[column * m + row] = half * q->out[k * out + i];
+            }
+        }
+    }
+    return status;
+}
+
+static ds_status differences(least_squares *q, batch_label label, size_t arm, const double *v, double *j)
+{
+    size_t n = q->n, done = 0;
+    ds_status status = DS_OK;
+    for (size_t from = 0; status == DS_OK && from < n; from += q->chunk) {
+        size_t count = n - from < q->chunk ? n - from : q->chunk;
+        for (size_t k = 0; k < count; k++) {
+            double *row = q->seed + k * n;
+            memcpy(row, v, n * sizeof(double));
+            row[from + k] += row[from + k] < 0 ? difference : -difference; /* inside of the box */
+        }
+        status = evaluator_run(&q->evaluator, label, count, q->seed, q->loss, NULL, q->outcome, &done);
+        for (size_t k = 0; status == DS_OK && k < count; k++) {
+            double slope = (q->loss[k] - q->last_loss[arm]) / (q->seed[k * n + from + k] - v[from + k]);
+            j[from + k] = isfinite(slope) ? slope : 0;
+        }
+    }
+    return status;
+}
+
+size_t least_squares_cost(const least_squares *q)
+{
+    if (q->vector) {
+        return q->m < q->n ? q->m : q->n;
+    }
+    return q->problem->has_gradient ? 0 : q->n;
+}
+
+ds_status least_squares_jacobian(least_squares *q, batch_label label, size_t arm, const double *v, double *j)
+{
+    if (q->vector) {
+        return products(q, label, v, j);
+    }
+    if (q->problem->has_gradient) {
+        memcpy(j, q->last_gradient + arm * q->n, q->n * sizeof(double));
+        return DS_OK;
+    }
+    return differences(q, label, arm, v, j);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* levenberg.c - the Levenberg-Marquardt method in a box, see levenberg.h. */
+#include "methods/squares/levenberg.h"
+
+#include "methods/base/blas.h"
+#include "methods/base/box.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double damping_min = 1e-6, damping_max = 1e32, radius_min = 1e-32, radius_max = 1e16;
+
+struct lm {
+    size_t n, m;
+    lm_options options;
+    double *lower, *upper;
+    double *x, *trial;   /* accepted point, and the one in question */
+    double *r;           /* at x */
+    double *j;           /* m x n at x */
+    double *g, *damping; /* J^T r, D */
+    double *step;        /* trial - x */
+    double cost, radius, factor, predicted;
+    size_t iterations;
+    size_t *free, frees; /* variables that may move */
+    double *stack, *rhs; /* (m + n) min(m, n), and m + n: the system of a step, by columns */
+    double *work;
+    int lwork;
+    int started; /* r at x is known */
+};
+
+lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, const lm_options *options)
+{
+    lm *s = calloc(1, sizeof *s);
+    if (!s) {
+        return NULL;
+    }
+    size_t least = m < n ? m : n;
+    int rows = (int)(m < n ? m : m + n), columns = (int)(m < n ? m + n : n), longest = (int)(m + n);
+    int one = 1, info = 0, query = -1;
+    double size = 0;
+    s->n = n;
+    s->m = m;
+    s->options = *options;
+    dgels_("N", &rows, &columns, &one, NULL, &rows, NULL, &longest, &size, &query, &info, 1);
+    s->lwork = (int)size;
+    s->lower = malloc(7 * n * sizeof(double));
+    s->r = malloc((m + m * n) * sizeof(double));
+    s->free = malloc(n * sizeof(*s->free));
+    s->stack = malloc((m + n) * (least + 1) * sizeof(double));
+    s->work = malloc((size_t)s->lwork * sizeof(double));
+    if (!s->lower || !s->r || !s->free || !s->stack || !s->work) {
+        lm_destroy(s);
+        return NULL;
+    }
+    s->upper = s->lower + n;
+    s->x = s->upper + n;
+    s->trial = s->x + n;
+    s->g = s->trial + n;
+    s->damping = s->g + n;
+    s->step = s->damping + n;
+    s->j = s->r + m;
+    s->rhs = s->stack + (m + n) * least;
+    memcpy(s->lower, lower, n * sizeof(double));
+    memcpy(s->upper, upper, n * sizeof(double));
+    return s;
+}
+
+void lm_destroy(lm *s)
+{
+    if (s) {
+        free(s->lower);
+        free(s->r);
+        free(s->free);
+        free(s->stack);
+        free(s->work);
+        free(s);
+    }
+}
+
+int lm_start(lm *s, const double *x)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        s->x[i] = s->trial[i] = box_clamp(x[i], s->lower[i], s->upper[i]);
+    }
+    s->radius = s->options.radius;
+    s->factor = 2;
+    s->cost = INFINITY;
+    s->iterations = 0;
+    s->started = 0;
+    return LM_RESIDUALS;
+}
+
+const double *lm_point(const lm *s)
+{
+    return s->trial;
+}
+
+double lm_cost(const lm *s)
+{
+    return s->cost;
+}
+
+size_t lm_iterations(const lm *s)
+{
+    return s->iterations;
+}
+
+static int done(lm *s)
+{
+    memcpy(s->trial, s->x, s->n * sizeof(double));
+    return LM_DONE;
+}
+
+/* Lists the variables that may move; returns the largest component of the projected gradient. */
+static double choose_free(lm *s)
+{
+    double largest = 0;
+    s->frees = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double moved = box_clamp(s->x[i] - s->g[i], s->lower[i], s->upper[i]) - s->x[i];
+        if (moved != 0) {
+            s->free[s->frees++] = i;
+            largest = fmax(largest, fabs(moved));
+        }
+    }
+    return largest;
+}
+
+/* The system of solve() by columns: as many rows as residuals and free variables, J over sqrt(D/mu). */
+static int fill_tall(lm *s)
+{
+    size_t height = s->m + s->frees;
+    for (size_t k = 0; k < s->frees; k++) {
+        double *column = s->stack + k * height;
+        memcpy(column, s->j + s->free[k] * s->m, s->m * sizeof(double));
+        memset(column + s->m, 0, s->frees * sizeof(double));
+        column[s->m + k] = sqrt(s->damping[s->free[k]] / s->radius);
+    }
+    return (int)height;
+}
+
+/* The same with q = sqrt(D/mu) p and the residual left over, e = -(J p + r), as unknowns of least length:
+ * fewer numbers where there are fewer residuals than variables. */
+static int fill_wide(lm *s)
+{
+    for (size_t k = 0; k < s->frees; k++) {
+        double root = sqrt(s->damping[s->free[k]] / s->radius);
+        for (size_t i = 0; i < s->m; i++) {
+            s->stack[k * s->m + i] = s->j[s->free[k] * s->m + i] / root;
+        }
+    }
+    memset(s->stack + s->frees * s->m, 0, s->m * s->m * sizeof(double));
+    for (size_t i = 0; i < s->m; i++) {
+        s->stack[(s->frees + i) * s->m + i] = 1;
+    }
+    return (int)s->m;
+}
+
+/* min |J p + r|^2 + p^T D p / mu over the free variables, by orthogonal factorisation. 0 where that fails. */
+static int solve(lm *s)
+{
+    int wide = s->m < s->frees, one = 1, info = 0;
+    int rows = wide ? fill_wide(s) : fill_tall(s), columns = (int)(wide ? s->frees + s->m : s->frees);
+    int longest = (int)(s->m + s->frees);
+    memset(s->step, 0, s->n * sizeof(double));
+    memset(s->rhs, 0, (size_t)longest * sizeof(double));
+    for (size_t i = 0; i < s->m; i++) {
+        s->rhs[i] = -s->r[i];
+    }
+    dgels_("N", &rows, &columns, &one, s->stack, &rows, s->rhs, &longest, s->work, &s->lwork, &info, 1);
+    for (size_t k = 0; k < s->frees; k++) {
+        size_t i = s->free[k];
+        s->step[i] = wide ? s->rhs[k] / sqrt(s->damping[i] / s->radius) : s->rhs[k];
+        if (!isfinite(s->step[i])) {
+            return 0;
+        }
+    }
+    return info == 0;
+}
+
+/* -(g . p) - |J p|^2 / 2 for the step as it is after the projection. */
+static double predict(lm *s)
+{
+    double slope = 0, square = 0;
+    cblas_dgemv(CblasColMajor, CblasNoTrans, (int)s->m, (int)s->n, 1, s->j, (int)s->m, s->step, 1, 0, s->rhs,
+                1);
+    for (size_t i = 0; i < s->n; i++) {
+        slope += s->g[i] * s->step[i];
+    }
+    for (size_t i = 0; i < s->m; i++) {
+        square += s->rhs[i] * s->rhs[i];
+    }
+    return -slope - 0.5 * square;
+}
+
+static void shrink(lm *s)
+{
+    s->radius /= s->factor;
+    s->factor *= 2;
+}
+
+/* The next trial step from x; steps that promise nothing after the projection are shortened at once. */
+static int propose(lm *s)
+{
+    while (s->iterations < s->options.iterations && s->radius > radius_min) {
+        double length = 0, size = 0;
+        s->iterations++;
+        if (solve(s)) {
+            for (size_t i = 0; i < s->n; i++) {
+                s->trial[i] = box_clamp(s->x[i] + s->step[i], s->lower[i], s->upper[i]);
+                s->step[i] = s->trial[i] - s->x[i];
+                length += s->step[i] * s->step[i];
+                size += s->x[i] * s->x[i];
+            }
+            if (sqrt(length) < s->options.xtol * (sqrt(size) + s->options.xtol)) {
+                return done(s);
+            }
+            s->predicted = predict(s);
+            if (s->predicted > 0) {
+                return LM_RESIDUALS;
+            }
+        }
+        shrink(s);
+    }
+    return done(s);
+}
+
+int lm_tell_residuals(lm *s, const double *r)
+{
+    double cost = r ? 0 : (double)INFINITY;
+    for (size_t i = 0; r && i < s->m; i++) {
+        cost += 0.5 * r[i] * r[i];
+    }
+    int usable = isfinite(cost);
+    if (!s->started) {
+        s->started = usable;
+        if (!usable) {
+            return done(s);
+        }
+    } else {
+        double gain = s->cost - cost, ratio = gain / s->predicted;
+        if (!usable || !(ratio > s->options.accept)) {
+            shrink(s);
+            return propose(s);
+        }
+        double t = 2 * ratio - 1;
+        s->radius = fmin(s->radius / fmax(1.0 / 3, 1 - t * t * t), radius_max);
+        s->factor = 2;
+        if (gain < s->options.ftol * s->cost || cost == 0) {
+            s->cost = cost;
+            memcpy(s->x, s->trial, s->n * sizeof(double));
+            return done(s);
+        }
+    }
+    s->cost = cost;
+    memcpy(s->x, s->trial, s->n * sizeof(double));
+    memcpy(s->r, r, s->m * sizeof(double));
+    return cost == 0 ? done(s) : LM_JACOBIAN;
+}
+
+int lm_tell_jacobian(lm *s, const double *j)
+{
+    double sum = 0;
+    memcpy(s->j, j, s->m * s->n * sizeof(double));
+    for (size_t i = 0; i < s->n; i++) {
+        const double *column = s->j + i * s->m;
+        double square = 0;
+        s->g[i] = 0;
+        for (size_t k = 0; k < s->m; k++) {
+            s->g[i] += column[k] * s->r[k];
+            square += column[k] * column[k];
+        }
+        s->damping[i] = box_clamp(square, damping_min, damping_max);
+        sum += fabs(s->g[i]) + square;
+    }
+    if (!isfinite(sum) || choose_free(s) <= s->options.gtol) {
+        return done(s);
+    }
+    return propose(s);
+}

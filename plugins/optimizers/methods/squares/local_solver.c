@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* local_solver.c - local searches of several workers in step, see local_solver.h. */
+#include "methods/squares/local_solver.h"
+
+#include <diffsim/helper/fail.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct worker {
+    lm *lm;
+    lbfgsb *lbfgsb;
+    descent descent;
+    int next;     /* LM_*; for the others LM_RESIDUALS while they go on */
+    size_t spent; /* evaluations */
+} worker;
+
+struct local_solver {
+    const ds_host *host;
+    local_options options;
+    size_t n, workers;
+    worker *worker;
+    least_squares squares;            /* LOCAL_LM */
+    evaluator evaluator;              /* the others */
+    double *v, *value, *gradient, *j; /* workers x n, losses, workers x (n or m), m x n */
+    size_t *arm;
+    uint32_t *outcome;
+};
+
+void local_solver_destroy(local_solver *s)
+{
+    if (s) {
+        for (size_t w = 0; s->worker && w < s->workers; w++) {
+            lm_destroy(s->worker[w].lm);
+            lbfgsb_destroy(s->worker[w].lbfgsb);
+            descent_free(&s->worker[w].descent);
+        }
+        least_squares_free(&s->squares);
+        evaluator_free(&s->evaluator);
+        free(s->worker);
+        free(s->v);
+        free(s->arm);
+        free(s->outcome);
+        free(s);
+    }
+}
+
+static int make_worker(local_solver *s, worker *w)
+{
+    static const lbfgsb_options quasi_newton = {10, 2.220446e-9, 1e-5, INT_MAX, INT_MAX};
+    const descent_options adam = {.step = DESCENT_ADAM, .lr = s->options.lr, .patience = 3, .tol = 1e-9};
+    size_t n = s->n;
+    double *bounds = malloc(2 * n * sizeof(double));
+    for (size_t i = 0; bounds && i < n; i++) {
+        bounds[i] = -1;
+        bounds[n + i] = 1;
+    }
+    if (bounds && s->options.kind == LOCAL_LM) {
+        w->lm = lm_create(n, s->squares.m, bounds, bounds + n, &s->options.lm);
+    } else if (bounds && s->options.kind == LOCAL_LBFGSB) {
+        w->lbfgsb = lbfgsb_create(n, bounds, bounds + n, &quasi_newton);
+    }
+    int made =
+        bounds && (s->options.kind == LOCAL_ADAM ? descent_init(&w->descent, n, &adam) : w->lm || w->lbfgsb);
+    free(bounds);
+    return made;
+}
+
+local_solver *local_solver_create(const ds_host *host, const ds_problem *problem,
+                                  const ds_objective *objective, size_t workers, const local_options *options,
+                                  ds_status *status)
+{
+    local_solver *s = calloc(1, sizeof *s);
+    size_t n = (size_t)problem->n, m = 1;
+    *status = s ? DS_OK : DS_E_NOMEM;
+    if (s) {
+        s->host = host;
+        s->options = *options;
+        s->n = n;
+        s->workers = workers;
+    }
+    if (s && options->kind == LOCAL_LM) {
+        *status = least_squares_open(&s->squares, host, problem, objective, options->residuals, workers);
+        m = s->squares.m;
+        if (*status == DS_OK && options->limit > 0 && options->limit < least_squares_cost(&s->squares) + 2) {
+            *status = ds_host_fail(
+                host, DS_E_PARAM,
+                "j leaves a search no evaluation for a step: it needs 2 and the products of a Jacobian, "
+                "min(variables, residuals) + 2 in all");
+        }
+    } else if (s) {
+        *status = evaluator_init(&s->evaluator, problem, workers) ? DS_OK : DS_E_NOMEM;
+        s->evaluator.objective = objective;
+    }
+    if (*status == DS_OK) {
+        size_t row = n > m ? n : m;
+        s->worker = calloc(workers, sizeof *s->worker);
+        s->v = malloc((workers * (n + 1 + row) + m * n) * sizeof(double));
+        s->arm = malloc(workers * sizeof *s->arm);
+        s->outcome = malloc(workers * sizeof *s->outcome);
+        int made = s->worker && s->v && s->arm && s->outcome;
+        for (size_t w = 0; made && w < workers; w++) {
+            made = make_worker(s, &s->worker[w]);
+        }
+        if (made) {
+            s->value = s->v + workers * n;
+            s->gradient = s->value + workers;
+            s->j = s->gradient + workers * row;
+        }
+        *status = made ? DS_OK : DS_E_NOMEM;
+    }
+    if (*status == DS_E_NOMEM) {
+        ds_host_fail(host, *status, "out of memory: lower workers");
+    }
+    if (*status != DS_OK) {
+        local_solver_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+static void begin(local_solver *s, size_t i, const double *start)
+{
+    worker *w = &s->worker[i];
+    w->spent = 0;
+    w->next = LM_RESIDUALS;
+    switch (s->options.kind) {
+    case LOCAL_LM:
+        w->next = lm_start(w->lm, start);
+        least_squares_begin(&s->squares, i);
+        break;
+    case LOCAL_LBFGSB:
+        lbfgsb_start(w->lbfgsb, start);
+        break;
+    default:
+        descent_begin(&w->descent, start, s->options.limit > 0 ? (int64_t)s->options.limit : INT64_MAX);
+        break;
+    }
+}
+
+static const double *point(const local_solver *s, size_t i)
+{
+    const worker *w = &s->worker[i];
+    return s->options.kind == LOCAL_LM       ? lm_point(w->lm)
+           : s->options.kind == LOCAL_LBFGSB ? lbfgsb_point(w->lbfgsb)
+                                             : w->descent.s;
+}
+
+static int tell_gradient(local_solver *s, worker *w, double loss, const double *gradient, uint32_t outcome)
+{
+    int goes_on =
+        s->options.kind == LOCAL_LBFGSB
+            ? outcome != DS_EVAL_BAD_GRAD && lbfgsb_tell(w->lbfgsb, loss, gradient) == LBFGSB_EVALUATE
+            : descent_tell(&w->descent, loss, gradient, outcome);
+    return goes_on ? LM_RESIDUALS : LM_DONE;
+}
+
+/* Values, or residuals, at the points of all workers that wait for them. */
+static ds_status values(local_solver *s, uint64_t group, double *loss, double *best)
+{
+    size_t n = s->n, count = 0, done = 0;
+    const batch_label label = {"local", group};
+    for (size_t i = 0; i < s->workers; i++) {
+        if (s->worker[i].next == LM_RESIDUALS) {
+            memcpy(s->v + count * n, point(s, i), n * sizeof(double));
+            s->arm[count++] = i;
+        }
+    }
+    if (count == 0) {
+        return DS_OK;
+    }
+    int squares = s->options.kind == LOCAL_LM;
+    size_t row = squares ? s->squares.m : n;
+    ds_status status =
+        squares ? least_squares_residuals(&s->squares, label, count, s->arm, s->v, s->gradient, s->value)
+                : evaluator_run(&s->evaluator, label, count, s->v, s->value, s->gradient, s->outcome, &done);
+    for (size_t k = 0; status == DS_OK && k < count; k++) {
+        size_t i = s->arm[k];
+        worker *w = &s->worker[i];
+        const double *answer = s->gradient + k * row;
+        if (s->value[k] < loss[i]) {
+            loss[i] = s->value[k];
+            memcpy(best + i * n, s->v + k * n, n * sizeof(double));
+        }
+        w->spent++;
+        w->next = squares ? lm_tell_residuals(w->lm, isfinite(s->value[k]) ? answer : NULL)
+                          : tell_gradient(s, w, s->value[k], answer, s->outcome[k]);
+        if (w->next == LM_JACOBIAN && s->options.limit > 0 &&
+            w->spent + least_squares_cost(&s->squares) >= s->options.limit) {
+            w->next = LM_DONE; /* no evaluation would be left for a step */
+        }
+    }
+    return status;
+}
+
+/* Jacobians of the workers that wait for one. */
+static ds_status jacobians(local_solver *s, uint64_t group)
+{
+    const batch_label label = {"jacobian", group};
+    ds_status status = DS_OK;
+    for (size_t i = 0; status == DS_OK && i < s->workers; i++) {
+        worker *w = &s->worker[i];
+        if (w->next == LM_JACOBIAN) {
+            status = least_squares_jacobian(&s->squares, label, i, lm_point(w->lm), s->j);
+            w->next = status == DS_OK ? lm_tell_jacobian(w->lm, s->j) : w->next;
+            w->spent += least_squares_cost(&s->squares);
+        }
+    }
+    return status;
+}
+
+ds_status local_solver_run(local_solver *s, uint64_t group, const double *start, double *loss, double *best)
+{
+    ds_status status = DS_OK;
+    size_t open = s->workers;
+    for (size_t i = 0; i < s->workers; i++) {
+        loss[i] = INFINITY;
+        memcpy(best + i * s->n, start + i * s->n, s->n * sizeof(double));
+        begin(s, i, start + i * s->n);
+    }
+    while (status == DS_OK && open > 0) {
+        status = values(s, group, loss, best);
+        status = status != DS_OK ? status : jacobians(s, group);
+        open = 0;
+        for (size_t i = 0; i < s->workers; i++) {
+            worker *w = &s->worker[i];
+            if (s->options.limit > 0 && w->spent >= s->options.limit) {
+                w->next = LM_DONE;
+            }
+            open += w->next != LM_DONE;
+        }
+        if (status == DS_OK && s->host->should_stop(s->host)) {
+            status = DS_STOPPED;
+        }
+    }
+    return status;
+}

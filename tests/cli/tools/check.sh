@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check.sh - the conformance kit: every plugin below tests/bad fails the test that its sin breaks, sound plugins
+# pass all of a known number of tests, and the command keeps its contract (TAP, JSON, exit status).
+. "$(dirname "$0")/../lib.sh"
+bad=$DS_TOP_SRC/tests/bad
+cd "$tmp" || exit 99
+
+compile() { # compile FILE.c: makes FILE.so here
+    # shellcheck disable=SC2086
+    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$bad" \
+        -o "$(basename "$1" .c).so" "$1" -lm
+}
+
+# plugin, the test it must fail, exit status, flags
+while read -r id test status flags; do
+    if ! compile "$bad"/*/"$id.c" > out 2> err; then
+        result 1 "$id compiles"
+        continue
+    fi
+    case $id-$(uname -m) in
+    fast_math-x86_64) ;;
+    fast_math-*)
+        skip "$id: for x86-64"
+        continue
+        ;;
+    esac
+    if [ -n "$DS_SANITIZE" ] && [ "$id" = uninitialised ]; then
+        skip "$id: needs glibc's allocator"
+        continue
+    fi
+    # shellcheck disable=SC2086
+    "$dshost" check "./$id.so" --only "$test" $flags > out 2> err
+    is=$?
+    [ $is -eq "$status" ] && grep -q "^not ok [0-9]* - $test:" out && grep -q '^# hint: ' out
+    result $? "$id fails $test with status $status (is $is)"
+done << 'END'
+wrong_magic desc.accept 4
+wrong_minor desc.accept 4
+fast_math load.state 4
+two_symbols load.file 8
+silent_error inst.params 8
+swallows_error inst.errors 8
+leaks_file inst.leak 8
+destroys_null inst.leak 8
+leaks_memory inst.leak 8
+nan_loss eval.points 8
+crashes eval.points 8
+exits eval.points 8
+hangs eval.points 8 --timeout-s 0.5
+past_grad eval.buffers 8
+short_grad eval.buffers 8
+always_grad eval.buffers 8
+ignores_stop eval.stop 8
+changes_mode eval.state 8
+prints eval.quiet 8
+hidden_state pure.repeat 8
+uninitialised pure.process 8
+shared_state pure.parallel 8
+wrong_gradient grad.difference 8
+nan_gradient grad.difference 8
+outside search.points 8
+asks_nan search.failures 8
+ignores_stopped search.stop 8
+not_repeatable search.repeat 8
+wants_gradient search.gradient 8
+needs_services inst.sizes 8
+maximises search.better 8
+half_squares ext.residuals 8
+wrong_product ext.residuals 8
+batch_warm ext.batch 8
+END
+
+"$dshost" check ./destroys_null.so --only inst.leak > out 2> err
+grep -q ' in destroy(NULL), which must do nothing' out && grep -q '^# hint: .* check --child inst.leak .* 3> /dev/null' out
+result $? "a crash in destroy(NULL) says so, and how to look at it"
+
+# A sin fails the tests of its own promise and no others.
+for id in wrong_gradient leaks_file prints maximises half_squares batch_warm; do
+    "$dshost" check ./$id.so > out 2> err
+    [ "$(grep -c '^not ok' out)" -eq 1 ]
+    result $? "$id fails one test only"
+done
+
+# Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
+"$dshost" check analytic > out 2> err
+is=$?
+[ $is -eq 0 ] && grep -qx '1\.\.38' out && [ "$(grep -c '^ok ' out)" -eq 38 ] && grep -qx 'TAP version 13' out
+result $? "analytic passes 38 tests"
+"$dshost" check rand > out 2> err
+is=$?
+[ $is -eq 0 ] && grep -qx '1\.\.29' out && [ "$(grep -c '^ok ' out)" -eq 29 ]
+result $? "rand passes 29 tests"
+for f in rosenbrock rastrigin branin hartmann6; do
+    "$dshost" check analytic --set env.function=$f --seed 3 > out 2> err
+    result $? "analytic passes with function = $f"
+done
+"$dshost" check analytic --set env.dim=60 --set env.rotate=true --only grad > out 2> err
+result $? "gradient of 60 variables by components and directions"
+"$dshost" check analytic --set env.noise=0.1 --set env.fail_rate=0.2 > out 2> err
+result $? "analytic passes with noise and failures"
+
+compile "$DS_TOP_SRC/tests/abi/plugin_v0_1.c"
+"$dshost" check ./plugin_v0_1.so > out 2> err
+result $? "a plugin compiled with the frozen declarations of ABI 0.1 passes"
+"$dshost" eval --env ./plugin_v0_1.so --gradient --json > out 2> err && grep -q '"loss": 1.6875' out
+result $? "... and evaluates to what it did then"
+
+# The contract of the command.
+"$dshost" check analytic --json --only desc,no_such > out 2> err &&
+    grep -q '"failed": 0' out && grep -q '"id": "desc.accept"' out
+result $? "--json"
+"$dshost" check analytic --in-process > out 2> err
+result $? "--in-process"
+"$dshost" check --list > out 2> err && grep -q '^grad.difference ' out && grep -q '^search.stop ' out
+result $? "--list"
+"$dshost" check rand --list > out 2> err && ! grep -q '^eval' out && grep -q '^search.stop ' out
+result $? "--list of an optimizer"
+while read -r status text; do
+    eval "\"$dshost\" check $text" > out 2> err
+    is=$?
+    [ $is -eq "$status" ] && [ -s err ]
+    result $? "exit status $status: check $text"
+done << 'END'
+2
+2 analytic rand
+2 analytic --only no_such_test
+2 analytic --seed -1
+2 analytic --timeout-s 0
+2 analytic --colour
+3 analytic --set env
+END
+"$dshost" check ./no_such_file.so > out 2> err
+is=$?
+[ $is -eq 4 ] && grep -q '^not ok 1 - load.file' out && grep -q '^# hint' out
+result $? "a missing file is a failed test and status 4"
+"$dshost" check analytic --set env.dimm=3 > out 2> err
+is=$?
+[ $is -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] &&
+    grep -q "^dshost: error: check: --set env.dimm: analytic: unknown parameter 'dimm'.*did you mean 'dim'" err
+result $? "an unknown parameter is named before any test"
+"$dshost" check analytic --set opt.dim=3 > out 2> err
+is=$?
+[ $is -eq 3 ] && [ ! -s out ] && grep -q 'analytic is an environment: only parameters of \[env\]' err
+result $? "and so is one of the other section"
+"$dshost" check analytic --only grad.difference > out 2> err
+grep -q '^# [0-9]* differences at 10 points (0 more without a gradient): 100 % of them usable' out
+result $? "how many differences could be used"
+"$dshost" check analytic > /dev/full 2> err
+[ $? -eq 6 ]
+result $? "a full disk is status 6"
+finish

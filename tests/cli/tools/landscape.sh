@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# landscape.sh - `dshost landscape`: slices, words, files, pictures, paths of runs, the same for every
+# number of jobs, errors.
+. "$(dirname "$0")/../lib.sh"
+shapes=$DS_TOP_BUILD/tests/plugins/.libs/shapes.so
+cd "$tmp" || exit 99
+HOME=$tmp
+export HOME
+
+# survey NAME ARGUMENT...: a landscape in folder NAME.
+survey() {
+    folder=$1
+    shift
+    status 0 "landscape $*" "$dshost" landscape --out "$folder" "$@"
+}
+
+# ---- words for landscapes that are known ----
+survey bowl --env "$shapes" --grid 41x41
+grep -q '"verdict": "smooth, 1 basin; good gradients"' bowl/summary.json
+result $? "a bowl is smooth"
+for f in landscape.sqlite landscape.ini center.npy grid.csv samples.csv landscape.npz landscape.png landscape.svg \
+    gradient.png gradient.svg summary.json; do
+    [ -s bowl/$f ]
+    result $? "$f is there"
+done
+[ ! -e bowl/run.lock ] && [ "$(wc -l < bowl/grid.csv)" -eq 1682 ] && [ "$(head -n 1 bowl/grid.csv)" = "i,j,c0,c1,loss,outcome,g0,g1,norm" ]
+result $? "grid.csv has a row per point"
+head -n 1 out > first
+[ "$(cat first)" = bowl ] && grep -q '^words are said from here on' out && grep -q 'turns_per_line >= 6' out
+result $? "the text begins with the folder and ends with the thresholds"
+survey rastrigin --env analytic --set env.function=rastrigin --set env.optimum=origin
+grep -q '"verdict": "rugged, 121 basins; good gradients"' rastrigin/summary.json
+result $? "Rastrigin's function has 121 basins"
+verdict() { # verdict SHAPE WORDS ARGUMENT...
+    shape=$1
+    words=$2
+    shift 2
+    rm -rf shape
+    "$dshost" landscape --env "$shapes" --set env.shape="$shape" --out shape --pictures no "$@" > out 2> err &&
+        grep -qF "\"verdict\": \"$words\"" shape/summary.json
+    passed=$?
+    [ $passed -eq 0 ] || grep '"verdict"' shape/summary.json | sed 's/^/# /'
+    result $passed "$shape: $words"
+}
+verdict step "1 basin, with plateaus and jumps; good gradients"
+verdict plateau "smooth, 1 basin, with plateaus; gradients exact but zero in large areas"
+verdict wrong "smooth, 1 basin; gradients often the wrong way, not the derivative of the loss"
+verdict exploding "smooth, 1 basin; gradients exploding, not the derivative of the loss"
+verdict flat "constant; zero gradients"
+# Time of impact: with whole steps the gradient is +1 where the ball ends lower the higher it starts.
+verdict ball_naive "1 basin, with jumps; gradients exact but often the wrong way" --axes 0 --range -0.9731:0.9713 --grid 25
+grep -q '"wrong_way_share": 1.0,' shape/summary.json
+result $? "all of them"
+verdict ball_toi "smooth, 1 basin; good gradients" --axes 0 --range -0.9731:0.9713 --grid 25
+status 0 "billiards" "$dshost" landscape --env "$shapes" --set env.shape=billiards --grid 31x31 --samples 50 --out billiards
+grep '^rugged, [0-9]* basins, with plateaus and jumps; gradients exact but zero in large areas, .* the wrong way$' out > verdict
+result $? "billiards is rugged with useless gradients"
+
+# ---- what a failure does ----
+survey half --env "$shapes" --set env.shape=blowup --grid 21x21
+[ "$(grep -c ',diverged,' half/grid.csv)" -eq 105 ] && grep -q '"with_loss": 336' half/summary.json &&
+    grep -q '"verdict": "smooth, 1 basin, no loss at 24 %; ' half/summary.json
+result $? "points without a loss are counted"
+grep -q '(hatched)' half/landscape.svg && ! grep -q '(hatched)' bowl/landscape.svg
+result $? "and the legend explains the hatching"
+status 5 "too many failures" "$dshost" landscape --env "$shapes" --set env.shape=blowup --grid 11 --max-failed 0.1 --out many
+[ -s many/summary.json ] && grep -q 'evaluations failed' err
+result $? "the results are there all the same"
+status 0 "crashes cost a point each" "$dshost" landscape --env "$faulty" --set env.fault=segv --set env.above=0.7 --grid 9 \
+    --samples 0 --jumps 0 --out crash
+[ ! -e crash/run.lock ] && [ "$(grep -c ',error,\|,crashed,\|,invalid,' crash/grid.csv)" -gt 0 ] && ls crash/failure-*.ini > /dev/null
+result $? "and leave a file that repeats them"
+
+status 0 "divergence everywhere" "$dshost" landscape --env "$faulty" --set env.fault=diverge --grid 9x9 --max-failed 1 --out none
+head -n 3 out | tail -n 1 | grep -qx 'no loss anywhere' && ! grep -q 'nan' out && grep -q '"verdict": "no loss anywhere"' none/summary.json
+result $? "is told without numbers"
+run "$dshost" landscape --env "$faulty" --set env.fault=error --grid 31x31 --out broken
+[ "$status" -eq 5 ] && grep -q 'faulty: stopped: 50 of the first 50 evaluations failed' err &&
+    [ "$(ls broken/failure-*.ini | wc -l)" -eq 50 ]
+result $? "a broken environment ends a landscape at once"
+
+# ---- slices ----
+survey line --env cartpole --from start --to random:3 --grid 101
+[ "$(head -n 1 line/grid.csv)" = "i,c0,loss,outcome,g0,norm" ] && [ -s line/to.npy ]
+result $? "a line between two points"
+survey random --env cartpole --axes random,random --grid 11x11 --samples 10
+grep -q '"kind": "random"' random/summary.json
+result $? "random directions"
+survey alone --env cartpole --no-gradient --grid 11x11
+grep -q '; gradients not measured"' alone/summary.json && grep -q '"gradient": null' alone/summary.json && [ ! -e alone/gradient.png ] && [ "$(head -n 1 alone/grid.csv)" = "i,j,c0,c1,loss,outcome" ]
+result $? "losses alone"
+status 0 "a run" "$dshost" --env pinball --opt cmaes --budget 60 --out run --pictures no
+survey path --env pinball --grid 21x21 --path run --center run
+grep -q 'cmaes seed 0' path/landscape.svg
+result $? "a run on the slice"
+status 0 "a run of many variables" "$dshost" --env cartpole --opt rand --budget 20 --out far --pictures no
+survey faded --env cartpole --axes 0,1 --grid 5x5 --path far
+grep -q ' % off' faded/landscape.svg && grep -q 'paler the farther' faded/landscape.svg && ! grep -q ' % off' path/landscape.svg
+result $? "the legend tells how far from the slice it is"
+survey between --env pinball --from run:1 --to run --axes 1 --grid 11x11
+
+# ---- again, and the same for every number of jobs ----
+status 0 "a landscape is drawn again" "$dshost" landscape path --path run --json
+[ "$(field path/summary.json env)" = pinball ] && [ "$(head -c 11 out)" = '{"folder": ' ]
+result $? "and tells its summary as JSON"
+cp bowl/grid.csv grid.csv
+status 0 "resume of a complete one" "$dshost" resume bowl
+cmp -s grid.csv bowl/grid.csv
+result $? "changes nothing"
+for how in "--jobs 1" "--jobs 3" "--isolation none"; do
+    folder=$(echo "how$how" | tr -d ' -')
+    # shellcheck disable=SC2086
+    "$dshost" landscape --env pinball --set env.variant=pinball16 --axes 13,14 --center random:4 --grid 21x21 --samples 40 \
+        $how --pictures no --out "$folder" > /dev/null 2>&1
+done
+same "one job or three" howjobs1 howjobs3
+same "isolated or not" howjobs1 howisolationnone
+cmp -s howjobs1/samples.csv howjobs3/samples.csv && cmp -s howjobs1/landscape.npz howisolationnone/landscape.npz
+result $? "the same files"
+status 0 "landscape.ini makes the same one again" "$dshost" landscape --config howjobs1/landscape.ini --out again --pictures no
+same "the same record" howjobs1 again
+
+# ---- errors ----
+bad 2 "landscape: name an environment with --env" landscape
+bad 4 "nosuch" landscape --env nosuch
+bad 2 "--axes 0,1,2: a slice has at most two axes" landscape --env pinball --axes 0,1,2
+bad 2 "--axes 5: there is no variable 5: the environment has 2" landscape --env pinball --axes 5
+bad 2 "--axes a: expected the numbers of one or two variables" landscape --env pinball --axes a
+bad 2 "--range 0:2: variable 0 has the bounds -1 to 1" landscape --env pinball --axes 0 --range 0:2
+bad 2 "--grid 2x2: expected N or NxM points" landscape --env pinball --grid 2x2
+bad 2 "--grid 9999x9999: 9999 x 9999 points are more than 4000000" landscape --env pinball --grid 9999x9999
+bad 3 "--set landscape.grid: grid = 2: expected N or NxM points" landscape --env pinball --set landscape.grid=2
+bad 3 "did you mean 'grid'" landscape --env pinball --set landscape.girt=2
+bad 2 "--steps" landscape --env pinball --steps "1e-4 1e-3"
+bad 2 "--samples" landscape --env pinball --samples -1
+bad 2 "--from start: a line needs both of its ends" landscape --env pinball --from start
+bad 3 "missing.npy" landscape --env pinball --center missing.npy
+bad 3 "--center line/center.npy: 200 numbers, but pinball has 2 variables" landscape --env pinball --center line/center.npy
+bad 3 "the run has no evaluation 61" landscape --env pinball --center run:61
+bad 6 "bowl holds a landscape already" landscape --env pinball --out bowl
+bad 6 "run holds a run already" landscape --env pinball --out run
+refuses 3 "there is no run (no run.sqlite)" "a path that is no run" "$dshost" landscape path --path nowhere
+bad 3 "--path nowhere: there is no run" landscape --env pinball --path nowhere --out not_made
+[ ! -e not_made ]
+result $? "no folder is made for it"
+refuses 3 "a run of pinball, not of cartpole" "a path of another environment" "$dshost" landscape random --path run
+bad 3 "--center run: a run of pinball, not of bounce" landscape --env bounce --center run
+bad 2 "--path run: a run is drawn on a plane, this slice is a line" landscape --env pinball --axes 0 --path run --out not_made
+bad 6 "nowhere: No such file or directory" landscape nowhere
+bad 6 "run holds no landscape" landscape run
+bad 2 "landscape bowl: goes on with that landscape, whose settings are fixed (--grid cannot be given)" landscape bowl --grid 5
+bad 2 "settings are fixed" landscape bowl --set env.n=3
+bad 2 "bowl holds a landscape: --budget is for runs" resume bowl --budget 5
+bad 2 "export: --format coco is for runs" export bowl --format coco
+finish

@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# report, compare and plot on a few short runs: what they write, what they say, what they refuse.
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 99
+
+for e in sphere rastrigin; do
+    for o in rand cmaes boleap; do
+        "$dshost" --env analytic --set env.function=$e --set env.dim=4 --opt $o --runs 4 --budget 60 --pictures no \
+            --out "all/$e/$o" >"$tmp/out" 2>"$tmp/err" || result 1 "runs of $o on $e"
+    done
+done
+# The names of the experiment are those of the folders.
+: >all/bench.ini
+
+# ---- report ----
+status 0 "a report" "$dshost" report all
+[ "$(cat "$tmp/out")" = all/report/index.html ] && [ -s all/report/index.html ]
+result $? "says where it is"
+page=all/report/index.html
+for text in '>sphere</h2>' '>rastrigin</h2>' '24 finished runs of 3 optimizers on 2 environments' 'dshost report all'; do
+    grep -q "$text" $page
+    result $? "holds $text"
+done
+! grep -Eq 'https?://|<script|<link|src="[^d]' $page
+result $? "nothing is loaded from elsewhere, there is no script"
+[ "$(wc -l <all/report/runs.csv)" -eq 25 ] && [ "$(wc -l <all/report/cells.csv)" -eq 7 ]
+result $? "the tables have all runs and cells"
+# The mean of one cell again, from the table of runs.
+mean=$(awk -F, '$1 == "sphere" && $2 == "rand" { s += $8; n++ } END { printf "%.10g", s / n }' all/report/runs.csv)
+cell=$(awk -F, '$1 == "sphere" && $2 == "rand" { printf "%.10g", $4 }' all/report/cells.csv)
+[ -n "$mean" ] && [ "$mean" = "$cell" ]
+result $? "the mean of a cell is that of its runs"
+# Each loss is that of the summary.
+for run in all/sphere/cmaes/seed-2 all/rastrigin/boleap/seed-0; do
+    best=$(sed -n 's/.*"best_loss": \([^,]*\),/\1/p' $run/summary.json)
+    grep -q "$run" all/report/runs.csv && [ "$(awk -F, -v f="$run" '$14 == f { printf "%.15g", $8 }' all/report/runs.csv)" = \
+        "$(printf '%.15g' "$best")" ]
+    result $? "the loss of $run"
+done
+for f in bars-sphere evaluations-rastrigin steps-sphere scores targets targets-steps profile; do
+    grep -q '</svg>' all/report/figures/$f.svg && [ "$(wc -l <all/report/figures/$f.csv)" -gt 3 ]
+    result $? "figure $f with its numbers"
+done
+[ "$(grep -c '<svg role="img"' $page)" -eq "$(find all/report/figures -name '*.svg' | wc -l)" ]
+result $? "every figure is in the page"
+[ -z "$(cut -d, -f1,2 all/report/figures/evaluations-sphere.csv | uniq -d)" ]
+result $? "a curve has every number of evaluations once"
+# Every number of the page is in a table, and every figure has its command.
+[ "$(wc -l <all/report/summary.csv)" -eq 4 ] && head -n 1 all/report/cells.csv | grep -q ',area_steps,ert_50,.*,rank,verdict$'
+result $? "scores and running times are in tables"
+for file in runs.csv cells.csv summary.csv figures/bars-sphere.svg figures/steps-sphere.csv; do
+    grep -q "href=\"$file\"" $page && [ -s "all/report/$file" ]
+    result $? "a link to $file"
+done
+command=$(sed -n 's/.*<code>\(dshost plot all --kind curves --env sphere --along steps --out [^<]*\)<.*/\1/p' $page)
+[ -n "$command" ] && (eval "\"$dshost\" ${command#dshost }") >/dev/null && cmp -s steps-sphere.svg all/report/figures/steps-sphere.svg
+result $? "the command of a figure draws it again"
+[ "$(grep -c '<h2 id=env' $page)" -eq 2 ] && grep -q 'href="#env2">sphere' $page
+result $? "a list of contents"
+for text in '<td>cmaes</td><td>optimizer</td><td>' 'made by dshost [0-9]' 'function = rastrigin' '<dt>A12</dt>'; do
+    grep -q "$text" $page
+    result $? "has $text"
+done
+status 0 "the page alone" "$dshost" report all --page-only --out lonely
+[ "$(ls lonely | tr '\n' ' ')" = "$(cd all/report && ls -p | grep -v / | tr '\n' ' ')" ] && ! grep -q 'href="figures' lonely/index.html &&
+    [ "$(grep -c '<svg role="img"' lonely/index.html)" -eq "$(grep -c '<svg role="img"' $page)" ] &&
+    [ "$(grep -c 'src="data:image/png' lonely/index.html)" -eq 2 ]
+result $? "it has the figures in it, and none beside it"
+# No run left a picture: the report draws the best episodes.
+[ "$(head -c 4 all/report/figures/best-sphere.png | tail -c 3)" = PNG ] && [ "$(grep -c 'src="data:image/png' $page)" -eq 2 ] &&
+    grep -q 'The best episode. Best run: all/sphere' $page
+result $? "shows the best episode of each environment"
+[ -z "$(find all -name best.png)" ]
+result $? "and leaves the folders of the runs alone"
+cp $page first.html
+"$dshost" report all >/dev/null 2>&1
+cmp -s first.html $page
+result $? "the same again is the same page"
+status 0 "another reference and place" "$dshost" report all/sphere --reference rand --out here
+grep -q 'compared with <b>rand</b>' here/index.html
+result $? "is on the page"
+
+status 0 "a report of two" "$dshost" report all/sphere/rand all/sphere/cmaes --reference rand --no-pictures --out pair
+grep -q '<td class=g>better</td>' pair/index.html && grep -q ',better$' pair/cells.csv
+result $? "marks what is significantly better"
+status 0 "a report without pictures" "$dshost" report all --no-pictures --out plain
+! grep -q 'image/png' plain/index.html && [ ! -e plain/figures/best-sphere.png ]
+result $? "has none"
+cp -r here with && cp all/report/figures/best-sphere.png with/figures/
+status 0 "a report over one with a picture" "$dshost" report all/sphere --no-pictures --out with
+! grep -q 'image/png' with/index.html && [ ! -e with/figures/best-sphere.png ]
+result $? "does not take that picture for its own"
+mkdir "it's \$1;"
+cp -r all/sphere/rand "it's \$1;/rand"
+status 0 "a folder with an odd name" "$dshost" report "it's \$1;" --no-pictures
+command=$(sed -n 's/.*<pre>dshost \(report.*\)<.pre>.*/\1/p' "it's \$1;/report/index.html" | sed 's/&amp;/\&/g')
+[ -n "$command" ] && [ "$(eval "\"$dshost\" $command")" = "it's \$1;/report/index.html" ]
+result $? "its command can be repeated"
+cp -r all/sphere/rand moved
+for d in moved/*/; do
+    sed -i 's/^env = .*/env = gone/' "$d/run.ini"
+done
+status 0 "a report where the plugin is gone" "$dshost" report moved
+grep -q "no picture of the best episode: .*gone" "$tmp/err" && grep -q 'Best run: moved' moved/report/index.html
+result $? "says so and has the rest"
+
+# A run that did not finish is named, not counted.
+mkdir -p part/a part/b
+cp -r all/sphere/rand/seed-0 part/a/
+cp -r all/sphere/rand/seed-1 part/b/
+rm part/b/seed-1/summary.json
+status 0 "a report with an unfinished run" "$dshost" report part
+grep -q 'Left out: 1 run that did not finish' part/report/index.html && grep -q '1 finished run' part/report/index.html
+result $? "leaves it out and says so"
+
+# ---- compare ----
+status 0 "compare two optimizers" "$dshost" compare all:cmaes all:rand
+grep -q 'over 2 environments: A is significantly better' "$tmp/out" && grep -q 'paired by seed (Wilcoxon)' "$tmp/out"
+result $? "says what it found"
+status 0 "compare as JSON" "$dshost" compare all/sphere/cmaes all/sphere/rand --json
+grep -q '"a12": 1.0' "$tmp/out" && grep -q '"exact": true' "$tmp/out" && grep -q '"p": 0.0285714285714285' "$tmp/out"
+result $? "four runs each, all lower: p = 2/70"
+tr -d ' \n' <"$tmp/out" | grep -q '"evaluations":\[60,60\].*"same_budget":true.*"only":\[0,0\],"open":\[0,0\]'
+result $? "has evaluations, budgets and what was left out"
+
+# ---- plot ----
+for k in curves bars; do
+    status 0 "plot $k" "$dshost" plot all --kind $k --env sphere --out $k.svg
+    grep -q '</svg>' $k.svg
+    result $? "is an SVG"
+done
+status 0 "plot scores" "$dshost" plot all --kind scores
+[ "$(head -c 4 all/scores.png | tail -c 3)" = PNG ]
+result $? "is a PNG at its default place"
+status 0 "the numbers of a plot" "$dshost" plot all/sphere --along steps --out numbers.csv
+[ "$(head -n 1 numbers.csv)" = "optimizer,steps,value,low90,high90,median,q1,q3" ]
+result $? "are a table"
+
+# ---- what is refused ----
+refuses 2 'name a folder' "report without a folder" "$dshost" report
+refuses 6 'nowhere' "report on what is not there" "$dshost" report nowhere
+mkdir empty
+refuses 6 'empty' "report on an empty folder" "$dshost" report empty
+refuses 2 'nearest is cmaes' "report with a misspelt reference" "$dshost" report all --reference cmeas
+refuses 2 'nearest is sphere' "plot of a misspelt environment" "$dshost" plot all --env sphre --out x.svg
+refuses 6 'nearest is cmaes' "compare a misspelt optimizer" "$dshost" compare all:cmeas all:rand
+refuses 2 'reference nobody' "report with an unknown reference" "$dshost" report all --reference nobody
+refuses 2 '3 optimizers: choose one' "compare needs one optimizer per set" "$dshost" compare all all/sphere/rand
+refuses 6 'no finished run of nobody' "compare with an unknown optimizer" "$dshost" compare all:nobody all:rand
+refuses 2 'two sets' "compare with one set" "$dshost" compare all
+refuses 2 'environment in common' "compare different environments" "$dshost" compare all/sphere/rand all/rastrigin/rand
+refuses 2 'nearest is bars' "plot of an unknown kind" "$dshost" plot all --kind bar
+refuses 2 '2 environments with --env' "plot needs an environment" "$dshost" plot all --kind bars
+refuses 2 '.png, .svg or .csv' "plot to an unknown kind of file" "$dshost" plot all --kind scores --out x.pdf
+finish

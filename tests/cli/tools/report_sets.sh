@@ -1,0 +1,162 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What report, compare, plot and export take for one sample: runs of one problem and one method, each once, that have
+# finished. Everything else is kept apart or left out, and said.
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 99
+
+# make FOLDER OPTIMIZER RUNS BUDGET ARGUMENT...: runs on analytic in two dimensions.
+make() {
+    folder=$1
+    opt=$2
+    runs=$3
+    budget=$4
+    shift 4
+    "$dshost" --env analytic --opt "$opt" --runs "$runs" --budget "$budget" --set env.dim=2 --pictures no --out "$folder" "$@" \
+        >"$tmp/out" 2>"$tmp/err" || result 1 "runs of $folder"
+}
+# column FILE NAME: where a column is.
+column() {
+    head -n 1 "$1" | tr , '\n' | grep -nx "$2" | cut -d: -f1
+}
+report() {
+    "$dshost" report "$@" --no-pictures --out page >"$tmp/out" 2>"$tmp/err"
+}
+cells() {
+    cut -d, -f1-3 page/cells.csv | tail -n +2 | tr '\n' ' '
+}
+
+# ---- different problems and methods ----
+make mix/a rand 3 20 --set env.function=sphere
+make mix/b rand 3 20 --set env.function=rastrigin
+make mix/c cmaes 3 20 --set env.function=sphere
+report mix
+[ "$(cells)" = "analytic@function=rastrigin,rand,3 analytic@function=sphere,cmaes,3 analytic@function=sphere,rand,3 " ]
+result $? "two functions are two environments"
+grep -q 'warning: analytic: its runs differ in function' "$tmp/err"
+result $? "and that is said"
+make sigma/a cmaes 3 20 --set env.function=sphere --set opt.sigma0=0.1
+make sigma/b cmaes 3 20 --set env.function=sphere --set opt.sigma0=0.4 --jobs 2
+report sigma
+[ "$(cells)" = "analytic,cmaes@sigma0=0.1,3 analytic,cmaes@sigma0=0.4,3 " ]
+result $? "two settings of a method are two optimizers, the number of jobs is none"
+refuses 2 'of 2 optimizers: choose one, say sigma:cmaes@sigma0=0.1' "compare asks which" "$dshost" compare sigma mix/c
+status 0 "and takes one" "$dshost" compare sigma:cmaes@sigma0=0.1 sigma:cmaes@sigma0=0.4
+refuses 2 'in common: the first has analytic@function=sphere' "compare of different problems" "$dshost" compare mix/a mix/b
+mkdir version
+cp -r mix/a mix/c version/
+for s in version/a/*/summary.json; do
+    sed -i 's/^    "env": .*/    "env": "99",/' "$s"
+done
+report version
+cells | grep -q 'analytic@version=99,rand,3'
+result $? "two versions of a plugin are two environments"
+make dims/a rand 2 20
+make dims/b rand 2 20 --set env.dim=5
+report dims
+[ "$(cells)" = "analytic@dim=2,rand,2 analytic@dim=5,rand,2 " ] && grep -q '<p>2 variables' page/index.html && grep -q '<p>5 variables' page/index.html
+result $? "as are two dimensions"
+status 0 "COCO has two functions" "$dshost" export mix --format coco --out cc
+[ "$(grep -c '"id"' cc.json)" -eq 2 ]
+result $? "with names of their own"
+
+# ---- each run once ----
+report mix/a mix/a mix/../mix/a
+[ "$(cells)" = "analytic,rand,3 " ]
+result $? "a folder that is named twice counts once"
+mkdir twice
+cp -r mix/a twice/first
+cp -r mix/a twice/second
+report twice
+[ "$(cells)" = "analytic,rand,6 " ] && grep -q 'warning: .*same environment, optimizer and seed' "$tmp/err"
+result $? "copies are pointed out"
+
+# ---- budgets ----
+make long rand 3 60 --set env.function=sphere
+status 0 "compare different budgets" "$dshost" compare mix/a long
+grep -q 'different budgets: A 20, B 60' "$tmp/out" && grep -q '; 20 evaluations, ' "$tmp/out"
+result $? "says so"
+"$dshost" compare mix/a long --json | tr -d ' \n' | grep -q '"budget":\[60,60\].*"same_budget":false'
+result $? "also as JSON"
+mkdir both
+cp -r mix/a both/short
+cp -r mix/c both/cmaes
+make both/c2 cmaes 2 60 --set env.function=sphere --seed 50
+report both
+last() {
+    awk -F, -v o="$1" '$1 == o { v = $2 } END { print v }' page/figures/evaluations-analytic.csv
+}
+[ "$(last rand)" = 20 ] && [ "$(last cmaes)" = 60 ]
+result $? "a curve ends with the longest run of its optimizer"
+
+# ---- few runs, failed runs ----
+mkdir one
+cp -r mix/a/seed-0 one/
+report one
+[ "$(tail -n 1 page/cells.csv | cut -d, -f5,11-16)" = ",,,,,," ]
+result $? "one run has no interval"
+status 0 "nor in compare" "$dshost" compare one mix/c
+grep -q '1 run, mean [^ ]*, median' "$tmp/out" && ! grep -q 'nan' "$tmp/out"
+result $? "and no nan"
+# Random points on which the environment fails or not, one for each run.
+for opt in rand cmaes; do
+    "$dshost" --env "$faulty" --set env.n=3 --set env.fault=error --set env.share=0.4 --set run.max_failed=1 --opt $opt \
+        --runs 8 --budget $([ $opt = rand ] && echo 1 || echo 30) --pictures no --out bad/$opt >"$tmp/out" 2>"$tmp/err" ||
+        result 1 "runs that fail"
+done
+report bad
+at=$(column page/runs.csv score)
+[ "$(awk -F, -v k="$at" '$2 == "rand" && $8 == "" { print $k }' page/runs.csv | sort -u)" = 0 ]
+result $? "a run without a valid loss scores 0"
+grep -q 'worst mean (there is none of random search)' page/index.html
+result $? "random search with a failed run is no scale"
+
+# ---- unfinished and damaged runs ----
+mkdir part
+cp -r mix/a mix/c part/
+mkdir -p part/open
+cp -r mix/b/seed-0 part/open/
+rm part/open/seed-0/summary.json
+cp -r mix/b/seed-1 part/open/
+printf 'no store' >part/open/seed-1/run.sqlite
+report part
+[ "$(cells)" = "analytic,cmaes,3 analytic,rand,3 " ]
+result $? "what did not finish tells nothing apart"
+grep -q 'seed-0</td><td>20</td><td>no summary yet' page/index.html
+result $? "its evaluations are those of its store"
+grep -q 'seed-1/run.sqlite' page/index.html && grep -q 'warning: left out: .*seed-1/run.sqlite' "$tmp/err"
+result $? "a damaged store is left out, with a warning"
+status 0 "a plot of the others" "$dshost" plot part --kind bars --out part.svg
+status 0 "export of the others" "$dshost" export part --format coco --out part-coco
+grep -q 'warning: left out: part/open/seed-0 did not finish: no summary yet, 20 evaluations' "$tmp/err" &&
+    ! grep -q 'part/open' part-coco.json
+result $? "names what it leaves out"
+refuses 6 'no finished run' "export where none has finished" "$dshost" export part/open --format ioh
+refuses 6 'no run has finished; the first of 2' "report where none has finished" "$dshost" report part/open
+# One that breaks off: it opens, and what is behind its beginning cannot be read.
+make torn/a rand 2 2000
+tr '\0' '\377' </dev/zero | dd of=torn/a/seed-1/run.sqlite bs=4096 seek=20 count=20 conv=notrunc iflag=fullblock 2>/dev/null
+report torn
+[ "$(cells)" = "analytic,rand,1 " ] && grep -q 'Left out: 1 run' page/index.html && grep -q 'left out: .*seed-1/run.sqlite' "$tmp/err"
+result $? "a store that breaks off is left out"
+mkdir ref
+cp -r mix/a mix/c ref/
+make ref/boleap boleap 1 20 --set env.function=sphere
+rm ref/boleap/summary.json ref/boleap/seed-*/summary.json 2>/dev/null
+report ref
+at=$(column page/cells.csv p)
+[ "$(tail -n +2 page/cells.csv | cut -d, -f"$at" | grep -c .)" -eq 1 ]
+result $? "a reference needs finished runs"
+
+# ---- parts ----
+mkdir share
+cp -r mix/a mix/b mix/c share/
+report share
+grep -q '>cmaes (1 of 2)<' page/figures/scores.svg && grep -q '>cmaes (1 of 2)<' page/figures/profile.svg &&
+    grep -q '<b>1 of 2</b>' page/index.html
+result $? "an optimizer that ran on a part of the environments is marked"
+grep -q 'compared with <b>rand</b>' page/index.html
+result $? "and not the reference of the others"
+[ "$(cut -d, -f1 page/figures/profile.csv | sort -u | tr '\n' ' ')" = "cmaes optimizer rand " ]
+result $? "the numbers have its plain name"
+finish

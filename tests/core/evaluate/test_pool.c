@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_pool.c - evaluation by workers: answers in order and equal for any number of jobs; each fault costs
+ * one. */
+#include "config.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "evaluate/pool.h"
+
+static char program[4096], plugin[4096];
+static const ds_module *module;
+static atomic_int stop;
+
+typedef struct seen {
+    uint64_t rows, limit, n;
+    double *loss, *grad;
+    uint32_t *outcome;
+    char message[200]; /* of the last failure */
+    uint64_t failures;
+} seen;
+
+static int note(void *ctx, uint64_t i, const ds_answer *a, const double *grad)
+{
+    seen *s = ctx;
+    assert_int_equal(i, s->rows);
+    s->loss[i] = a->loss;
+    s->outcome[i] = a->outcome;
+    if (grad != NULL) {
+        memcpy(s->grad + i * s->n, grad, s->n * sizeof(double));
+    }
+    if (a->outcome != DS_EVAL_OK) {
+        s->failures++;
+        strcpy(s->message, a->message);
+    }
+    s->rows++;
+    return s->rows >= s->limit;
+}
+
+/* Opens a pool with "key=value" settings of the test environment, separated by blanks. */
+static ds_pool *open_pool(const char *settings, uint32_t jobs, int isolation, double timeout, int64_t memory)
+{
+    ds_settings s;
+    ds_error e = {0, ""};
+    ds_pool *p = NULL;
+    char text[256];
+    memset(&s, 0, sizeof(s));
+    snprintf(text, sizeof(text), "%s", settings);
+    for (char *save, *t = strtok_r(text, " ", &save); t != NULL; t = strtok_r(NULL, " ", &save)) {
+        char assignment[128];
+        snprintf(assignment, sizeof(assignment), "env.%s", t);
+        assert_int_equal(ds_settings_set(&s, assignment, &e), 0);
+    }
+    ds_pool_config c = {.module = module,
+                        .settings = &s,
+                        .seed = 7,
+                        .threads = 1,
+                        .jobs = jobs,
+                        .isolation = isolation,
+                        .timeout = timeout,
+                        .memory = memory,
+                        .program = program,
+                        .stop = &stop};
+    if (ds_pool_open(&c, &p, &e) != 0) {
+        print_message("%s\n", e.text);
+        p = NULL;
+    }
+    ds_settings_clear(&s);
+    return p;
+}
+
+static double *points(uint64_t count, uint64_t n)
+{
+    double *x = malloc(count * n * sizeof(double));
+    uint64_t state = 12345;
+    for (uint64_t i = 0; i < count * n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (double)(state >> 11) * 0x1p-52 - 1.0;
+    }
+    return x;
+}
+
+static seen make_seen(uint64_t count, uint64_t n)
+{
+    seen s = {0,
+              UINT64_MAX,
+              n,
+              calloc(count, sizeof(double)),
+              calloc(count * n, sizeof(double)),
+              calloc(count, sizeof(uint32_t)),
+              "",
+              0};
+    return s;
+}
+
+static void free_seen(seen *s)
+{
+    free(s->loss);
+    free(s->grad);
+    free(s->outcome);
+}
+
+static void test_same_for_all_jobs(void **state)
+{
+    enum { COUNT = 3000, N = 5 };
+    double *x = points(COUNT, N);
+    seen first = make_seen(COUNT, N);
+    (void)state;
+    for (int variant = 0; variant < 7; variant++) { /* the last ones with many points in one call */
+        static const uint32_t jobs[] = {1, 1, 2, 4, 1, 1, 3};
+        seen s = make_seen(COUNT, N);
+        ds_error e = {0, ""};
+        ds_pool *p =
+            open_pool(variant < 4 ? "n=5 fault=error share=0.05 noise=0.1"
+                                  : "n=5 fault=error share=0.05 noise=0.1 batch=true",
+                      jobs[variant], variant % 4 == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS, 60.0, 0);
+        assert_non_null(p);
+        assert_int_equal(ds_pool_env_of(p)->info.n, N);
+        assert_int_equal(ds_pool_env_of(p)->has_gradient, 1);
+        assert_true(ds_pool_env_of(p)->lower[4] == -1.0 && ds_pool_env_of(p)->x0[0] == 0.5);
+        uint64_t done = 0;
+        for (uint64_t batch = 1; done < COUNT; batch = batch * 3 + 1) {
+            uint64_t count = done + batch > COUNT ? COUNT - done : batch;
+            seen part = s;
+            part.rows = 0;
+            part.loss += done;
+            part.grad += done * N;
+            part.outcome += done;
+            assert_int_equal(
+                ds_pool_evaluate(p, count, x + done * N, DS_WANT_GRAD, done + 1, note, &part, &e), 0);
+            assert_int_equal(part.rows, count);
+            s.failures = part.failures;
+            done += count;
+        }
+        ds_pool_close(p);
+        if (variant == 0) {
+            free_seen(&first);
+            first = s;
+            assert_true(s.failures > 50);
+        } else {
+            assert_memory_equal(first.loss, s.loss, COUNT * sizeof(double));
+            assert_memory_equal(first.grad, s.grad, COUNT * N * sizeof(double));
+            assert_memory_equal(first.outcome, s.outcome, COUNT * sizeof(uint32_t));
+            free_seen(&s);
+        }
+    }
+    free_seen(&first);
+    free(x);
+}
+
+/* A fault in a share of the points: these fail as expected, all others are answered. */
+static void fault(const char *settings, uint32_t outcome, const char *text, uint64_t count, double timeout,
+                  int64_t memory)
+{
+    double *x = points(count, 2);
+    for (uint32_t jobs = 1; jobs <= 2; jobs++) {
+        seen s = make_seen(count, 2);
+        ds_error e = {0, ""};
+        ds_pool *p = open_pool(settings, jobs, DS_ISOLATION_PROCESS, timeout, memory);
+        assert_non_null(p);
+        assert_int_equal(ds_pool_evaluate(p, count, x, DS_WANT_GRAD, 1, note, &s, &e), 0);
+        assert_int_equal(s.rows, count);
+        assert_true(s.failures > 0 && s.failures < count);
+        uint64_t failed = 0;
+        for (uint64_t i = 0; i < count; i++) {
+            if (s.outcome[i] == DS_EVAL_OK) {
+                assert_true(s.loss[i] == x[2 * i] * x[2 * i] + x[2 * i + 1] * x[2 * i + 1]);
+                assert_true(s.grad[2 * i + 1] == 2.0 * x[2 * i + 1]);
+            } else {
+                failed++;
+                assert_int_equal(s.outcome[i], outcome);
+                if (outcome != DS_EVAL_BAD_GRAD) {
+                    assert_true(isinf(s.loss[i]));
+                }
+                assert_true(s.grad[2 * i] == 0.0 && s.grad[2 * i + 1] == 0.0);
+            }
+        }
+        assert_int_equal(failed, s.failures);
+#ifndef DS_SANITIZERS
+        if (strstr(s.message, text) == NULL) {
+            fail_msg("message '%s' without '%s'", s.message, text);
+        }
+#else
+        (void)text;
+#endif
+        ds_pool_close(p);
+        free_seen(&s);
+    }
+    free(x);
+}
+
+static void test_crashes(void **state)
+{
+    (void)state;
+    fault("fault=segv share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
+    fault("fault=abort share=0.03", DS_EVAL_CRASHED, "SIGABRT", 200, 60.0, 0);
+    fault("fault=exit share=0.03", DS_EVAL_CRASHED, "exit status 3", 200, 60.0, 0);
+#ifndef DS_SANITIZERS /* their own stack and guards are in the way */
+    fault("fault=stack share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 100, 60.0, 0);
+    fault("fault=overflow share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
+    fault("fault=under share=0.03", DS_EVAL_INVALID, "before the beginning", 200, 60.0, 0);
+    fault("fault=alloc share=0.03", DS_EVAL_CRASHED, "SIGABRT", 100, 60.0, 100);
+#endif
+}
+
+/* Many points in one call: a fault still costs the points it belongs to, and no others. */
+static void test_batch_faults(void **state)
+{
+    (void)state;
+    fault("batch=true fault=segv share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
+    fault("batch=true fault=exit share=0.03", DS_EVAL_CRASHED, "exit status 3", 200, 60.0, 0);
+#ifndef DS_SANITIZERS
+    fault("batch=true fault=under share=0.03", DS_EVAL_INVALID, "before the beginning", 200, 60.0, 0);
+    fault("batch=true fault=overflow share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
+#endif
+    fault("batch=true fault=nangrad share=0.1", DS_EVAL_BAD_GRAD, "not finite", 200, 60.0, 0);
+    fault("batch=true fault=writex share=0.1", DS_EVAL_INVALID, "changed x", 200, 60.0, 0);
+    fault("batch=true fault=error share=0.1", DS_EVAL_ERROR, "did not converge", 200, 60.0, 0);
+    fault("batch=true fault=diverge share=0.1", DS_EVAL_DIVERGED, "", 200, 60.0, 0);
+    fault("batch=true fault=stopped share=0.1", DS_EVAL_INVALID, "nobody asked", 200, 60.0, 0);
+    fault("batch=true fault=loop share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
+}
+
+static void test_broken_contracts(void **state)
+{
+    (void)state;
+    fault("fault=nan share=0.1", DS_EVAL_INVALID, "not finite", 200, 60.0, 0);
+    fault("fault=nangrad share=0.1", DS_EVAL_BAD_GRAD, "not finite", 200, 60.0, 0);
+    fault("fault=nograd share=0.1", DS_EVAL_BAD_GRAD, "not finite", 200, 60.0, 0);
+    fault("fault=writex share=0.1", DS_EVAL_INVALID, "changed x", 200, 60.0, 0);
+    fault("fault=error share=0.1", DS_EVAL_ERROR, "did not converge", 200, 60.0, 0);
+    fault("fault=diverge share=0.1", DS_EVAL_DIVERGED, "", 200, 60.0, 0);
+    fault("fault=stopped share=0.1", DS_EVAL_INVALID, "nobody asked", 200, 60.0, 0);
+}
+
+static void test_timeouts(void **state)
+{
+    (void)state;
+    fault("fault=loop share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
+    fault("fault=sleep share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
+}
+
+/* Failures of create() are passed on; deaths in it are told. */
+static void test_start_failures(void **state)
+{
+    ds_settings s;
+    ds_error e = {0, ""};
+    ds_pool *p = NULL;
+    (void)state;
+    memset(&s, 0, sizeof(s));
+    ds_settings_set(&s, "env.fault=error", &e);
+    ds_settings_set(&s, "env.stage=create", &e);
+    ds_pool_config c = {
+        .module = module, .settings = &s, .seed = 7, .threads = 1, .jobs = 2, .program = program};
+    assert_int_equal(ds_pool_open(&c, &p, &e), DS_EXIT_CONFIG);
+    assert_non_null(strstr(e.text, "refused as asked"));
+    ds_settings_clear(&s);
+    ds_settings_set(&s, "env.fault=segv", &e);
+    ds_settings_set(&s, "env.stage=create", &e);
+    assert_int_equal(ds_pool_open(&c, &p, &e), DS_EXIT_PLUGIN);
+    assert_non_null(strstr(e.text, "create() failed"));
+    c.program = "/nonexistent";
+    assert_int_equal(ds_pool_open(&c, &p, &e), DS_EXIT_IO);
+    ds_settings_clear(&s);
+}
+
+/* The sink ends a batch: nothing behind it is handed out, and closing is quick. */
+static void test_sink_ends_batch(void **state)
+{
+    double *x = points(500, 2);
+    (void)state;
+    for (uint32_t jobs = 1; jobs <= 2; jobs++) {
+        seen s = make_seen(500, 2);
+        ds_error e = {0, ""};
+        ds_pool *p = open_pool("work=0.001", jobs, DS_ISOLATION_PROCESS, 0.0, 0);
+        assert_non_null(p);
+        s.limit = 7;
+        assert_int_equal(ds_pool_evaluate(p, 500, x, 0, 1, note, &s, &e), DS_POOL_STOPPED);
+        assert_int_equal(s.rows, 7);
+        assert_int_equal(ds_pool_evaluate(p, 1, x, 0, 1, note, &s, &e), DS_POOL_STOPPED);
+        assert_int_equal(s.rows, 7);
+        uint64_t start = ds_clock_ns();
+        ds_pool_close(p);
+        assert_true(ds_clock_ns() - start < 1500000000u);
+        free_seen(&s);
+    }
+    free(x);
+}
+
+static void *stop_soon(void *arg)
+{
+    (void)arg;
+    usleep(230000);
+    atomic_store(&stop, 1);
+    return NULL;
+}
+
+/* The stop flag ends evaluations that listen to it, and workers that do not are killed. */
+static void test_stop(void **state)
+{
+    double *x = points(500, 2);
+    (void)state;
+    for (int variant = 0; variant < 3; variant++) {
+        static const char *const settings[] = {"work=0.05", "work=0.05", "fault=loop above=0.9"};
+        seen s = make_seen(500, 2);
+        ds_error e = {0, ""};
+        ds_pool *p =
+            open_pool(settings[variant], 2, variant == 0 ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS, 0.0, 0);
+        assert_non_null(p);
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, stop_soon, NULL), 0);
+        uint64_t start = ds_clock_ns();
+        assert_int_equal(ds_pool_evaluate(p, 500, x, 0, 1, note, &s, &e), DS_POOL_STOPPED);
+        assert_true(ds_clock_ns() - start < (variant == 2 ? 2000000000u : 600000000u));
+        assert_true(s.rows > 0 && s.rows < 500);
+        assert_int_equal(s.failures, 0);
+        pthread_join(thread, NULL);
+        ds_pool_close(p);
+        free_seen(&s);
+        atomic_store(&stop, 0);
+    }
+    free(x);
+}
+
+/* Kills the children of this process four times. */
+static void *kill_workers(void *arg)
+{
+    (void)arg;
+    for (int round = 0; round < 4; round++) {
+        usleep(100000);
+        DIR *tasks = opendir("/proc/self/task");
+        for (struct dirent *d; tasks != NULL && (d = readdir(tasks)) != NULL;) {
+            char name[320];
+            long pid;
+            snprintf(name, sizeof(name), "/proc/self/task/%s/children", d->d_name);
+            FILE *f = fopen(name, "r");
+            while (f != NULL && fscanf(f, "%ld", &pid) == 1) {
+                kill((pid_t)pid, SIGKILL);
+            }
+            if (f != NULL) {
+                fclose(f);
+            }
+        }
+        closedir(tasks);
+    }
+    return NULL;
+}
+
+/* A worker killed from outside, between or during evaluations, is replaced. */
+static void test_killed_from_outside(void **state)
+{
+    enum { COUNT = 400 };
+    double *x = points(COUNT, 2);
+    seen s = make_seen(COUNT, 2);
+    ds_error e = {0, ""};
+    (void)state;
+    ds_pool *p = open_pool("work=0.002", 2, DS_ISOLATION_PROCESS, 60.0, 0);
+    assert_non_null(p);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, kill_workers, NULL), 0);
+    assert_int_equal(ds_pool_evaluate(p, COUNT, x, 0, 1, note, &s, &e), 0);
+    assert_int_equal(s.rows, COUNT);
+    assert_true(s.failures <= 8);
+    pthread_join(thread, NULL);
+    ds_pool_close(p);
+    free_seen(&s);
+    free(x);
+}
+
+static int find_files(void **state)
+{
+    const char *top = getenv("DS_TOP_BUILD");
+    ds_error e = {0, ""};
+    (void)state;
+    snprintf(program, sizeof(program), "%s/libexec/dshost-worker", top != NULL ? top : ".");
+    snprintf(plugin, sizeof(plugin), "%s/tests/plugins/.libs/faulty.so", top != NULL ? top : ".");
+    ds_log_set_level(DS_LOG_ERROR);
+    if (ds_loader_open(plugin, DS_KIND_ENV, &module, &e) != 0) {
+        print_message("%s\n", e.text);
+        return -1;
+    }
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_for_all_jobs),
+        cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_batch_faults),
+        cmocka_unit_test(test_broken_contracts),
+        cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_start_failures),
+        cmocka_unit_test(test_sink_ends_batch),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_killed_from_outside),
+    };
+    return cmocka_run_group_tests(tests, find_files, NULL);
+}

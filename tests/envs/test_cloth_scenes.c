@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cloth_scenes.c - the plugins swing, flip and realtosim: figures measured once with an independent
+ * program, symmetries, optima, gradients against central differences. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/ext/scene.h>
+#include <diffsim/random.h>
+#include <math.h>
+
+#include "cloth/lift.h"
+#include "host.h"
+
+enum { MOST = 128 };
+
+static void random_point(const fake_env *e, double *x, uint64_t key)
+{
+    ds_random r = ds_random_open(key, "cloth scenes", 0);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        x[i] = e->lower[i] + ds_random_uniform(&r) * (e->upper[i] - e->lower[i]);
+    }
+}
+
+/* Error of the gradient against central differences, relative to its norm, by `checked` components. */
+static double gradient_error(fake_env *e, double *x, double eps, uint64_t checked)
+{
+    double g[MOST], norm = 0, worst = 0;
+    uint32_t outcome = 0;
+    fake_eval(e, x, g, 0, &outcome);
+    assert_int_equal(outcome, DS_EVAL_OK);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        norm += g[i] * g[i];
+    }
+    for (uint64_t k = 0; k < checked; k++) {
+        uint64_t i = k * e->info.n / checked;
+        double kept = x[i], q[2];
+        for (int half = 0; half < 2; half++) {
+            double d = half ? 0.5 * eps : eps;
+            x[i] = kept + d;
+            q[half] = fake_eval(e, x, NULL, 0, NULL);
+            x[i] = kept - d;
+            q[half] = (q[half] - fake_eval(e, x, NULL, 0, NULL)) / (2 * d);
+            x[i] = kept;
+        }
+        worst = fmax(worst, fabs((4 * q[1] - q[0]) / 3 - g[i]));
+    }
+    return worst / sqrt(norm);
+}
+
+/* ---- swing ---- */
+
+static void swing_reference(void **state)
+{
+    (void)state;
+    static const double y[3] = {0.159849, 0.119741, 0.083266}, z[3] = {0.057585, 0.113017, 0.169775};
+    const double v[3] = {0, -0.4, 0.6};
+    fake_env e;
+    fake_env_open(&e, "envs/swing", (const char *const[]){"variables=velocity", NULL}, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        assert_near(fake_metric(&e, v, "y")[10 * (k + 1)], y[k], 1e-5);
+        assert_near(fake_metric(&e, v, "z")[10 * (k + 1)], z[k], 1e-5);
+    }
+    assert_near(fake_metric(&e, v, "z")[100], 0.463, 1e-3);
+    assert_near(fake_metric(&e, v, "y")[100], 0, 1e-3);
+    for (int k = 0; k <= 20; k++) {
+        assert_near(fake_metric(&e, v, "x")[k], 0, 1e-14);
+    }
+    assert_near(fake_eval(&e, v, NULL, 0, NULL), 0, 0);
+    fake_env_close(&e);
+}
+
+static void swing_stiffness(void **state)
+{
+    (void)state;
+    static const char *const losses[3] = {"loss=single", "loss=corner", "loss=mesh"};
+    static const double soft[3] = {0.0155, 0.0465, 0.0310}, stiff[3] = {0.0021, 0.0022, 0.0021};
+    volatile double low = 20, ratio = 10; /* computed at run time, as the plugin does it */
+    const double u_target = 2 * log(80 / low) / log(ratio) - 1;
+    for (int k = 0; k < 3; k++) {
+        fake_env e;
+        double x[16];
+        fake_env_open(&e, "envs/swing", (const char *const[]){losses[k], NULL}, 0, 0);
+        assert_int_equal(e.info.n, 16);
+        for (int q = 0; q < 3; q++) {
+            for (int i = 0; i < 16; i++) {
+                x[i] = q == 0 ? -1 : q == 1 ? 1 : u_target;
+            }
+            double loss = fake_eval(&e, x, NULL, 0, NULL), most = 0;
+            /* Sensitive after contact: last digits may depend on the compiler's exp and pow. */
+            assert_near(loss, q == 0 ? soft[k] : q == 1 ? stiff[k] : 0, q == 2 ? 0 : 1e-3);
+            const double *stretch = k == 2 ? fake_metric(&e, x, "stretch") : NULL;
+            for (int t = 0; stretch && t <= 100; t += 10) {
+                most = fmax(most, stretch[t]);
+            }
+            assert_true(most < (q == 0 ? 1.4 : 1.06));
+        }
+        fake_env_close(&e);
+    }
+}
+
+/* Turning v_x round mirrors the motion, before contact exactly. */
+static void swing_mirror(void **state)
+{
+    (void)state;
+    fake_env e;
+    double kept[21];
+    const double v[2][3] = {{0.3, -0.4, 0.6}, {-0.3, -0.4, 0.6}};
+    fake_env_open(&e, "envs/swing", (const char *const[]){"variables=velocity", NULL}, 0, 0);
+    memcpy(kept, fake_metric(&e, v[0], "x"), sizeof kept);
+    const double *other = fake_metric(&e, v[1], "x");
+    for (int k = 0; k <= 20; k++) {
+        assert_near(kept[k], -other[k], 1e-9);
+    }
+    fake_env_close(&e);
+}
+
+/* Before contact all derivatives agree; with contact the loss is sensitive and the share that
+ * agrees is told. */
+static void swing_gradient(void **state)
+{
+    (void)state;
+    static const char *const settings[4][5] = {
+        {"duration=0.2", "floor=-1000", NULL},
+        {"duration=0.2", "loss=single", "size=true", "patches=2,3", NULL},
+        {"duration=0.15", "variables=velocity", "size=true", "loss=corner", NULL},
+        {"duration=0.24", "variables=velocity", "height=0.21", "mu=0.3", NULL}};
+    for (int s = 0; s < 4; s++) {
+        fake_env e;
+        double x[MOST], worst = 0;
+        int agree = 0, tries = s == 3 ? 6 : 2;
+        fake_env_open(&e, "envs/swing", settings[s], 0, 0);
+        for (int k = 0; k < tries; k++) {
+            random_point(&e, x, 10 + (uint64_t)k);
+            double error = gradient_error(&e, x, s == 3 ? 1e-7 : 1e-4, 3);
+            agree += error < 1e-3;
+            worst = fmax(worst, error);
+        }
+        print_message("swing %s, %s: %d of %d gradients agree, worst error %.1e\n", settings[s][0],
+                      settings[s][1], agree, tries, worst);
+        assert_true(s == 3 ? agree >= 3 : worst < 1e-7);
+        fake_env_close(&e);
+    }
+}
+
+/* ---- flip ---- */
+
+static void flip_idle(void **state)
+{
+    (void)state;
+    fake_env e;
+    fake_env_open(&e, "envs/flip", NULL, 0, 0);
+    assert_int_equal(e.info.n, 15);
+    assert_near(fake_eval(&e, e.x0, NULL, 0, NULL), 0.0857, 5e-5);
+    const double *y = fake_metric(&e, e.x0, "y");
+    assert_true(y[e.info.steps] > 0.0049 && y[e.info.steps] < 0.006);
+    const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+    ds_scene_body body = {.struct_size = sizeof body};
+    assert_int_equal(scene->body(e.self, 0, &body), DS_OK);
+    assert_int_equal(body.count, 394);
+    fake_env_close(&e);
+}
+
+static void flip_gradient(void **state)
+{
+    (void)state;
+    fake_env e;
+    double x[MOST];
+    int agree = 0;
+    fake_env_open(&e, "envs/flip", (const char *const[]){"duration=0.1", "segments=3", NULL}, 0, 0);
+    for (uint64_t k = 0; k < 6; k++) {
+        random_point(&e, x, 20 + k);
+        for (int i = 0; i < 9; i++) {
+            x[i] *= 0.3; /* so that the pancake stays in the pan */
+        }
+        double error = gradient_error(&e, x, 1e-8, 9);
+        print_message("flip: %.1e\n", error);
+        agree += error < 1e-6;
+    }
+    print_message("flip: %d of 6 gradients agree to 1e-6\n", agree);
+    assert_true(agree >= 4);
+    fake_env_close(&e);
+}
+
+/* ---- realtosim ---- */
+
+enum { ROWS = 16 };
+
+/* A lift of 0.5 s whose corners are those of the simulation with the hidden variables. */
+static void synthetic_lift(void **state)
+{
+    (void)state;
+    double u[LIFT_VARIABLES], g[LIFT_VARIABLES], square = 0;
+    int64_t bad = 0;
+    ds_random r = ds_random_open(1, "synthetic lift", 0);
+    trajectory t = {{0.2, 0.2}, 30, ROWS, calloc(ROWS * TRAJECTORY_COLUMNS, sizeof(double))};
+    for (int i = 0; i < LIFT_VARIABLES; i++) {
+        u[i] = 1.6 * ds_random_uniform(&r) - 0.8;
+    }
+    const double w = 0.1 * (1 + 0.5 * u[0]), d = 0.1 * (1 + 0.5 * u[1]);
+    for (int k = 0; k < ROWS; k++) {
+        double s = k / 30.0 / 0.8, *row = t.row + k * TRAJECTORY_COLUMNS;
+        const double first[16] = {k / 30.0, 0.05 * s, 0.001 + 0.25 * (3 * s * s - 2 * s * s * s),
+                                  -d,       -w,       0.001,
+                                  -d,       w,        0.001,
+                                  -d,       -w,       0.001,
+                                  d,        w,        0.001,
+                                  d};
+        memcpy(row, first, sizeof first);
+    }
+    lift l;
+    assert_true(lift_open(&l, &t, 2e-4, NULL));
+    assert_int_equal(lift_simulate(&l, u, &bad), DS_OK);
+    assert_true(bad < 0 && lift_loss(&l) > 0.01);
+    for (int k = 0; k < ROWS; k++) {
+        memcpy(l.data.row + k * TRAJECTORY_COLUMNS + 4, l.corners + 12 * k, 12 * sizeof(double));
+    }
+    assert_int_equal(lift_simulate(&l, u, &bad), DS_OK);
+    assert_true(lift_loss(&l) < 1e-9);
+    assert_int_equal(lift_gradient(&l, g), DS_OK);
+    for (int i = 0; i < LIFT_VARIABLES; i++) {
+        square += g[i] * g[i];
+    }
+    assert_true(square < 1e-12);
+    for (int k = 0; k < ROWS; k++) {
+        for (int i = 0; i < 12; i++) {
+            l.data.row[k * TRAJECTORY_COLUMNS + 4 + i] += 0.002 * ds_random_normal(&r);
+        }
+    }
+    assert_near(lift_loss(&l), 0.0032, 4e-4);
+    lift_close(&l);
+}
+
+static void recorded_lift(void **state)
+{
+    (void)state;
+    char data[1024];
+    double x[LIFT_VARIABLES];
+    snprintf(data, sizeof data, "data=%s/plugins/envs/data/cloth.lift",
+             getenv("DS_TOP_SRC") ? getenv("DS_TOP_SRC") : ".");
+    for (int sq = 0; sq < 2; sq++) {
+        fake_env e;
+        fake_env_open(&e, "envs/realtosim",
+                      (const char *const[]){data, sq ? "r2s_norm=sq" : "r2s_norm=l2", NULL}, 0, 0);
+        assert_int_equal(e.info.n, 68);
+        random_point(&e, x, 30);
+        double error = gradient_error(&e, x, 2e-5, 4);
+        print_message("realtosim, norm %d: gradient off by %.1e of its norm\n", sq, error);
+        assert_true(error < 1e-6);
+        fake_env_close(&e);
+    }
+}
+
+/* ---- all ---- */
+
+static void pure(void **state)
+{
+    (void)state;
+    static const char *const names[2] = {"envs/swing", "envs/flip"};
+    for (int k = 0; k < 2; k++) {
+        fake_env e, other;
+        double x[MOST], w[MOST], g[MOST], again[MOST];
+        fake_env_open(&e, names[k], (const char *const[]){"duration=0.3", NULL}, 0, 0);
+        fake_env_open(&other, names[k], (const char *const[]){"duration=0.3", NULL}, 0, 0);
+        random_point(&e, x, 40);
+        random_point(&e, w, 41);
+        double f = fake_eval(&e, x, g, 0, NULL);
+        fake_eval(&other, w, again, 0, NULL);
+        assert_true(fake_eval(&other, x, again, 0, NULL) == f);
+        assert_memory_equal(g, again, e.info.n * sizeof *g);
+        fake_env_close(&e);
+        fake_env_close(&other);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(swing_reference), cmocka_unit_test(swing_stiffness), cmocka_unit_test(swing_mirror),
+        cmocka_unit_test(swing_gradient),  cmocka_unit_test(flip_idle),       cmocka_unit_test(flip_gradient),
+        cmocka_unit_test(synthetic_lift),  cmocka_unit_test(recorded_lift),   cmocka_unit_test(pure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_lm.c - the Levenberg-Marquardt method: convergence on problems with known answers, bounds, and the
+ * optimizers lm and pbh on residuals, on a loss with gradient, on a loss alone, and with failures. */
+#include "methods/squares/levenberg.h"
+#include "optimizer_cases.h"
+
+#include "functions.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/random.h>
+
+/* ---- problems ---- */
+
+/* 10 (x_{i+1} - x_i^2), 1 - x_i */
+static void rosenbrock_squares(void *ctx, size_t n, const double *x, double *r, double *j)
+{
+    (void)ctx;
+    memset(j, 0, 2 * (n - 1) * n * sizeof(double));
+    for (size_t i = 0; i + 1 < n; i++) {
+        r[2 * i] = 10 * (x[i + 1] - x[i] * x[i]);
+        r[2 * i + 1] = 1 - x[i];
+        j[2 * i * n + i] = -20 * x[i];
+        j[2 * i * n + i + 1] = 10;
+        j[(2 * i + 1) * n + i] = -1;
+    }
+}
+
+/* Rastrigin's waves are squares, too: x_i, sqrt(20) sin(pi x_i). */
+static void waves_squares(void *ctx, size_t n, const double *x, double *r, double *j)
+{
+    const double pi = FUNCTIONS_PI, a = sqrt(20);
+    (void)ctx;
+    memset(j, 0, 2 * n * n * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        r[i] = x[i];
+        r[n + i] = a * sin(pi * x[i]);
+        j[i * n + i] = 1;
+        j[(n + i) * n + i] = a * pi * cos(pi * x[i]);
+    }
+}
+
+static double waves_loss(void *ctx, size_t n, const double *x, double *g)
+{
+    double r[32], j[32 * 16], f = 0;
+    waves_squares(ctx, n, x, r, j);
+    for (size_t k = 0; k < 2 * n; k++) {
+        f += r[k] * r[k];
+    }
+    for (size_t i = 0; g && i < n; i++) {
+        g[i] = 2 * (r[i] + r[n + i] * j[(n + i) * n + i]);
+    }
+    return f;
+}
+
+/* One residual for three variables: fewer than columns, so that rows of the Jacobian are asked for. */
+static void plane_squares(void *ctx, size_t n, const double *x, double *r, double *j)
+{
+    (void)ctx;
+    r[0] = -1;
+    for (size_t i = 0; i < n; i++) {
+        r[0] += (double)(i + 1) * x[i];
+        j[i] = (double)(i + 1);
+    }
+}
+
+static double plane_loss(void *ctx, size_t n, const double *x, double *g)
+{
+    double r, j[8];
+    plane_squares(ctx, n, x, &r, j);
+    for (size_t i = 0; g && i < n; i++) {
+        g[i] = 2 * r * j[i];
+    }
+    return r * r;
+}
+
+/* ---- the method ---- */
+
+static const lm_options exact = {.radius = 1e4, .iterations = 1000, .accept = 1e-3};
+
+/* Runs a search to its end; returns the number of Jacobians. */
+static int solve(lm *s, const double *start, size_t n, size_t m, fake_residuals f, void *ctx, double *history)
+{
+    double *r = malloc((m + 2 * m * n) * sizeof(double)), *rows = r + m, *columns = rows + m * n;
+    int next = lm_start(s, start), jacobians = 0;
+    while (next != LM_DONE) {
+        f(ctx, n, lm_point(s), r, rows);
+        if (next == LM_RESIDUALS) {
+            next = lm_tell_residuals(s, r);
+            continue;
+        }
+        if (history) {
+            memcpy(history + (size_t)jacobians * n, lm_point(s), n * sizeof(double));
+        }
+        jacobians++;
+        for (size_t k = 0; k < m; k++) {
+            for (size_t i = 0; i < n; i++) {
+                columns[i * m + k] = rows[k * n + i];
+            }
+        }
+        next = lm_tell_jacobian(s, columns);
+    }
+    free(r);
+    return jacobians;
+}
+
+/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the
+ * minimum within 40. */
+static void test_rosenbrock(void **state)
+{
+    (void)state;
+    const double lower[2] = {-10, -10}, upper[2] = {10, 10}, start[2] = {-1.2, 1};
+    lm_options o = exact;
+    for (o.iterations = 1;; o.iterations++) {
+        lm *s = lm_create(2, 2, lower, upper, &o);
+        solve(s, start, 2, 2, rosenbrock_squares, NULL, NULL);
+        double cost = lm_cost(s), error = hypot(lm_point(s)[0] - 1, lm_point(s)[1] - 1);
+        lm_destroy(s);
+        if (cost < 1e-20 && error < 1e-12) {
+            break;
+        }
+        assert_true(o.iterations < 50);
+    }
+    print_message("# Rosenbrock: %d steps\n", (int)o.iterations);
+    assert_true(o.iterations < 40);
+}
+
+typedef struct linear {
+    double a[8 * 4], b[8];
+} linear;
+
+static void linear_squares(void *ctx, size_t n, const double *x, double *r, double *j)
+{
+    const linear *l = ctx;
+    for (size_t k = 0; k < 8; k++) {
+        r[k] = -l->b[k];
+        for (size_t i = 0; i < n; i++) {
+            r[k] += l->a[k * n + i] * x[i];
+            j[k * n + i] = l->a[k * n + i];
+        }
+    }
+}
+
+/* x = a^{-1} b for a symmetric positive definite 4 x 4 matrix, by elimination. */
+static void solve_four(double a[4][4], double b[4])
+{
+    for (int i = 0; i < 4; i++) {
+        for (int k = i + 1; k < 4; k++) {
+            double t = a[k][i] / a[i][i];
+            for (int c = i; c < 4; c++) {
+                a[k][c] -= t * a[i][c];
+            }
+            b[k] -= t * b[i];
+        }
+    }
+    for (int i = 3; i >= 0; i--) {
+        for (int c = i + 1; c < 4; c++) {
+            b[i] -= a[i][c] * b[c];
+        }
+        b[i] /= a[i][i];
+    }
+}
+
+/* Error of a step with trust radius `radius` from one with error e: (A^T A + D/radius)^{-1} D/radius e, D = diag A^T A. */
+static void damped_error(const linear *l, double radius, double e[4])
+{
+    double a[4][4];
+    for (int i = 0; i < 4; i++) {
+        for (int c = 0; c < 4; c++) {
+            a[i][c] = 0;
+            for (int k = 0; k < 8; k++) {
+                a[i][c] += l->a[k * 4 + i] * l->a[k * 4 + c];
+            }
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        double d = a[i][i] / radius;
+        e[i] *= d;
+        a[i][i] += d;
+    }
+    solve_four(a, e);
+}
+
+/* Random 8 x 4 problems with a solution. The errors after one and two steps are those that the damping leaves, to all
+ * digits: the radius is 1e4, and 3e4 after a step that kept its promise. With columns that are nearly orthogonal that
+ * is below 1e-4 and 1e-8; in general the condition number of A^T A comes in, once and twice. */
+static void test_linear(void **state)
+{
+    (void)state;
+    const double lower[4] = {-1e3, -1e3, -1e3, -1e3}, upper[4] = {1e3, 1e3, 1e3, 1e3},
+                 start[4] = {0, 0, 0, 0};
+    int small = 0;
+    for (uint64_t trial = 0; trial < 20; trial++) {
+        ds_random random = ds_random_open(1, "linear", trial);
+        linear l;
+        double truth[4], history[4 * 1001], e[4], first = 0, second = 0;
+        for (int i = 0; i < 4; i++) {
+            truth[i] = ds_random_normal(&random);
+            e[i] = -truth[i];
+        }
+        for (int k = 0; k < 8; k++) {
+            l.b[k] = 0;
+            for (int i = 0; i < 4; i++) {
+                l.a[k * 4 + i] = ds_random_normal(&random);
+                l.b[k] += l.a[k * 4 + i] * truth[i];
+            }
+        }
+        lm *s = lm_create(4, 8, lower, upper, &exact);
+        int steps = solve(s, start, 4, 8, linear_squares, &l, history);
+        assert_true(steps >= 2);
+        damped_error(&l, 1e4, e);
+        for (int i = 0; i < 4; i++) {
+            first = fmax(first, fabs(e[i]));
+            assert_true(fabs(history[4 + i] - truth[i] - e[i]) < 1e-14 + 1e-9 * fabs(e[i]));
+        }
+        damped_error(&l, 3e4, e);
+        for (int i = 0; i < 4; i++) {
+            second = fmax(second, fabs(e[i]));
+            double x = steps > 2 ? history[8 + i] : lm_point(s)[i];
+            assert_true(fabs(x - truth[i] - e[i]) < 1e-14 + 1e-6 * fabs(e[i]));
+        }
+        small += first < 1e-4 && second < 1e-8;
+        lm_destroy(s);
+    }
+    print_message("# below 1e-4 after one and 1e-8 after two steps: %d of 20\n", small);
+    assert_true(small >= 1);
+}
+
+/* The unconstrained minimum lies outside: the answer is on the border, with the gradient pointing out. */
+static void test_box(void **state)
+{
+    (void)state;
+    const double lower[2] = {-2, -2}, upper[2] = {0.5, 2}, start[2] = {-1.2, 1};
+    lm_options o = exact;
+    o.gtol = 1e-12;
+    lm *s = lm_create(2, 2, lower, upper, &o);
+    solve(s, start, 2, 2, rosenbrock_squares, NULL, NULL);
+    assert_true(lm_point(s)[0] == 0.5 && fabs(lm_point(s)[1] - 0.25) < 1e-9);
+    assert_true(fabs(lm_cost(s) - 0.125) < 1e-12);
+    lm_destroy(s);
+}
+
+/* A start without residuals ends the search; a step into nothing is taken back. */
+static void test_failed_steps(void **state)
+{
+    (void)state;
+    const double lower[1] = {-10}, upper[1] = {10}, start[1] = {3};
+    lm *s = lm_create(1, 1, lower, upper, &exact);
+    assert_int_equal(lm_start(s, start), LM_RESIDUALS);
+    assert_int_equal(lm_tell_residuals(s, NULL), LM_DONE);
+    assert_true(isinf(lm_cost(s)));
+    double r = 3, j = 1;
+    lm_start(s, start);
+    assert_int_equal(lm_tell_residuals(s, &r), LM_JACOBIAN);
+    assert_int_equal(lm_tell_jacobian(s, &j), LM_RESIDUALS);
+    double first = lm_point(s)[0];
+    int rejected = 0;
+    while (rejected < 60 && lm_tell_residuals(s, NULL) == LM_RESIDUALS) {
+        double now = lm_point(s)[0];
+        assert_true(now > first - 1e-15 && now < 3); /* shorter and shorter */
+        first = now;
+        rejected++;
+    }
+    assert_true(rejected >= 5 && lm_cost(s) == 4.5 && lm_point(s)[0] == 3);
+    lm_destroy(s);
+}
+
+/* ---- the optimizers ---- */
+
+static fake_problem squares(size_t n, double half, fake_function loss, size_t m, fake_residuals f,
+                            uint64_t budget)
+{
+    fake_problem p = optimizer_box(n, -half, half, loss, budget);
+    p.m = m;
+    p.squares = f;
+    p.loss_floor = 0;
+    return p;
+}
+
+static const char *const plugins[] = {"lm", "pbh"};
+
+static void test_stands(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        optimizer_stands(plugins[k], "", 300, 1, 0);
+        optimizer_stands(plugins[k], "residuals=scalar iterations=7", 200, 1, 0);
+    }
+    optimizer_stands("pbh", "local=lbfgsb workers=3 j=20", 300, 1, 0);
+    optimizer_stands("pbh", "local=adam workers=3 j=20 fade_std=true", 300, 1, 0);
+}
+
+/* Counting, bounds, determinism and failures with residuals. */
+static void test_residuals(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        fake_problem p = squares(6, 3, rosenbrock, 10, rosenbrock_squares, 1000);
+        fake_result a = fake_run(plugins[k], "", &p, 3), b = fake_run(plugins[k], "", &p, 3);
+        optimizer_assert_sound(&a, 1000);
+        optimizer_assert_same(&a, &b, p.n);
+        assert_true(a.best < 1e-18);
+        /* A Jacobian is n products, of which the last may be cut off by the budget. */
+        uint64_t values = fake_count(&a, k ? "local" : "residuals"), products = fake_count(&a, "jacobian");
+        assert_int_equal(values + products, 1000);
+        assert_true(products > 0 && products / 6 <= values);
+        fake_free(&b);
+        p.budget = 333;
+        b = fake_run(plugins[k], "", &p, 3);
+        optimizer_assert_sound(&b, 333);
+        optimizer_assert_same(&a, &b, p.n);
+        fake_free(&a);
+        fake_free(&b);
+        p.budget = 1000;
+        p.failure_rate = 0.2;
+        a = fake_run(plugins[k], "", &p, 4);
+        optimizer_assert_sound(&a, 1000);
+        assert_true(isfinite(a.best) && a.best < 100);
+        fake_free(&a);
+        p.failure_rate = 1;
+        a = fake_run(plugins[k], "", &p, 5);
+        optimizer_assert_sound(&a, 1000);
+        fake_free(&a);
+        p.stop_after = 5;
+        p.failure_rate = 0;
+        p.budget = 1000000;
+        a = fake_run(plugins[k], "", &p, 6);
+        assert_true(a.status == DS_STOPPED && a.evaluations < 100000);
+        fake_free(&a);
+    }
+}
+
+/* Fewer residuals than variables: rows of the Jacobian are cheaper than columns. */
+static void test_rows(void **state)
+{
+    (void)state;
+    fake_problem p = squares(3, 1, plane_loss, 1, plane_squares, 6);
+    fake_result r = fake_run("lm", "", &p, 1);
+    optimizer_assert_sound(&r, 6);
+    assert_string_equal(r.rows[0].tag, "residuals");
+    assert_string_equal(r.rows[1].tag, "jacobian");
+    assert_string_equal(r.rows[2].tag, "residuals");
+    assert_true(r.best < 1e-6);
+    fake_free(&r);
+    r = fake_run("lm", "residuals=scalar", &p, 1); /* its own square: one evaluation with gradient a step */
+    optimizer_assert_sound(&r, 6);
+    assert_true(r.rows[1].want == DS_WANT_GRAD && r.best < 0.1);
+    fake_free(&r);
+    p.no_gradient = 1;
+    p.budget = 40;
+    r = fake_run("lm", "residuals=scalar", &p, 1); /* and three differences where there is no gradient */
+    optimizer_assert_sound(&r, 40);
+    assert_int_equal(r.rows[1].want, 0);
+    assert_string_equal(r.rows[3].tag, "jacobian");
+    assert_true(r.best < 0.1);
+    fake_free(&r);
+    p.m = 0;
+    r = fake_run("lm", "residuals=vector", &p, 1);
+    assert_int_equal(r.status, DS_E_UNSUPPORTED);
+    assert_non_null(strstr(r.error, "no residuals"));
+    fake_free(&r);
+}
+
+/* Hops of the width of a basin in Rastrigin's function with 4 variables beat searches from random starts at the same
+ * budget, and always find the bottom in the end. From a place with one variable in the wrong valley a hop gets there if
+ * that variable falls within 1/2 of 0 and the others stay there: 0.243 0.383^3, one hop in 73, each some 60 evaluations
+ * long. 2000 evaluations suffice in a third of the seeds, 50000 but for e^-11. */
+static void test_basins(void **state)
+{
+    (void)state;
+    uint64_t total = 0;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        fake_problem p = squares(4, 5, waves_loss, 8, waves_squares, 50000);
+        fake_result hops = fake_run("pbh", "initial_std=0.1 use_x0=false cost_limit=1e-12", &p, seed);
+        p.budget = 2000;
+        fake_result random = fake_run("lm", "use_x0=false", &p, seed);
+        print_message("# seed %d: pbh %.3g, lm %.3g; pbh at the bottom after %d\n", (int)seed,
+                      fake_best_after(&hops, 2000), random.best, (int)hops.evaluations);
+        assert_true(fake_best_after(&hops, 2000) < 0.5 * random.best);
+        assert_true(hops.status == DS_OK && hops.best < 1e-12); /* ends by itself */
+        total += hops.evaluations;
+        fake_free(&hops);
+        fake_free(&random);
+    }
+    assert_true(total < 6 * 15000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rosenbrock),   cmocka_unit_test(test_linear), cmocka_unit_test(test_box),
+        cmocka_unit_test(test_failed_steps), cmocka_unit_test(test_stands), cmocka_unit_test(test_residuals),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_basins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_stepwise.c - stepwise control of the environment plugins: an episode has the loss of evaluate() at its actions to
+ * the last bit, rewards add up to it, nothing is left of what was before, and observations say what they should. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/ext/rl.h>
+#include <diffsim/ext/scene.h>
+#include <diffsim/random.h>
+#include <math.h>
+
+#include "host.h"
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define MPM_SMALL "preset=small", "tool_start=0.5 0.13 0.5 0 0 0 1" /* the ring starts in the slab */
+
+enum { MOST = 3000 };
+
+typedef struct player {
+    fake_env e;
+    const ds_rl *rl;
+    ds_rl_info info;
+    double obs[MOST], sum, loss; /* the last observation; sum of the rewards; loss at the end */
+    uint64_t steps, hash;        /* taken; of all answers */
+    uint32_t outcome;
+} player;
+
+static void player_open(player *p, const char *name, const char *const *settings)
+{
+    memset(p, 0, sizeof *p);
+    fake_env_open(&p->e, name, settings, 0, 0);
+    p->rl = p->e.plugin->env->get_extension(p->e.self, DS_EXT_RL);
+    assert_non_null(p->rl);
+    p->info.struct_size = sizeof p->info;
+    assert_int_equal(p->rl->info(p->e.self, &p->info), DS_OK);
+    assert_int_equal(p->info.horizon * p->info.n_act, p->e.info.n);
+    assert_true(p->info.n_obs >= 1 && p->info.n_obs <= MOST && p->e.info.n <= MOST);
+}
+
+static void mix(player *p, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    p->hash = ds_random_mix(p->hash ^ bits);
+}
+
+static void look(player *p)
+{
+    for (uint64_t i = 0; i < p->info.n_obs; i++) {
+        assert_true(isfinite(p->obs[i]));
+        mix(p, p->obs[i]);
+    }
+}
+
+static void reset(player *p)
+{
+    memset(p->obs, 0xff, sizeof p->obs);
+    assert_int_equal(p->rl->reset(p->e.self, 0, p->obs), DS_OK);
+    p->sum = p->loss = 0;
+    p->steps = p->hash = 0;
+    p->outcome = DS_EVAL_OK;
+    look(p);
+}
+
+/* The next step with its action in x; 1 = the episode goes on. */
+static int step(player *p, const double *x)
+{
+    ds_rl_step io = {.struct_size = sizeof io, .action = x + p->steps * p->info.n_act, .obs = p->obs};
+    memset(p->obs, 0xff, sizeof p->obs);
+    assert_int_equal(p->rl->step(p->e.self, &io), DS_OK);
+    p->steps++;
+    p->outcome = io.outcome;
+    p->loss = io.loss;
+    if (io.outcome == DS_EVAL_OK) {
+        assert_true(isfinite(io.reward));
+        p->sum += io.reward;
+        mix(p, io.reward);
+        look(p);
+    } else {
+        assert_true(io.ended && isinf(io.loss));
+    }
+    assert_true(io.ended || p->steps < p->info.horizon);
+    return !io.ended;
+}
+
+static void play(player *p, const double *x)
+{
+    reset(p);
+    while (step(p, x)) {
+    }
+}
+
+static ds_status try_step(player *p, const double *action)
+{
+    ds_rl_step io = {.struct_size = sizeof io, .action = action, .obs = p->obs};
+    return p->rl->step(p->e.self, &io);
+}
+
+static void random_point(const player *p, double *x, uint64_t key)
+{
+    ds_random r = ds_random_open(key, "stepwise", 0);
+    for (uint64_t i = 0; i < p->e.info.n; i++) {
+        x[i] = p->e.lower[i] + ds_random_uniform(&r) * (p->e.upper[i] - p->e.lower[i]);
+    }
+}
+
+static void same_bits(double a, double b)
+{
+    if (memcmp(&a, &b, sizeof a) != 0) {
+        fail_msg("%.17g is not %.17g", a, b);
+    }
+}
+
+/* Episodes one behind the other, and one that is given up; the sum of rewards and loss is that of the first. */
+static void check_losses(player *p, int episodes)
+{
+    double x[MOST], constant = 0;
+    for (int k = 0; k < episodes; k++) {
+        random_point(p, x, (uint64_t)k);
+        if (k % 2 == 1) {
+            reset(p);
+            step(p, x);
+        }
+        play(p, x);
+        assert_int_equal(p->outcome, DS_EVAL_OK);
+        assert_int_equal(p->steps, p->info.horizon);
+        same_bits(p->loss, fake_eval(&p->e, x, NULL, 0, NULL));
+        constant = k == 0 ? p->sum + p->loss : constant;
+        assert_near(p->sum + p->loss, constant, 1e-12 * (1 + fabs(p->loss)));
+    }
+}
+
+/* Calls where there is no episode, bad actions, another instance in between, gradients behind each other. */
+static void check_state(player *p, const char *name, const char *const *settings)
+{
+    double x[MOST], g[2][MOST], bad[MOST];
+    player other;
+    player_open(&other, name, settings);
+    random_point(p, x, 77);
+    double loss = fake_eval(&p->e, x, g[0], 0, NULL);
+    assert_int_equal(try_step(p, x), DS_E_STATE);
+    play(p, x);
+    assert_int_equal(try_step(p, x), DS_E_STATE);
+    uint64_t hash = p->hash;
+    same_bits(fake_eval(&p->e, x, g[1], 0, NULL), loss);
+    assert_memory_equal(g[0], g[1], p->e.info.n * sizeof(double));
+    for (uint64_t i = 0; i < p->info.n_act; i++) {
+        bad[i] = i + 1 < p->info.n_act ? 0 : (double)NAN;
+    }
+    for (int sign = -1; sign <= 1; sign += 2) { /* no harm done, whatever comes of it */
+        ds_rl_step io = {.struct_size = sizeof io, .action = g[0], .obs = p->obs};
+        for (uint64_t i = 0; i < p->info.n_act; i++) {
+            g[0][i] = sign * 1e300;
+        }
+        reset(p);
+        while (p->rl->step(p->e.self, &io) == DS_OK && !io.ended) {
+        }
+    }
+    reset(p);
+    reset(&other);
+    for (uint64_t t = 0; t < p->info.horizon; t++) {
+        if (t % 3 == 0) {
+            assert_true(try_step(p, bad) < 0);
+        }
+        step(p, x);
+        step(&other, x);
+    }
+    same_bits(p->loss, loss);
+    assert_true(p->hash == hash && other.hash == hash);
+    reset(p);
+    step(p, x);
+    fake_eval(&p->e, x, NULL, 0, NULL);
+    assert_int_equal(try_step(p, x), DS_E_STATE);
+    fake_env_close(&other.e);
+}
+
+static void check(const char *name, const char *const *settings, int episodes)
+{
+    player p;
+    player_open(&p, name, settings);
+    assert_int_equal(try_step(&p, p.e.x0), DS_E_STATE);
+    check_losses(&p, episodes);
+    check_state(&p, name, settings);
+    fake_env_close(&p.e);
+}
+
+static void test_flip(void **state)
+{
+    (void)state;
+    check("envs/flip", NULL, 3);
+    check("envs/flip", SETTINGS("segments=7", "duration=0.3", "h=4e-4"), 2);
+}
+
+static void test_plasticine(void **state)
+{
+    (void)state;
+    static const char *const tasks[] = {"assembly", "chopsticks", "move",       "pinch", "rollingpin",
+                                        "rope",     "table",      "triplemove", "writer"};
+    for (size_t t = 0; t < sizeof tasks / sizeof tasks[0]; t++) {
+        char name[40];
+        snprintf(name, sizeof name, "envs/%s", tasks[t]);
+        check(name, SETTINGS("preset=small", "particles=400"), 1);
+    }
+    check("envs/torus", SETTINGS(MPM_SMALL), 3);
+    check("envs/torus", SETTINGS(MPM_SMALL, "loss=step_sum", "steps=40", "segments=3"), 2);
+    check("envs/torus", SETTINGS(MPM_SMALL, "loss=final", "segments=4", "memory=store"), 2);
+    check("envs/torus", SETTINGS(MPM_SMALL, "loss=final", "engine=scalar", "particles=300"), 2);
+    check("envs/torus", SETTINGS(MPM_SMALL, "precision=f32", "observed=0"), 2);
+    /* More segments than steps: some actions have no effect. */
+    check("envs/torus", SETTINGS(MPM_SMALL, "steps=4", "segments=9", "loss=final"), 2);
+    check("envs/torus", SETTINGS(MPM_SMALL, "steps=4", "segments=9"), 2);
+}
+
+static void test_fluid(void **state)
+{
+    (void)state;
+    check("envs/fluid", SETTINGS("preset=small"), 2);
+    check("envs/fluid", SETTINGS("preset=small", "steps=11", "segments=4", "loss_sign=printed"), 2);
+    check("envs/fluid", SETTINGS("preset=small", "steps=3", "segments=2", "engine=scalar"), 1);
+}
+
+/* An episode fails in a step as it does in evaluate(); for the material point engine see test_mpm_plugins.c. */
+static void test_failures(void **state)
+{
+    (void)state;
+    player p;
+    double x[MOST];
+    uint32_t outcome = 0;
+    player_open(&p, "envs/flip", SETTINGS("h=0.01", "stiffness=1e6"));
+    random_point(&p, x, 5);
+    for (int k = 0; k < 2; k++) {
+        play(&p, x);
+        assert_int_equal(p.outcome, DS_EVAL_DIVERGED);
+        assert_int_equal(try_step(&p, x), DS_E_STATE);
+        fake_eval(&p.e, x, NULL, 0, &outcome);
+        assert_int_equal(outcome, DS_EVAL_DIVERGED);
+    }
+    fake_env_close(&p.e);
+}
+
+/* ---- what is observed ---- */
+
+/* In free fall every part of the pancake has the velocity of the fall. */
+static void test_flip_observations(void **state)
+{
+    (void)state;
+    player p;
+    double x[45], fall = 0;
+    const double h = 5e-4, steps = 100;
+    player_open(&p, "envs/flip", SETTINGS("segments=15"));
+    assert_int_equal(p.info.n_obs, 33);
+    assert_near(p.info.dt, 0.05, 1e-15);
+    memset(x, 0, sizeof x);
+    for (int k = 0; k < 15; k++) {
+        x[3 * k + 1] = -0.07;
+    }
+    reset(&p);
+    assert_near(p.obs[4], 0.006, 1e-12); /* middle of the two layers */
+    step(&p, x);
+    for (int k = 0; k < (int)steps; k++) {
+        fall = exp(-0.5 * h) * fall - 9.81 * h;
+    }
+    assert_near(p.obs[1], -0.07, 0);
+    for (int body = 0; body < 5; body++) {
+        assert_near(p.obs[3 + 6 * body + 3], 0, 1e-5); /* springs are at rest to 1e-9 m */
+        assert_near(p.obs[3 + 6 * body + 4], fall, 1e-5);
+        assert_near(p.obs[3 + 6 * body + 5], 0, 1e-5);
+    }
+    static const double mark[4][2] = {{0.08, 0}, {-0.08, 0}, {0, 0.08}, {0, -0.08}};
+    for (int k = 0; k < 4; k++) {
+        assert_near(p.obs[9 + 6 * k], mark[k][0], 1e-6);
+        assert_near(p.obs[11 + 6 * k], mark[k][1], 1e-6);
+    }
+    while (step(&p, x)) {
+    }
+    /* The centre is the one of the metrics. */
+    static const char *const metrics[3] = {"x", "y", "z"};
+    for (int i = 0; i < 3; i++) {
+        assert_near(p.obs[3 + i], fake_metric(&p.e, x, metrics[i])[p.e.info.steps], 1e-15);
+    }
+    fake_env_close(&p.e);
+}
+
+/* Particles 0, s, 2 s, ... of the scene, and the tools. */
+static void test_plasticine_observations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t full, stride; /* numbers at full size, as PlasticineLab has them; every so many particles */
+    } tasks[] = {{"envs/torus", 1207, 50},      {"envs/pinch", 1207, 30}, {"envs/rope", 1221, 50},
+                 {"envs/chopsticks", 1208, 50}, {"envs/move", 1214, 50},  {"envs/triplemove", 1272, 49}};
+    player p;
+    for (size_t t = 0; t < sizeof tasks / sizeof tasks[0]; t++) {
+        player_open(&p, tasks[t].name, SETTINGS("steps=1"));
+        assert_int_equal(p.info.n_obs, tasks[t].full);
+        fake_env_close(&p.e);
+    }
+    double x[15], frame[3 * 1300];
+    player_open(&p, "envs/torus", SETTINGS(MPM_SMALL));
+    random_point(&p, x, 3);
+    assert_near(p.info.dt, 2 * 1.8e-3, 1e-15);
+    play(&p, x);
+    fake_metric(&p.e, x, "iou");
+    const ds_scene *scene = p.e.plugin->env->get_extension(p.e.self, DS_EXT_SCENE);
+    assert_int_equal(scene->frame(p.e.self, 10, 0, 3 * 1300, frame), DS_OK);
+    assert_int_equal(p.info.n_obs, 6 * 209 + 7); /* 1250 particles, every sixth */
+    for (int i = 0; i < 209; i++) {
+        for (int d = 0; d < 3; d++) {
+            same_bits(p.obs[6 * i + d], frame[3 * 6 * i + d]);
+        }
+    }
+    assert_int_equal(scene->frame(p.e.self, 10, 1, 7, frame), DS_OK);
+    for (int i = 0; i < 7; i++) {
+        assert_near(p.obs[6 * 209 + i], frame[i], 1e-15);
+    }
+    fake_env_close(&p.e);
+    /* The ring carries the particles in it along: velocities are those of the positions. */
+    double last[MOST];
+    player_open(&p, "envs/torus", SETTINGS(MPM_SMALL, "segments=10"));
+    double down[30] = {0};
+    for (int k = 0; k < 10; k++) {
+        down[3 * k + 1] = -1;
+    }
+    double moved = 0, error = 0;
+    reset(&p);
+    for (int k = 0; k < 6; k++) {
+        memcpy(last, p.obs, sizeof last);
+        step(&p, down);
+    }
+    for (uint64_t i = 0; i < 6 * 209; i++) {
+        if (i % 6 < 3) {
+            double rate = (p.obs[i] - last[i]) / 1.8e-3;
+            moved += fabs(rate);
+            error += fabs(rate - 0.5 * (p.obs[i + 3] + last[i + 3]));
+        }
+    }
+    assert_true(moved > 1 && error < 0.1 * moved);
+    fake_env_close(&p.e);
+}
+
+static void test_fluid_observations(void **state)
+{
+    (void)state;
+    static const char *const metrics[4] = {"ladle_x", "ladle_y", "cube_x", "cube_y"};
+    player p;
+    double x[100], last[14];
+    player_open(&p, "envs/fluid", SETTINGS("preset=small", "segments=50"));
+    assert_int_equal(p.info.n_obs, 14);
+    assert_near(p.info.dt, 0.02, 1e-15);
+    memset(x, 0, sizeof x);
+    for (int k = 0; k < 50; k++) {
+        x[2 * k] = k < 10 ? 0 : 0.3;
+        x[2 * k + 1] = k < 10 ? -0.62 : 0;
+    }
+    reset(&p);
+    for (int i = 0; i < 3; i++) {
+        assert_near(p.obs[5 + i], 0, 0);
+        assert_near(p.obs[11 + i], 0, 0);
+    }
+    double moved = 0, error = 0;
+    int more = 1;
+    for (int k = 0; more; k++) {
+        memcpy(last, p.obs, sizeof last);
+        more = step(&p, x);
+        for (int i = 0; i < 3 && k > 10; i++) { /* of cube and syrup */
+            for (int b = 2; b < 14; b += 6) {
+                double rate = (p.obs[b + i] - last[b + i]) / 0.02;
+                moved += fabs(rate);
+                error += fabs(rate - 0.5 * (p.obs[b + 3 + i] + last[b + 3 + i]));
+            }
+        }
+    }
+    assert_true(moved > 1 && error < 0.1 * moved);
+    for (int i = 0; i < 4; i++) {
+        same_bits(p.obs[i], fake_metric(&p.e, x, metrics[i])[50]);
+    }
+    fake_env_close(&p.e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_flip),
+        cmocka_unit_test(test_plasticine),
+        cmocka_unit_test(test_fluid),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_flip_observations),
+        cmocka_unit_test(test_plasticine_observations),
+        cmocka_unit_test(test_fluid_observations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence. A run
+ * starts it for its own.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "eval/best_picture.h"
+#include "plot/plot.h"
+#include "results/results.h"
+#include "store/run_folder.h"
+#include "store/store.h"
+
+enum { KINDS = 7 /* tags that the convergence plot tells apart */ };
+
+typedef struct request {
+    int best, convergence; /* what to draw; both where neither is set */
+    pid_t of;              /* the process of the run; 0 = a user asks */
+    const char *folder;
+} request;
+
+/* A run as its record has it now. */
+typedef struct record {
+    ds_store *store;
+    ds_result run; /* env, opt, seed, budget, best_id, best_loss */
+    ds_run_options options;
+} record;
+
+/* ---- the record ---- */
+
+static int find_best(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall)
+{
+    ds_result *r = ctx;
+    (void)cost_steps;
+    (void)wall;
+    r->evaluations = id;
+    if (loss < r->best_loss) {
+        r->best_loss = loss;
+        r->best_id = id;
+    }
+    return 0;
+}
+
+static int read_facts(record *r, ds_error *e)
+{
+    char *budget = NULL;
+    int rc = ds_store_get_settings(r->store, &r->run.settings, e);
+    rc = rc != 0 ? rc : ds_run_options_make(&r->run.settings, &r->options, e);
+    rc = rc != 0 ? rc : ds_store_get(r->store, "env", &r->run.env, e);
+    rc = rc != 0 ? rc : ds_store_get(r->store, "opt", &r->run.opt, e);
+    rc = rc != 0 ? rc : ds_store_get(r->store, "ended", &r->run.ended, e);
+    rc = rc != 0 ? rc : ds_store_get(r->store, "budget", &budget, e);
+    if (rc == 0 && (r->run.env == NULL || r->run.opt == NULL || budget == NULL)) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: it does not say what was run", ds_store_path(r->store));
+    }
+    r->run.budget = budget != NULL ? strtoull(budget, NULL, 10) : 0;
+    r->run.seed = r->options.seed;
+    free(budget);
+    return rc;
+}
+
+static int open_record(const char *folder, record *r, ds_error *e)
+{
+    char *path = ds_folder_path(folder, "run.sqlite");
+    r->run.folder = strdup(folder);
+    r->run.best_loss = (double)INFINITY;
+    int rc = path == NULL || r->run.folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                                                   : ds_store_open(path, DS_STORE_READ, &r->store, e);
+    rc = rc != 0 ? rc : read_facts(r, e);
+    rc = rc != 0 ? rc : ds_store_scan(r->store, find_best, &r->run, e);
+    free(path);
+    return rc;
+}
+
+static void close_record(record *r)
+{
+    ds_store_close(r->store, NULL);
+    ds_run_options_clear(&r->options);
+    ds_result_clear(&r->run);
+}
+
+/* ---- convergence ---- */
+
+typedef struct history {
+    double *loss;
+    uint8_t *kind;
+    uint64_t count;
+    char name[KINDS][16];
+    const char *names[KINDS];
+    uint32_t kinds;
+} history;
+
+static uint8_t kind_of(history *h, const char *tag)
+{
+    uint32_t k = 0;
+    while (k < h->kinds && strcmp(h->name[k], tag) != 0) {
+        k++;
+    }
+    if (k == h->kinds) {
+        if (k == KINDS) {
+            return KINDS - 1; /* more kinds than colours: the last one stands for the rest */
+        }
+        strcpy(h->name[k], k == KINDS - 1 ? "other" : tag);
+        h->names[k] = h->name[k];
+        h->kinds++;
+    }
+    return (uint8_t)k;
+}
+
+static int read_history(ds_store *store, uint64_t count, history *h, ds_error *e)
+{
+    ds_cursor *c = NULL;
+    ds_row row;
+    h->loss = malloc((count + 1) * sizeof(double));
+    h->kind = malloc(count + 1);
+    if (h->loss == NULL || h->kind == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    int rc = ds_cursor_open(store, 1, &c, e);
+    int step = 0;
+    while (rc == 0 && h->count < count && (step = ds_cursor_next(c, &row, e)) == 1) {
+        h->loss[h->count] = row.loss;
+        h->kind[h->count] = kind_of(h, row.tag);
+        h->count++;
+    }
+    ds_cursor_close(c);
+    return rc != 0 ? rc : step < 0 ? e->status : 0;
+}
+
+static const char *note_of(const char *ended)
+{
+    static const char *const notes[][2] = {{"time", "time is up"},
+                                           {"signal", "stopped by a signal"},
+                                           {"target", "target reached"},
+                                           {"too_many_failures", "ended by failures"},
+                                           {"error", "ended by failures"}};
+    for (size_t i = 0; ended != NULL && i < sizeof notes / sizeof notes[0]; i++) {
+        if (strcmp(ended, notes[i][0]) == 0) {
+            return notes[i][1];
+        }
+    }
+    return NULL;
+}
+
+static int draw_convergence(const record *r, ds_error *e)
+{
+    history h;
+    char *png = ds_folder_path(r->run.folder, "convergence.png");
+    char *svg = ds_folder_path(r->run.folder, "convergence.svg");
+    memset(&h, 0, sizeof(h));
+    int rc = png == NULL || svg == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                                        : read_history(r->store, r->run.evaluations, &h, e);
+    if (rc == 0) {
+        ds_convergence c = {.env = r->run.env,
+                            .opt = r->run.opt,
+                            .seed = r->run.seed,
+                            .count = h.count,
+                            .loss = h.loss,
+                            .tag = h.kind,
+                            .tags = h.kinds,
+                            .tag_name = h.names,
+                            .budget = r->run.budget,
+                            .target = r->options.target,
+                            .note = note_of(r->run.ended)};
+        rc = ds_picture_convergence(png, svg, &c, e);
+    }
+    free(h.loss);
+    free(h.kind);
+    free(png);
+    free(svg);
+    return rc;
+}
+
+/* ---- best ---- */
+
+/* Prints the evaluation that is shown, for the run that asked. */
+static int draw_best(const record *r, ds_error *e)
+{
+    char *path = ds_folder_path(r->run.folder, "best.png");
+    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                          : ds_best_picture_of_record(&r->run, path, e);
+    if (rc == 0) {
+        printf("%" PRIu64 "\n", r->run.best_id);
+    }
+    free(path);
+    return rc;
+}
+
+/* ---- command ---- */
+
+/* What a run starts stands back for it, ends with it, and leaves the signals of the terminal to it. */
+static int stand_back(pid_t run)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    sigset_t none;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        signal(signals[i], SIG_IGN);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (nice(10) == -1) {
+        return 0; /* as fast as it may */
+    }
+    return getppid() == run ? 0 : DS_EXIT_USAGE;
+}
+
+static int complain(int rc, const ds_error *e, const char *what)
+{
+    if (rc != 0) {
+        ds_log(DS_LOG_WARNING, NULL, "no picture %s: %s", what, e->text);
+    }
+    return rc;
+}
+
+static int draw(const request *q)
+{
+    record r = {0};
+    ds_error e = {0, ""};
+    int rc = complain(open_record(q->folder, &r, &e), &e, "of the run");
+    int all = !q->best && !q->convergence, status = rc;
+    if (rc == 0 && r.run.evaluations > 0 && (all || q->convergence)) {
+        status = complain(draw_convergence(&r, &e), &e, "of the convergence");
+    }
+    ds_store_close(r.store, NULL); /* which would keep its files from the run */
+    r.store = NULL;
+    if (rc == 0 && r.run.best_id != 0 && (all || q->best)) {
+        rc = complain(draw_best(&r, &e), &e, "best.png");
+    }
+    close_record(&r);
+    return rc != 0 ? rc : status;
+}
+
+static int parse(int argc, char **argv, request *q, ds_error *e)
+{
+    static const struct option options[] = {{"best", no_argument, NULL, 'b'},
+                                            {"convergence", no_argument, NULL, 'c'},
+                                            {"of", required_argument, NULL, 'o'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    int c;
+    while ((c = ds_arguments_next(argc, argv, "picture", options, e)) != -1) {
+        q->best |= c == 'b';
+        q->convergence |= c == 'c';
+        q->of = c == 'o' ? (pid_t)strtol(optarg, NULL, 10) : q->of;
+        if (c == 'h') {
+            printf(
+                "usage: dshost picture DIR [--best] [--convergence]\n"
+                "Draws the pictures of a run anew from its record, and prints the evaluation that best.png "
+                "shows.\n"
+                "  --best         only best.png\n"
+                "  --convergence  only convergence.png and convergence.svg\n");
+            return -1;
+        }
+        if (c == '?') {
+            return e->status;
+        }
+    }
+    if (optind >= argc) {
+        return ds_fail(e, DS_EXIT_USAGE, "picture: name the result folder: dshost picture DIR");
+    }
+    q->folder = argv[optind++];
+    return ds_arguments_end(argc, argv, "picture", e);
+}
+
+static int command(int argc, char **argv)
+{
+    request q = {0};
+    ds_error e = {0, ""};
+    int rc = parse(argc, argv, &q, &e);
+    if (rc > 0) {
+        return ds_command_failed(&e);
+    }
+    if (rc == 0 && q.of != 0) {
+        rc = stand_back(q.of);
+    }
+    return rc == 0 ? draw(&q) : rc < 0 ? DS_EXIT_OK : rc;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
+}
