@@ -7,25 +7,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plot/plot_color.h"
 
 /* Units are pixels, the origin is top left, y points down. Nothing fails while drawing: a failure (memory) is
  * kept and told by the function that writes the file. */
 typedef struct ds_canvas ds_canvas;
 
-typedef struct ds_color {
-    double r, g, b, a; /* sRGB, 0..1 */
-} ds_color;
-
-enum { DS_CANVAS_PNG = 0, DS_CANVAS_SVG = 1 };
-
 enum { DS_TEXT_LEFT = 0, DS_TEXT_CENTER = 1, DS_TEXT_RIGHT = 2, DS_TEXT_BOLD = 4 };
 
-/* 0xRRGGBB with an opacity. */
-ds_color ds_color_hex(uint32_t rgb, double a);
-
-/* Colours that people with any colour vision tell apart (Okabe and Ito 2008), i modulo 7: blue, orange,
- * green, purple, sky blue, vermillion, yellow. */
-ds_color ds_color_series(uint32_t i, double a);
+enum { DS_CANVAS_PNG = 0, DS_CANVAS_SVG = 1 };
 
 /* A white canvas; NULL where memory is short. */
 ds_canvas *ds_canvas_new(int kind, int width, int height);
