@@ -73,7 +73,7 @@ static int remember(watch *w, double s)
 }
 
 /* The time of the whole search: measured where it ends within the limit, else extended. */
-static double follow(watch *w, uint64_t budget, double limit)
+static double follow_search(watch *w, uint64_t budget, double limit)
 {
     const double *x;
     uint64_t count;
@@ -119,7 +119,7 @@ static double search_for(const ds_module *optimizer, const ds_settings *settings
         w.search = ds_search_start(optimizer, settings, &o, &ignored);
     }
     if (w.search != NULL) {
-        own = follow(&w, budget, limit);
+        own = follow_search(&w, budget, limit);
         ds_search_close(w.search);
     }
     free(w.loss);

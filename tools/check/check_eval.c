@@ -21,7 +21,7 @@ typedef struct work {
     uint32_t want;     /* DS_WANT_GRAD where the plugin has it */
 } work;
 
-static int begin(ds_check *c, uint32_t threads, work *w)
+static int begin_points(ds_check *c, uint32_t threads, work *w)
 {
     memset(w, 0, sizeof *w);
     if (!ds_check_env_open(c, threads, &w->env)) {
@@ -67,7 +67,7 @@ void ds_check_eval_points(ds_check *c)
     unsigned outcomes[4] = {0, 0, 0, 0};
     char where[64];
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     int gradient = w.want != 0 && c->options->cost_gradient < 2;
@@ -109,7 +109,7 @@ void ds_check_eval_buffers(ds_check *c)
     work w;
     ds_check_answer a;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     size_t bytes = w.env.n * sizeof(double);
@@ -160,7 +160,7 @@ void ds_check_eval_strange(ds_check *c)
     char where[64];
     unsigned refused = 0;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     uint64_t count =
@@ -220,7 +220,7 @@ void ds_check_eval_stop(ds_check *c)
     ds_check_answer a;
     pthread_t thread;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     timer t = {&w.env.h.stop, 0.05, 0};
@@ -274,7 +274,7 @@ void ds_check_eval_state(ds_check *c)
 {
     work w;
     ds_check_answer a;
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     ds_process *before = ds_process_snapshot();
@@ -294,7 +294,7 @@ void ds_check_eval_quiet(ds_check *c)
     work w;
     ds_check_answer a;
     ds_capture *capture = ds_capture_start();
-    int made = begin(c, 1, &w);
+    int made = begin_points(c, 1, &w);
     if (made) {
         call(&w, w.x, c->options->cost_gradient < 5, &a);
         end(&w);
@@ -308,7 +308,7 @@ void ds_check_eval_leak(ds_check *c)
     ds_check_answer a;
     uint64_t heap[3], resident[3];
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     int gradient = c->options->cost_gradient < 2;

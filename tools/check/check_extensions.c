@@ -15,7 +15,7 @@
 
 enum { ROWS = 5, POINTS = 5 };
 
-static const void *ask(const ds_check_env *env, const char *id)
+static const void *ask_extension(const ds_check_env *env, const char *id)
 {
     return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, id) : NULL;
 }
@@ -67,7 +67,7 @@ void ds_check_batch(ds_check *c)
     if (!ds_check_env_open(c, 1, &env)) {
         return;
     }
-    const ds_env_batch *ext = ask(&env, DS_EXT_BATCH);
+    const ds_env_batch *ext = ask_extension(&env, DS_EXT_BATCH);
     double *x = calloc((size_t)(2 * ROWS + 1) * env.n, sizeof *x);
     if (ext == NULL) {
         ds_check_skip(c, "this environment does not offer it");
@@ -295,7 +295,7 @@ void ds_check_residuals(ds_check *c)
     if (!ds_check_env_open(c, 1, &env)) {
         return;
     }
-    b.ext = ask(&env, DS_EXT_RESIDUALS);
+    b.ext = ask_extension(&env, DS_EXT_RESIDUALS);
     b.n = env.n;
     if (b.ext == NULL) {
         ds_check_skip(c, "this environment does not offer them");

@@ -127,7 +127,7 @@ static const char **child_environment(const ds_check_test *test)
     return e;
 }
 
-static pid_t start(const ds_check_options *o, const ds_check_test *test, int result, int errors)
+static pid_t start_child(const ds_check_options *o, const ds_check_test *test, int result, int errors)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -194,7 +194,7 @@ static void take_lines(char *text, size_t *length, ds_check_lines *lines)
 }
 
 /* Reads until the child is gone. Returns its wait status, or -1 after killing it at the deadline. */
-static int follow(pid_t pid, int fd, double deadline, ds_check_lines *lines)
+static int follow_child(pid_t pid, int fd, double deadline, ds_check_lines *lines)
 {
     char text[8192];
     size_t length = 0;
@@ -306,7 +306,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
             close(result[1]);
             result[1] = moved;
         }
-        pid = start(o, r->test, result[1], errors);
+        pid = start_child(o, r->test, result[1], errors);
         close(result[1]);
     }
     if (pid < 0) {
@@ -314,7 +314,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
         ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
     } else {
         double limit = time_limit(o, r->test);
-        int status = follow(pid, result[0], ds_check_now() + limit, &r->lines);
+        int status = follow_child(pid, result[0], ds_check_now() + limit, &r->lines);
         error_excerpt(errors, excerpt, sizeof excerpt);
         judge_end(o, r, status, limit, excerpt);
     }

@@ -109,7 +109,7 @@ typedef struct record {
     size_t n;
 } record;
 
-static void put(record *r, int bytes, uint64_t v)
+static void put_number(record *r, int bytes, uint64_t v)
 {
     for (int k = 0; k < bytes; k++) {
         r->b[r->n++] = (unsigned char)(v >> (8 * k));
@@ -147,30 +147,30 @@ static int emit(ds_npz *z, const void *data, size_t len, ds_error *e)
 /* The part that the local and the central header share. */
 static void put_common(record *r, const member *m, int version)
 {
-    put(r, 2, (uint64_t)version);
-    put(r, 2, 0x0800); /* the name is UTF-8 */
-    put(r, 2, 0);      /* stored */
-    put(r, 2, ZIP_TIME);
-    put(r, 2, ZIP_DATE);
-    put(r, 4, m->crc);
-    put(r, 4, narrow(m->size));
-    put(r, 4, narrow(m->size));
-    put(r, 2, strlen(m->name));
+    put_number(r, 2, (uint64_t)version);
+    put_number(r, 2, 0x0800); /* the name is UTF-8 */
+    put_number(r, 2, 0);      /* stored */
+    put_number(r, 2, ZIP_TIME);
+    put_number(r, 2, ZIP_DATE);
+    put_number(r, 4, m->crc);
+    put_number(r, 4, narrow(m->size));
+    put_number(r, 4, narrow(m->size));
+    put_number(r, 2, strlen(m->name));
 }
 
 static void local_header(record *r, const member *m)
 {
     int big = m->size >= UINT32_MAX;
     r->n = 0;
-    put(r, 4, 0x04034b50);
+    put_number(r, 4, 0x04034b50);
     put_common(r, m, big ? 45 : 20);
-    put(r, 2, big ? 20 : 0);
+    put_number(r, 2, big ? 20 : 0);
     put_text(r, m->name, strlen(m->name));
     if (big) {
-        put(r, 2, 1);
-        put(r, 2, 16);
-        put(r, 8, m->size);
-        put(r, 8, m->size);
+        put_number(r, 2, 1);
+        put_number(r, 2, 16);
+        put_number(r, 8, m->size);
+        put_number(r, 8, m->size);
     }
 }
 
@@ -180,25 +180,25 @@ static void central_header(record *r, const member *m)
     int far = m->offset >= UINT32_MAX;
     int extra = (big ? 16 : 0) + (far ? 8 : 0);
     r->n = 0;
-    put(r, 4, 0x02014b50);
-    put(r, 2, 3 << 8 | 45); /* made on Unix */
+    put_number(r, 4, 0x02014b50);
+    put_number(r, 2, 3 << 8 | 45); /* made on Unix */
     put_common(r, m, extra > 0 ? 45 : 20);
-    put(r, 2, extra > 0 ? (uint64_t)extra + 4 : 0);
-    put(r, 2, 0);                       /* comment */
-    put(r, 2, 0);                       /* disk */
-    put(r, 2, 0);                       /* internal attributes */
-    put(r, 4, (uint64_t)0100644 << 16); /* mode of the extracted file */
-    put(r, 4, narrow(m->offset));
+    put_number(r, 2, extra > 0 ? (uint64_t)extra + 4 : 0);
+    put_number(r, 2, 0);                       /* comment */
+    put_number(r, 2, 0);                       /* disk */
+    put_number(r, 2, 0);                       /* internal attributes */
+    put_number(r, 4, (uint64_t)0100644 << 16); /* mode of the extracted file */
+    put_number(r, 4, narrow(m->offset));
     put_text(r, m->name, strlen(m->name));
     if (extra > 0) {
-        put(r, 2, 1);
-        put(r, 2, (uint64_t)extra);
+        put_number(r, 2, 1);
+        put_number(r, 2, (uint64_t)extra);
         if (big) {
-            put(r, 8, m->size);
-            put(r, 8, m->size);
+            put_number(r, 8, m->size);
+            put_number(r, 8, m->size);
         }
         if (far) {
-            put(r, 8, m->offset);
+            put_number(r, 8, m->offset);
         }
     }
 }
@@ -284,29 +284,29 @@ static int write_end(ds_npz *z, uint64_t start, uint64_t size, ds_error *e)
     uint64_t end = z->at;
     uint64_t short_count = z->count >= UINT16_MAX ? UINT16_MAX : z->count;
     if (start >= UINT32_MAX || size >= UINT32_MAX || z->count >= UINT16_MAX) {
-        put(&r, 4, 0x06064b50);
-        put(&r, 8, 44);
-        put(&r, 2, 3 << 8 | 45);
-        put(&r, 2, 45);
-        put(&r, 4, 0);
-        put(&r, 4, 0);
-        put(&r, 8, z->count);
-        put(&r, 8, z->count);
-        put(&r, 8, size);
-        put(&r, 8, start);
-        put(&r, 4, 0x07064b50);
-        put(&r, 4, 0);
-        put(&r, 8, end);
-        put(&r, 4, 1);
+        put_number(&r, 4, 0x06064b50);
+        put_number(&r, 8, 44);
+        put_number(&r, 2, 3 << 8 | 45);
+        put_number(&r, 2, 45);
+        put_number(&r, 4, 0);
+        put_number(&r, 4, 0);
+        put_number(&r, 8, z->count);
+        put_number(&r, 8, z->count);
+        put_number(&r, 8, size);
+        put_number(&r, 8, start);
+        put_number(&r, 4, 0x07064b50);
+        put_number(&r, 4, 0);
+        put_number(&r, 8, end);
+        put_number(&r, 4, 1);
     }
-    put(&r, 4, 0x06054b50);
-    put(&r, 2, 0);
-    put(&r, 2, 0);
-    put(&r, 2, short_count);
-    put(&r, 2, short_count);
-    put(&r, 4, narrow(size));
-    put(&r, 4, narrow(start));
-    put(&r, 2, 0);
+    put_number(&r, 4, 0x06054b50);
+    put_number(&r, 2, 0);
+    put_number(&r, 2, 0);
+    put_number(&r, 2, short_count);
+    put_number(&r, 2, short_count);
+    put_number(&r, 4, narrow(size));
+    put_number(&r, 4, narrow(start));
+    put_number(&r, 2, 0);
     return emit(z, r.b, r.n, e);
 }
 
