@@ -60,7 +60,7 @@ static double cost(const ds_check *c, const work *w, int gradient)
 
 /* ---- answers ---- */
 
-void ds_check_eval_points(ds_check *c)
+static void eval_points(ds_check *c)
 {
     work w;
     ds_check_answer a;
@@ -104,7 +104,7 @@ void ds_check_eval_points(ds_check *c)
 
 enum { X, GRAD, GUARDS };
 
-void ds_check_eval_buffers(ds_check *c)
+static void eval_buffers(ds_check *c)
 {
     work w;
     ds_check_answer a;
@@ -152,7 +152,7 @@ void ds_check_eval_buffers(ds_check *c)
 /* ---- bad input ---- */
 
 /* Points that break the host's side of the contract: no promise but that nothing breaks. */
-void ds_check_eval_strange(ds_check *c)
+static void eval_strange(ds_check *c)
 {
     static const double strange[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e12};
     work w;
@@ -212,7 +212,7 @@ static void *run_timer(void *arg)
     return NULL;
 }
 
-void ds_check_eval_stop(ds_check *c)
+static void eval_stop(ds_check *c)
 {
     /* An evaluation that ends sooner than this by itself need not ask. */
     const double allowed = 2;
@@ -270,7 +270,7 @@ void ds_check_eval_stop(ds_check *c)
 
 /* ---- side effects ---- */
 
-void ds_check_eval_state(ds_check *c)
+static void eval_state(ds_check *c)
 {
     work w;
     ds_check_answer a;
@@ -289,7 +289,7 @@ void ds_check_eval_state(ds_check *c)
     end(&w);
 }
 
-void ds_check_eval_quiet(ds_check *c)
+static void eval_quiet(ds_check *c)
 {
     work w;
     ds_check_answer a;
@@ -302,7 +302,7 @@ void ds_check_eval_quiet(ds_check *c)
     ds_capture_end(c, capture, "create(), evaluate() or destroy()");
 }
 
-void ds_check_eval_leak(ds_check *c)
+static void eval_leak(ds_check *c)
 {
     work w;
     ds_check_answer a;
@@ -337,3 +337,14 @@ void ds_check_eval_leak(ds_check *c)
                   (unsigned long long)(resident[2] >> 20));
     end(&w);
 }
+
+const ds_check_test ds_check_eval_tests[] = {
+    {"eval.points", "evaluate() gives a finite loss or says that there is none", 0, 2, 0, eval_points},
+    {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ALONE, 1, 1,
+     eval_buffers},
+    {"eval.strange", "points outside of the box and NaN do no harm", 0, 3, 0, eval_strange},
+    {"eval.stop", "evaluate() ends soon when the host asks for it", 0, 0, 1, eval_stop},
+    {"eval.state", "evaluate() changes nothing in the process", 0, 0, 1, eval_state},
+    {"eval.quiet", "nothing is printed", 0, 1, 0, eval_quiet},
+    {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ALONE, 4, 0, eval_leak},
+    {NULL, NULL, 0, 0, 0, NULL}};

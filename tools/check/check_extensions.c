@@ -60,7 +60,7 @@ static void compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext
     }
 }
 
-void ds_check_batch(ds_check *c)
+static void extension_batch(ds_check *c)
 {
     static const uint64_t orders[][ROWS] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 1, 1, 0, 1}};
     ds_check_env env;
@@ -288,7 +288,7 @@ static void judge(bench *b)
     }
 }
 
-void ds_check_residuals(ds_check *c)
+static void extension_residuals(ds_check *c)
 {
     ds_check_env env;
     bench b = {.c = c, .env = &env};
@@ -329,3 +329,9 @@ void ds_check_residuals(ds_check *c)
     free(memory);
     ds_check_env_close(&env);
 }
+
+const ds_check_test ds_check_extension_tests[] = {
+    {"ext.batch", "many points in one call give the bits of single calls", 0, 8, 4, extension_batch},
+    {"ext.residuals", "residuals are those of the loss, and products those with their Jacobian", 0, 8, 4,
+     extension_residuals},
+    {NULL, NULL, 0, 0, 0, NULL}};

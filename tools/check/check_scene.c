@@ -57,7 +57,7 @@ static void look_at_scene(ds_check *c, const ds_check_env *env, const ds_snapsho
                   (unsigned long long)s->bodies, (unsigned long long)s->metrics);
 }
 
-void ds_check_scene(ds_check *c)
+static void scene_data(ds_check *c)
 {
     ds_check_env env;
     ds_check_answer with, without;
@@ -100,3 +100,7 @@ void ds_check_scene(ds_check *c)
     ds_snapshot_free(second);
     ds_check_env_close(&env);
 }
+
+const ds_check_test ds_check_scene_tests[] = {
+    {"scene.data", "the scene is complete, repeatable and without effect on the loss", 0, 2, 0, scene_data},
+    {NULL, NULL, 0, 0, 0, NULL}};

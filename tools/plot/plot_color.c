@@ -37,12 +37,6 @@ ds_color ds_color_viridis(double t)
     return between(colors, 16, t);
 }
 
-ds_color ds_color_diverging(double t)
-{
-    static const uint32_t colors[] = {0x2166ac, 0x67a9cf, 0xd1e5f0, 0xf7f7f7, 0xfddbc7, 0xef8a62, 0xb2182b};
-    return between(colors, 7, t);
-}
-
 uint32_t ds_color_pixel(ds_color c)
 {
     return (uint32_t)lround(c.r * 255) << 16 | (uint32_t)lround(c.g * 255) << 8 | (uint32_t)lround(c.b * 255);

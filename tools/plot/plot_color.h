@@ -20,9 +20,6 @@ ds_color ds_color_series(uint32_t i, double a);
 /* Dark blue over green to yellow (viridis of matplotlib, by S. van der Walt and N. Smith); t is cut to 0..1. */
 ds_color ds_color_viridis(double t);
 
-/* Blue over white (0.5) to red, for signed values. */
-ds_color ds_color_diverging(double t);
-
 /* 0x00RRGGBB. */
 uint32_t ds_color_pixel(ds_color c);
 

@@ -135,21 +135,6 @@ static int group(ds_report *r, ds_error *e)
 
 /* ---- one cell ---- */
 
-double ds_report_best_after(const ds_report_run *run, double evaluations)
-{
-    const ds_curve *c = &run->curve;
-    size_t low = 0, high = c->count; /* steps at evaluations <= the wanted one */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((double)c->id[middle] <= evaluations) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 ? c->loss[low - 1] : (double)INFINITY;
-}
-
 static int describe(ds_report_cell *c, ds_error *e)
 {
     c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->rank = c->p_holm = NAN;
