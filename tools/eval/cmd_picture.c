@@ -130,7 +130,7 @@ static int read_history(ds_store *store, uint64_t count, history *h, ds_error *e
     int rc = ds_cursor_open(store, 1, &c, e);
     int step = 0;
     while (rc == 0 && h->count < count && (step = ds_cursor_next(c, &row, e)) == 1) {
-        h->loss[h->count] = row.loss;
+        h->loss[h->count] = row.answer.loss;
         h->kind[h->count] = kind_of(h, row.tag);
         h->count++;
     }
