@@ -4,7 +4,7 @@
  * chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
 #include "methods/base/blas.h"
 #include "methods/rl/soft_actor_critic.h"
-#include "../tests/unit/fake_rl.h"
+#include "rl.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 enum { OBS = 3, ACT = 1, BATCH = 256, PASSES = 16 };
 
-/* Stable-Baselines3 2.9.2 with PyTorch 2.15 on one core of an AMD EPYC (family 26), the machine of the
- * project. */
+/* Stable-Baselines3 2.9.2 with PyTorch 2.15 on one core of an AMD EPYC (family 26), the machine
+ * of the project. */
 static const double sb3_256 = 10.6e-3, sb3_64 = 3.8e-3, sb3_ppo = 0.36;
 
 static double now(void)

@@ -31,6 +31,6 @@ bench_bench_cloth_CPPFLAGS = $(AM_CPPFLAGS) $(host_include)
 bench_bench_cloth_LDADD = core/libcore.la $(core_libs)
 # Gradient steps of sac, and ppo as a whole: make bench/bench_rl && bench/bench_rl
 EXTRA_PROGRAMS += bench/bench_rl
-bench_bench_rl_SOURCES = bench/bench_rl.c tests/unit/fake_rl.c tests/unit/fake_rl.h
-bench_bench_rl_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) -I$(top_srcdir)/tests/unit
-bench_bench_rl_LDADD = plugins/optimizers/methods/librl.la core/libcore.la $(core_libs)
+bench_bench_rl_SOURCES = bench/bench_rl.c
+bench_bench_rl_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS) $(host_include) -I$(top_srcdir)/tests/support
+bench_bench_rl_LDADD = tests/support/libtest.la plugins/optimizers/methods/librl.la core/libcore.la $(core_libs)

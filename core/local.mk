@@ -13,7 +13,9 @@ base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
 	core/config/run_options.h core/config/settings.c core/config/settings.h
-plugin_sources = core/plugin/describe.c core/plugin/describe.h core/plugin/elf_file.c \
+plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/describe.c core/plugin/describe.h \
+	core/plugin/descriptor.c core/plugin/descriptor.h core/plugin/plugin_list.c core/plugin/plugin_list.h \
+	core/plugin/search_path.c core/plugin/search_path.h core/plugin/elf_file.c \
 	core/plugin/elf_file.h core/plugin/env.c core/plugin/env.h core/plugin/env_batch.c core/plugin/env_batch.h \
 	core/plugin/env_residuals.c core/plugin/env_residuals.h core/plugin/env_rl.c core/plugin/env_rl.h \
 	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
@@ -21,9 +23,9 @@ plugin_sources = core/plugin/describe.c core/plugin/describe.h core/plugin/elf_f
 scene_sources = core/scene/snapshot_take.c core/scene/snapshot_take.h core/scene/snapshot.c \
 	core/scene/snapshot.h core/scene/snapshot_file.c core/scene/snapshot_internal.h
 worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c \
-	core/worker/childlog.h core/worker/supervisor.c core/worker/supervisor.h core/worker/supervisor_internal.h \
-	core/worker/supervisor_start.c core/worker/guard.c core/worker/guard.h core/worker/ring.c \
-	core/worker/ring.h core/worker/worker.h
+	core/worker/childlog.h core/worker/guard.c core/worker/guard.h core/worker/probe.c core/worker/probe.h \
+	core/worker/process.c core/worker/process.h core/worker/protocol.h core/worker/ring.c core/worker/ring.h \
+	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h core/evaluate/pool.c core/evaluate/pool.h
 store_sources = core/store/run_folder.c \

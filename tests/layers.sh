@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# layers.sh [--loops | --report] - no folder includes or calls one that core/LAYERS does not allow it; no two files
-# or folders need each other. --loops prints the circles alone, --report all without failing.
+# layers.sh [--loops | --report] - no folder includes or calls one that core/LAYERS does not allow it, no two
+# files or folders need each other. --loops prints the circles alone, --report all without failing.
 src=$(cd "${DS_TOP_SRC:-$(dirname "$0")/..}" && pwd) && cd "$src" || exit 99
 build=$(cd "${DS_TOP_BUILD:-$src}" && pwd) || exit 99
 LC_ALL=C
@@ -69,7 +69,7 @@ layers() {
         core/LAYERS "$tmp/needs"
 }
 
-# circles NEEDS NAME: a line for each circle; NAME, the body of an awk function, makes a room of a file's name.
+# circles NEEDS NAME: a line for each circle; NAME, the body of an awk function, makes a room of a file.
 # A file and its own internal header, a folder and its sub-folders make no circle.
 circles() {
     awk "function name(file) { $2 }"'

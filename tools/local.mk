@@ -8,7 +8,8 @@ tools_libtools_la_CPPFLAGS = $(core_libcore_la_CPPFLAGS) $(CAIRO_CFLAGS) $(ZLIB_
 stats_sources = tools/stats/aggregate.c tools/stats/aggregate.h tools/stats/distribution.c \
 	tools/stats/distribution.h tools/stats/hypothesis.c tools/stats/hypothesis.h tools/stats/sample.c \
 	tools/stats/sample.h
-plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/plot.c tools/plot/plot.h \
+plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/canvas_svg.c \
+	tools/plot/canvas_svg.h tools/plot/plot.c tools/plot/plot.h \
 	tools/plot/plot_axes.c tools/plot/plot_axes.h tools/plot/plot_bars.c tools/plot/plot_color.c \
 	tools/plot/plot_color.h tools/plot/plot_contour.c tools/plot/plot_contour.h \
 	tools/plot/plot_groups.c tools/plot/plot_groups.h tools/plot/plot_lines.c tools/plot/plot_lines.h \
@@ -16,11 +17,12 @@ plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/plot.c tools/p
 	tools/plot/plot_scale.c tools/plot/plot_scale.h
 render_sources = tools/render/picture.c tools/render/picture.h tools/render/render.c \
 	tools/render/render.h tools/render/render_flat.c tools/render/render_flat.h \
-	tools/render/render_geometry.c tools/render/render_internal.h tools/render/render_raster.c \
+	tools/render/render_geometry.c tools/render/render_internal.h tools/render/render_primitives.c \
+	tools/render/render_raster.c \
 	tools/render/render_shade.c tools/render/render_shapes.c tools/render/render_smooth.c
 results_sources = tools/results/compare.c tools/results/compare.h tools/results/export.c \
 	tools/results/export.h tools/results/export_bench.c tools/results/export_table.c \
-	tools/results/npy_write.c tools/results/provenance.c tools/results/provenance.h tools/results/point.c \
+	tools/results/npy_write.c tools/results/npy_write.h tools/results/point.c \
 	tools/results/point.h tools/results/results.c tools/results/results.h \
 	tools/results/disambiguate.c tools/results/trajectory.c
 eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h
@@ -28,8 +30,7 @@ report_sources = tools/report/report.c tools/report/report.h tools/report/report
 	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
 	tools/report/report_html.c tools/report/report_html.h tools/report/report_page.c \
 	tools/report/report_page.h tools/report/report_pictures.c tools/report/report_pictures.h \
-	tools/report/report_settings.c tools/report/report_settings.h tools/report/report_table.c \
-	tools/report/report_table.h
+	tools/report/report_settings.c tools/report/report_settings.h
 landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_evaluate.c \
 	tools/landscape/landscape_basins.c tools/landscape/landscape_files.c \
 	tools/landscape/landscape_gradient.c tools/landscape/landscape_internal.h \
@@ -40,28 +41,31 @@ landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_evalua
 	tools/landscape/landscape_slice.h tools/landscape/landscape_survey.c \
 	tools/landscape/landscape_time.c tools/landscape/landscape_run_path.c \
 	tools/landscape/landscape_verdict.c tools/landscape/landscape_verdict.h
-bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/existing_runs.c \
-	tools/bench/bench_lines.c tools/bench/bench_lines.h tools/bench/bench_loop.c \
-	tools/bench/bench_loop.h tools/bench/optimizer_cost.c tools/bench/optimizer_cost.h tools/bench/bench_plan.c \
-	tools/bench/bench_plan.h tools/bench/bench_progress.c tools/bench/bench_state.c \
-	tools/bench/bench_state.h tools/bench/bench_sweep.c tools/bench/bench_trial.c \
-	tools/bench/bench_trial.h tools/bench/bench_work.c tools/bench/bench_work.h \
-	tools/bench/bench_write.c
-merge_sources = tools/merge/bench_merge.c tools/merge/bench_merge.h tools/merge/compare_runs.c
+bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/bench_lines.c \
+	tools/bench/bench_lines.h tools/bench/bench_loop.c tools/bench/bench_loop.h tools/bench/bench_parts.c \
+	tools/bench/bench_parts.h tools/bench/bench_plan.c tools/bench/bench_plan.h \
+	tools/bench/bench_progress.c tools/bench/bench_state.c tools/bench/bench_state.h \
+	tools/bench/bench_sweep.c tools/bench/bench_sweep.h tools/bench/bench_trial.c \
+	tools/bench/bench_trial.h tools/bench/bench_work.c tools/bench/bench_work.h tools/bench/bench_write.c \
+	tools/bench/existing_runs.c tools/bench/optimizer_cost.c tools/bench/optimizer_cost.h
+merge_sources = tools/merge/bench_merge.c tools/merge/bench_merge.h tools/merge/compare_runs.c \
+	tools/merge/compare_runs.h
 ranks_sources = tools/ranks/ranks.c tools/ranks/ranks.h
-check_sources = tools/check/check.h tools/check/check_env.c tools/check/check_episodes.c \
-	tools/check/check_eval.c tools/check/check_extensions.c tools/check/check_gradient.c \
-	tools/check/check_guard.c tools/check/check_guard.h tools/check/check_host.c \
-	tools/check/check_host.h tools/check/check_instance.c tools/check/check_load.c \
-	tools/check/check_opt.c tools/check/check_problem.c tools/check/check_problem.h \
-	tools/check/check_process.c tools/check/check_process.h tools/check/check_pure.c \
-	tools/check/check_record.c tools/check/check_report.c tools/check/check_report.h \
-	tools/check/check_rl.c tools/check/check_run.c tools/check/check_scene.c \
-	tools/check/check_search.c tools/check/check_tests.h tools/check/check_watch.h
+harness_sources = tools/harness/check.h tools/harness/check_episodes.c tools/harness/check_episodes.h \
+	tools/harness/check_guard.c tools/harness/check_guard.h tools/harness/check_host.c \
+	tools/harness/check_host.h tools/harness/check_objective.c tools/harness/check_objective.h \
+	tools/harness/check_problem.c tools/harness/check_problem.h tools/harness/check_process.c \
+	tools/harness/check_process.h tools/harness/check_record.c tools/harness/check_watch.c \
+	tools/harness/check_watch.h
+check_sources = tools/check/check_eval.c tools/check/check_extensions.c tools/check/check_gradient.c \
+	tools/check/check_instance.c tools/check/check_load.c tools/check/check_pure.c \
+	tools/check/check_report.c tools/check/check_report.h tools/check/check_rl.c tools/check/check_run.c \
+	tools/check/check_run.h tools/check/check_scene.c tools/check/check_search.c \
+	tools/check/check_tables.c tools/check/check_tests.h
 
 tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(render_sources) $(results_sources) \
 	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \
-	$(ranks_sources) $(check_sources)
+	$(ranks_sources) $(harness_sources) $(check_sources)
 
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
 pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare libexec/dshost-eval libexec/dshost-export \

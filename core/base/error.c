@@ -21,6 +21,11 @@ int ds_fail(ds_error *e, int status, const char *format, ...)
     return status;
 }
 
+int ds_no_memory(ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
 const char *ds_status_name(ds_status s)
 {
 #define CASE(name, value, text)                                                                              \
@@ -58,6 +63,12 @@ const char *ds_outcome_name(uint32_t outcome)
         return "?";
     }
 #undef CASE
+}
+
+const char *ds_gradient_name(uint32_t kind)
+{
+    static const char *const names[] = {"none", "adjoint", "forward", "fd", "smoothed"};
+    return kind < sizeof names / sizeof names[0] ? names[kind] : "?";
 }
 
 int ds_status_exit(ds_status s)

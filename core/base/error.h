@@ -30,12 +30,18 @@ typedef struct ds_error {
 /* Fills *e (which may be NULL) and returns `status`. A longer text is cut. */
 int ds_fail(ds_error *e, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Fills *e with "out of memory" and returns DS_EXIT_MEMORY. */
+int ds_no_memory(ds_error *e);
+
 /* "DS_E_PARAM" and "bad or unknown parameter"; "?" for unknown numbers. */
 const char *ds_status_name(ds_status s);
 const char *ds_status_text(ds_status s);
 
 /* "ok", "diverged", ...; "?" for unknown numbers. */
 const char *ds_outcome_name(uint32_t outcome);
+
+/* "none", "adjoint", ... for DS_GRAD_*; "?" for unknown numbers. */
+const char *ds_gradient_name(uint32_t kind);
 
 /* The exit status that fits an error status of a plugin. */
 int ds_status_exit(ds_status s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c - reading whole files, and writing files so that a reader sees the old or the new content, never a
- * part. */
+/* file.c - reading whole files, and writing files so that a reader sees the old or the new content,
+ * never a part. */
 #include "config.h"
 
 #include "base/file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.h - reading whole files, and writing files so that a reader sees the old or the new content, never a
- * part. */
+/* file.h - reading whole files, and writing files so that a reader sees the old or the new content,
+ * never a part. */
 #ifndef DS_BASE_FILE_H
 #define DS_BASE_FILE_H
 
@@ -30,8 +30,8 @@ void ds_file_abort(ds_file *f);
 /* open + write + commit. */
 int ds_file_write_atomic(const char *path, const void *data, size_t len, ds_error *e);
 
-/* Writes all of `data` to a descriptor, also after short writes and interruptions. `name` is for the error
- * line. */
+/* Writes all of `data` to a descriptor, also after short writes and interruptions. `name` is for
+ * the error line. */
 int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_error *e);
 
 /* Reads a whole file (or pipe; "-" is the standard input) of at most `limit` bytes into *data (malloc; one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_text.h - JSON as dshost writes it: 17 significant digits, null for what is not finite, checked
- * output. */
+/* json_text.h - JSON as dshost writes it: 17 significant digits, null for what is not
+ * finite, checked output. */
 #ifndef DS_BASE_JSON_TEXT_H
 #define DS_BASE_JSON_TEXT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - programs by name. All is relative to the running program first, so that an installation can be moved
- * and a build tree is used as it stands. */
+/* program.c - programs by name. All is relative to the running program first, so that an installation can be
+ * moved and a build tree is used as it stands. */
 #include "config.h"
 
 #include "base/program.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop.h - the flag that ends what this process is doing: raised by a signal or by the clock, looked at by all that
- * waits or loops. */
+/* stop.h - the flag that ends what this process is doing: raised by a signal or by the clock, looked at by
+ * all that waits or loops. */
 #ifndef DS_BASE_STOP_H
 #define DS_BASE_STOP_H
 

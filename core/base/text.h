@@ -22,8 +22,8 @@ const char *ds_nearest(const char *word, const char *const *known, size_t count)
 /* Writes `text` as one word for a POSIX shell, in quotes where it needs them. */
 void ds_text_shell_word(FILE *f, const char *text);
 
-/* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong forms,
- * surrogates). */
+/* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong
+ * forms, surrogates). */
 size_t ds_utf8_length(const char *s, size_t n);
 
 /* Is it one line of UTF-8 without control characters (a tab is fine)? */

@@ -21,7 +21,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "plugin/describe.h"
-#include "plugin/loader.h"
+#include "plugin/plugin_list.h"
 
 static void add(json_t *o, const char *key, const char *text)
 {

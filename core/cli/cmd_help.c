@@ -15,7 +15,7 @@
 #include "config/run_options.h"
 #include "evaluate/pool.h"
 #include "plugin/describe.h"
-#include "plugin/loader.h"
+#include "plugin/plugin_list.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
 
@@ -200,7 +200,7 @@ static int help_run(int json, ds_error *e)
 static int help_plugin(const char *name, int json, ds_error *e)
 {
     const ds_module *m = NULL;
-    int status = ds_loader_open(name, 0, &m, e);
+    int status = ds_loader_describe(name, 0, &m, e);
     if (status == 0 && json) {
         json_t *o = plugin_json(m);
         if (m->plugin->desc->kind == DS_KIND_ENV) {

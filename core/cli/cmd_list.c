@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "plugin/describe.h"
-#include "plugin/loader.h"
+#include "plugin/plugin_list.h"
 
 static const char *kind_word(uint32_t kind)
 {

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "config/run_options.h"
 #include "plugin/describe.h"
-#include "plugin/loader.h"
+#include "plugin/plugin_list.h"
 
 static void write_params(const ds_param *const *params, int all)
 {
@@ -82,9 +82,9 @@ int ds_cmd_template(int argc, char **argv)
                 "template: name one environment and one optimizer, as in `dshost template torus boleap`");
         return ds_command_failed(&e);
     }
-    int status = ds_loader_open(argv[optind], DS_KIND_ENV, &env, &e);
+    int status = ds_loader_describe(argv[optind], DS_KIND_ENV, &env, &e);
     if (status == 0) {
-        status = ds_loader_open(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
+        status = ds_loader_describe(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
     }
     if (status == 0) {
         printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inifile.h - the shape of .ini files (through inih): sections, keys, values and their indented continuation,
- * with file and line in every message. What the names mean is up to the caller.
- */
+ * with file and line in every message. What the names mean is up to the caller. */
 #ifndef DS_CONFIG_INIFILE_H
 #define DS_CONFIG_INIFILE_H
 

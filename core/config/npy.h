@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.h - arrays of numbers in files: NumPy's .npy (read, write) and .npz (write), and plain text tables
- * (read). */
+/* npy.h - reads arrays of numbers from files: NumPy's .npy, and plain text tables. */
 #ifndef DS_CONFIG_NPY_H
 #define DS_CONFIG_NPY_H
 
@@ -9,12 +8,10 @@
 
 #include "base/error.h"
 
-enum { DS_ARRAY_MAX_NDIM = 8, DS_NPY_HEADER_MAX = 512 };
+enum { DS_ARRAY_MAX_NDIM = 8 };
 
 /* More numbers than any parameter file needs; 1 GiB as doubles. */
 #define DS_ARRAY_MAX_DEFAULT ((uint64_t)1 << 27)
-
-/* ---- reading ---- */
 
 /* An array of finite doubles, row-major. */
 typedef struct ds_array {
@@ -44,43 +41,5 @@ int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t ma
                         ds_array *out, ds_error *e);
 
 void ds_array_free(ds_array *a);
-
-/* ---- writing ---- */
-
-/* Element types of arrays that are written; in memory they are in native (little-endian) order. */
-enum {
-    DS_NPY_F8 = 0, /* double */
-    DS_NPY_I4 = 1, /* int32_t */
-    DS_NPY_U4 = 2, /* uint32_t */
-    DS_NPY_I8 = 3, /* int64_t */
-    DS_NPY_U8 = 4  /* uint64_t */
-};
-
-/* Bytes per element. */
-size_t ds_npy_item_size(int type);
-
-/* The .npy header (format 1.0, a multiple of 64 bytes) for an array in C order; returns its length. */
-size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape);
-
-/* Writes one array to `path`, atomically (file.h). Failures are DS_EXIT_IO. */
-int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shape, const void *data,
-                 ds_error *e);
-
-/* An .npz archive: a zip file of .npy members, stored without compression, with fixed time stamps, so that
- * equal data give equal files. Members and archives over 4 GiB use the zip64 fields. */
-typedef struct ds_npz ds_npz;
-
-int ds_npz_open(ds_npz **out, const char *path, ds_error *e);
-
-/* Adds array `name` (without ".npy"; at most 200 bytes). After a failure the archive can only be aborted, or
- * closed with the same failure. */
-int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape, const void *data,
-               ds_error *e);
-
-/* Writes the directory and makes the file appear under its name. Frees `z` in every case. */
-int ds_npz_close(ds_npz *z, ds_error *e);
-
-/* Removes what was written and frees `z` (NULL is fine). */
-void ds_npz_abort(ds_npz *z);
 
 #endif

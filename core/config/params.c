@@ -340,9 +340,9 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
 static int refuse_unknown(const ds_params *p, const ds_setting *s, const char *owner, int section,
                           ds_error *e)
 {
-    const char *known[256];
+    const char *known[DS_PARAMS_MAX];
     size_t n = 0;
-    for (; n < p->count && n < 256; n++) {
+    for (; n < p->count && n < DS_PARAMS_MAX; n++) {
         known[n] = p->item[n].info->name;
     }
     const char *near = ds_nearest(s->key, known, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* params.h - settings checked and converted by a schema: the typed parameters of a plugin or of the run
- * itself. */
+/* params.h - settings checked and converted by a schema: the typed parameters of a plugin or of
+ * the run itself. */
 #ifndef DS_CONFIG_PARAMS_H
 #define DS_CONFIG_PARAMS_H
 
@@ -16,6 +16,8 @@
 
 /* Flag of a TEXT in a schema of the host itself: words that may go on in further lines, of any number. */
 #define DS_PARAM_WORDS (1u << 30)
+
+enum { DS_PARAMS_MAX = 256 }; /* parameters of a plugin */
 
 typedef struct ds_params ds_params;
 
@@ -45,12 +47,12 @@ int ds_params_given(const ds_params *p, size_t i);
 /* Has parameter i the same value in both, which have the same schema? 1e-3 is 0.001. */
 int ds_params_same(const ds_params *a, const ds_params *b, size_t i);
 
-/* Writes "key = value" lines of all parameters (long lists on continuation lines), valid input for
- * ds_settings_read(). */
+/* Writes "key = value" lines of all parameters (long lists on continuation lines), which ds_settings_read()
+ * takes. */
 int ds_params_write_ini(const ds_params *p, FILE *f);
 
-/* NULL where `text` can stand as the value of `key` in an .ini file and comes back unchanged, else why
- * not. */
+/* NULL where `text` can stand as the value of `key` in an .ini file and comes back unchanged,
+ * else why not. */
 const char *ds_ini_text_problem(const char *key, const char *text);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "evaluate/rl_pool.h"
+#include "worker/probe.h"
 #include "worker/ring.h"
 #include "worker/supervisor.h"
 
@@ -27,11 +27,10 @@ enum {
 struct ds_pool {
     ds_pool_config config;
     ds_pool_env env;
-    ds_params *params;
+    ds_params *params;               /* process isolation */
     ds_supervisor *supervisor;       /* process isolation */
     ds_supervisor *scene_supervisor; /* made when first needed */
     ds_env *local;                   /* no isolation */
-    ds_lanes *lanes;                 /* made when first needed */
     double *grad;                    /* local: gradients of DS_MANY_MAX rows, or residuals of one */
     uint64_t many;                   /* local: rows of one call */
     uint64_t tickets;                /* posted so far */
@@ -58,10 +57,20 @@ static ds_supervisor_config crew_config(const ds_pool *p, uint32_t jobs)
                                   .stop = c->stop};
 }
 
+/* A module that another process has described is loaded after all. */
+static int load_here(ds_pool_config *c, ds_error *e)
+{
+    ds_plugin_file f;
+    snprintf(f.path, sizeof(f.path), "%s", c->module->path);
+    snprintf(f.id, sizeof(f.id), "%s", c->module->id);
+    return c->module->env.create != NULL ? 0 : ds_loader_load(&f, &c->module, e);
+}
+
 static int open_local(ds_pool *p, ds_error *e)
 {
-    const ds_pool_config *c = &p->config;
-    int rc = ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &p->local, e);
+    ds_pool_config *c = &p->config;
+    int rc = load_here(c, e);
+    rc = rc != 0 ? rc : ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &p->local, e);
     if (rc != 0) {
         return rc;
     }
@@ -78,13 +87,16 @@ static int open_local(ds_pool *p, ds_error *e)
     p->env.has_gradient = p->local->has_gradient;
     p->env.rl = p->local->rl_info;
     p->env.residuals = m;
+    p->env.params = p->local->services.params;
     return 0;
 }
 
 static int open_crew(ds_pool *p, ds_error *e)
 {
-    ds_supervisor_config cc = crew_config(p, p->config.jobs > 0 ? p->config.jobs : 1);
-    int rc = ds_supervisor_open(&cc, &p->supervisor, e);
+    const ds_pool_config *c = &p->config;
+    int rc = ds_params_make(c->module->plugin->desc->params, c->module->id, c->settings, DS_SECTION_ENV, &p->params, e);
+    ds_supervisor_config cc = crew_config(p, c->jobs > 0 ? c->jobs : 1);
+    rc = rc != 0 ? rc : ds_supervisor_open(&cc, &p->supervisor, e);
     if (rc != 0) {
         return rc;
     }
@@ -96,7 +108,16 @@ static int open_crew(ds_pool *p, ds_error *e)
     p->env.has_gradient = env->has_gradient;
     p->env.rl = env->rl;
     p->env.residuals = env->residuals;
+    p->env.params = p->params;
     return 0;
+}
+
+int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e)
+{
+    const ds_probe_config probe = {config->program, config->timeout, config->stop};
+    return config->isolation == DS_ISOLATION_NONE
+               ? ds_loader_open(name, DS_KIND_ENV, &config->module, e)
+               : ds_probe_open(name, DS_KIND_ENV, &probe, &config->module, e);
 }
 
 int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
@@ -109,13 +130,8 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
     p->config = *config;
     p->processors = ds_processors();
     p->spin = (ds_spin){SPIN_NS, SPIN_NS};
-    int rc =
-        ds_params_make(desc->params, config->module->id, config->settings, DS_SECTION_ENV, &p->params, e);
-    p->env.params = p->params;
     p->env.stochastic = (desc->flags & DS_ENV_STOCHASTIC) != 0;
-    if (rc == 0) {
-        rc = config->isolation == DS_ISOLATION_NONE ? open_local(p, e) : open_crew(p, e);
-    }
+    int rc = config->isolation == DS_ISOLATION_NONE ? open_local(p, e) : open_crew(p, e);
     if (rc != 0) {
         ds_pool_close(p);
         return rc;
@@ -127,7 +143,6 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
 void ds_pool_close(ds_pool *p)
 {
     if (p != NULL) {
-        ds_lanes_close(p->lanes);
         ds_supervisor_close(p->scene_supervisor);
         ds_supervisor_close(p->supervisor);
         ds_env_close(p->local);
@@ -137,12 +152,9 @@ void ds_pool_close(ds_pool *p)
     }
 }
 
-ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e)
+const ds_pool_config *ds_pool_config_in(const ds_pool *p)
 {
-    if (p->lanes == NULL && ds_lanes_open(&p->config, &p->env, &p->lanes, e) != 0) {
-        return NULL;
-    }
-    return p->lanes;
+    return &p->config;
 }
 
 const ds_pool_env *ds_pool_env_of(const ds_pool *p)

@@ -30,6 +30,10 @@ typedef struct ds_pool_config {
 
 typedef struct ds_pool ds_pool;
 
+/* Sets config->module to the environment that the user means by `name`. With process isolation a worker process loads
+ * it and describes it (probe.h), with none this process. Looks at isolation, timeout, program and stop. */
+int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e);
+
 /* Checks the settings, starts the first worker and makes an instance in it; further ones start when batches
  * are large enough. */
 int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e);
@@ -46,6 +50,7 @@ typedef struct ds_pool_env {
     const ds_params *params;
 } ds_pool_env;
 const ds_pool_env *ds_pool_env_of(const ds_pool *p);
+const ds_pool_config *ds_pool_config_in(const ds_pool *p);
 
 /* Gets the answer of row i; `grad` (n values) is NULL unless asked for. Called in the order of the rows, from
  * the thread that called ds_pool_evaluate(). Nonzero = enough: the rows behind are dropped, and the pool is
@@ -59,10 +64,6 @@ enum { DS_POOL_STOPPED = -1 };
  * exit status. */
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
-
-/* Lanes for the episodes of stepwise control (rl_pool.h), made at the first call; NULL with an error
- * where that is impossible. They end with the pool. */
-struct ds_lanes *ds_pool_lanes(ds_pool *p, ds_error *e);
 
 /* Residuals of `count` rows of x, or products of their Jacobian with rows of v (kind is DS_RESIDUALS_*): as
  * ds_pool_evaluate(), and the sink gets in place of a gradient what was asked for. */

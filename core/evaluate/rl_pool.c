@@ -28,14 +28,15 @@ struct ds_lanes {
     int dead;
 };
 
-int ds_lanes_open(const ds_pool_config *config, const ds_pool_env *env, ds_lanes **out, ds_error *e)
+int ds_lanes_open(const ds_pool *pool, ds_lanes **out, ds_error *e)
 {
+    const ds_pool_config *config = ds_pool_config_in(pool);
     ds_lanes *l = calloc(1, sizeof(*l));
     if (l == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
     l->config = config;
-    l->env = env;
+    l->env = ds_pool_env_of(pool);
     l->workers = config->jobs > 0 ? config->jobs : 1;
     l->workers = l->workers > DS_EPISODE_LANES ? DS_EPISODE_LANES : l->workers;
     uint32_t spin = l->workers < ds_processors() ? SPIN_NS : 0;

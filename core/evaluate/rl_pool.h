@@ -17,9 +17,9 @@ typedef struct ds_lane_step {
 
 typedef struct ds_lanes ds_lanes;
 
-/* `config` is that of the pool and stays valid, as `env`; its rl.horizon is not 0. Workers start when first
- * needed. */
-int ds_lanes_open(const ds_pool_config *config, const ds_pool_env *env, ds_lanes **out, ds_error *e);
+/* Lanes beside a pool, which stays open until they are closed, of an environment whose rl.horizon is not 0. Workers
+ * start when first needed. */
+int ds_lanes_open(const ds_pool *pool, ds_lanes **out, ds_error *e);
 void ds_lanes_close(ds_lanes *l);
 
 /* Makes `count` steps in different lanes, in parallel. 0, DS_POOL_STOPPED when config->stop ended it, or an

@@ -1,48 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.h - finds plugins and loads them: search path, dlopen, the acceptance test. Modules are never
- * unloaded. */
+/* loader.h - modules: plugins that were loaded and accepted by this process, or described by another one. They are
+ * never unloaded. */
 #ifndef DS_PLUGIN_LOADER_H
 #define DS_PLUGIN_LOADER_H
 
 #include <diffsim/plugin.h>
 
 #include "base/error.h"
+#include "plugin/search_path.h"
 
 typedef struct ds_module {
     char *path; /* absolute, links resolved */
     char *id;   /* file name without .so, equal to plugin->desc->id */
     const ds_plugin *plugin;
-    ds_env_vtable env; /* copies in our own size: fields that the plugin does not know are NULL */
+    /* Copies in our own size: fields that the plugin does not know are NULL. All are where another process has
+     * loaded the plugin and described it, so that nothing of it can be called here. */
+    ds_env_vtable env;
     ds_optimizer_vtable opt;
 } ds_module;
 
-/* Loads the plugin that the user means by `name`: an id ("torus"), a file name ("boleap.so", both found on
- * the search path), or a path (with a slash). `kind` is DS_KIND_*, or 0 for any. Loading a file twice returns
- * the same module. The module belongs to the loader and lives as long as the process. [one thread at a
- * time] */
+/* Finds (search_path.h) a plugin and loads it into this process. Loading a file twice returns the same module. The
+ * module belongs to the loader and lives as long as the process. [one thread at a time, as all functions here] */
 int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_error *e);
 
-/* One plugin file on the search path, for `dshost list`. */
-typedef struct ds_found {
-    char *path;
-    char *id;
-    uint32_t kind;           /* of the folder or, once loaded, of the plugin; 0 = unknown */
-    int shadowed;            /* another file with this id comes first */
-    const ds_module *module; /* NULL where it was refused */
-    char refusal[1024];
-} ds_found;
+/* The same for a file that was found. */
+int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e);
 
-/* Lists every .so on the search path in search order, each loaded and tested. */
-int ds_loader_list(ds_found **out, size_t *count, ds_error *e);
-void ds_found_free(ds_found *list, size_t count);
+/* The module of a file that was loaded or described already, or NULL. */
+const ds_module *ds_loader_known(const char *path);
 
-/* The search path, folder by folder, NULL-terminated (owned by the loader):
- *   DS_PLUGIN_PATH (colon list), ~/.local/lib/diffsim, the build tree's plugins/ where dshost runs in one,
- * the installed plugin folder; each with its subfolders envs/ and optimizers/. */
-const char *const *ds_loader_path(void);
+/* Is a module of the kind that is wanted (0 = any)? `name` is what the user called it. */
+int ds_loader_check_kind(const char *name, const ds_module *m, uint32_t kind, ds_error *e);
 
-/* Tests the data that a plugin returned (not the file): magic, sizes, versions, layout, descriptor, schema,
- * vtable. Reads nothing outside of what the sizes in it allow. `id` is the id expected, or NULL. */
-int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_error *e);
+/* What a process that has loaded a plugin says to one that must not: bytes (to be freed, NULL without memory) with the
+ * module, or why there is none (module NULL). The receiver believes none of them, and has a module without functions. */
+enum { DS_REPORT_MAX = 16 << 20 };
+void *ds_loader_report(const ds_module *m, const ds_error *why, size_t *size);
+int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, const ds_module **out,
+                      ds_error *e);
+
+/* Says that a process ended while it loaded a plugin; `status` is that of waitpid(). */
+int ds_loader_died(const char *path, int status, ds_error *e);
 
 #endif

@@ -214,7 +214,7 @@ static int ask(ds_client *c, uint64_t count)
     if (c->journal->recorder == NULL && ds_journal_live(c->journal) != 0) {
         return c->journal->error.status;
     }
-    if (s->lanes == NULL && (s->lanes = ds_pool_lanes(c->journal->pool, &c->journal->error)) == NULL) {
+    if (s->lanes == NULL && ds_lanes_open(c->journal->pool, &s->lanes, &c->journal->error) != 0) {
         return c->journal->error.status;
     }
     return ds_lanes_step(s->lanes, count, s->step, &c->journal->error);
@@ -420,6 +420,7 @@ void ds_run_episodes_close(ds_client *c)
             next = ep->next;
             discard(ep);
         }
+        ds_lanes_close(s->lanes);
         free(s->step);
         free(s);
         c->episodes = NULL;

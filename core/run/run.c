@@ -41,7 +41,7 @@ static int open_plugins(ds_run *run, ds_error *e)
                        "run: name an environment with --env and an optimizer with --opt (`dshost list` "
                        "shows them)");
     }
-    int rc = ds_loader_open(o->env, DS_KIND_ENV, &s->env_module, e);
+    int rc = ds_session_find_env(s, e);
     rc = rc != 0 ? rc : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, &run->module, e);
     rc = rc != 0 ? rc
                  : ds_params_make(run->module->plugin->desc->params, run->module->id, &s->settings,
@@ -133,8 +133,8 @@ static void close_run(ds_run *run)
         run->module->opt.destroy(run->self);
     }
     ds_crash_unwatch();
-    ds_session_close(&run->session);
     ds_run_episodes_close(&run->client);
+    ds_session_close(&run->session);
     ds_params_free(run->params);
     free(run);
 }

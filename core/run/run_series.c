@@ -72,7 +72,9 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
     ds_run_spec r = {.kind = "run", .options = options, .all_runs = 1};
     const ds_module *env = NULL, *opt = NULL;
     ds_params *env_params = NULL, *opt_params = NULL;
-    int rc = ds_loader_open(options->env, DS_KIND_ENV, &env, e);
+    ds_pool_config c = ds_pool_config_of(NULL, settings, options);
+    int rc = ds_pool_find_env(&c, options->env, e);
+    env = c.module;
     rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &opt, e);
     rc = rc != 0
              ? rc

@@ -56,6 +56,14 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
                             .stop = &ds_stop_flag};
 }
 
+int ds_session_find_env(ds_session *s, ds_error *e)
+{
+    ds_pool_config c = ds_pool_config_of(NULL, &s->settings, &s->options);
+    int rc = ds_pool_find_env(&c, s->options.env, e);
+    s->env_module = c.module;
+    return rc;
+}
+
 ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)
 {
     return (ds_plugin_name){given, module->id, module->plugin->desc->version, module->path};

@@ -32,6 +32,9 @@ int ds_session_configure(ds_session *s, const ds_settings *settings, ds_error *e
 /* How the environment of a run is evaluated, as its options say; stopped by ds_stop_flag. */
 ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o);
 
+/* Finds the environment that the options name; s->env_module is set. */
+int ds_session_find_env(ds_session *s, ds_error *e);
+
 /* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
 int ds_session_open_pool(ds_session *s, const ds_pool_config *config, uint64_t recorded, ds_error *e);
 

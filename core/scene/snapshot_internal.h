@@ -19,8 +19,8 @@ int ds_scene_check_unit(const char *unit, uint64_t number, ds_error *e);
 /* frames, flat, counts, dt, box, ground. */
 int ds_scene_check_info(const ds_snapshot *s, ds_error *e);
 
-/* Body b against the bodies before it; sets its width and clears unused sizes. Index numbers are checked
- * separately. */
+/* Body b against the bodies before it; sets its width and clears unused sizes. Index numbers are
+ * checked separately. */
 int ds_scene_check_body(const ds_snapshot *s, uint64_t b, ds_error *e);
 int ds_scene_check_index(const ds_snapshot_body *body, ds_error *e);
 

@@ -118,6 +118,14 @@ int ds_spawn_worker(const char *program, const ds_worker_start *head, const char
     return 0;
 }
 
+int ds_child_tell(const ds_child *child, const ds_worker_start *head, const char *texts)
+{
+    char byte = DS_WORKER_SETTINGS;
+    int bad = ftruncate(child->start, 0) != 0 || lseek(child->start, 0, SEEK_SET) != 0 ||
+              write_start(child->start, head, texts, NULL) != 0;
+    return bad || send(child->socket, &byte, 1, MSG_NOSIGNAL) != 1 ? -1 : 0;
+}
+
 void ds_child_close(ds_child *child)
 {
     int *fds[] = {&child->socket, &child->output, &child->start};

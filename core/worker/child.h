@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "worker/worker.h"
+#include "worker/protocol.h"
 
 typedef struct ds_child {
     pid_t pid;
@@ -18,6 +18,9 @@ typedef struct ds_child {
  * and `texts`. */
 int ds_spawn_worker(const char *program, const ds_worker_start *head, const char *texts, int share, int scene,
                     ds_child *out, ds_error *e);
+
+/* Replaces the start file of a worker that has described the plugin, and tells it. -1 where it is dead. */
+int ds_child_tell(const ds_child *child, const ds_worker_start *head, const char *texts);
 
 /* A memory file of the host. -1 with errno on failure. */
 int ds_memory_file(const char *name);

@@ -4,30 +4,83 @@
 
 #include "worker/ring.h"
 
+#include <errno.h>
 #include <linux/futex.h>
-#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
+enum {
+    SLOT_BYTES = 32 << 20, /* memory of all slots, unless single ones are larger */
+    CAPACITY_MAX = 1024,
+    SPIN_NS = 40000 /* longest busy wait of a worker */
+};
+
 static uint64_t round_up(uint64_t v, uint64_t unit)
 {
     return (v + unit - 1) / unit * unit;
 }
 
-uint64_t ds_ring_layout(ds_ring *head, uint32_t workers, uint64_t capacity, uint64_t n, uint64_t m)
+/* Fills the layout fields of *head for a number of slots; returns the bytes of the whole. */
+static uint64_t lay_out(ds_ring *head, const ds_ring_plan *plan, uint64_t capacity)
 {
-    uint64_t more = m == 0 ? 0 : 2 * (n > m ? n : m);
+    uint64_t n = plan->n, m = plan->m, more = m == 0 ? 0 : 2 * (n > m ? n : m);
     head->n = n;
     head->m = m;
-    head->workers = workers;
+    head->workers = plan->workers;
     head->capacity = capacity;
+    head->extra = plan->extra;
     head->stride = round_up(sizeof(ds_slot) + (2 * n + more + head->extra) * sizeof(double), 64);
-    head->first = round_up(sizeof(ds_ring) + workers * sizeof(ds_ring_worker), 4096);
+    head->first = round_up(sizeof(ds_ring) + plan->workers * sizeof(ds_ring_worker), 4096);
     head->size = head->first + capacity * head->stride;
     return head->size;
+}
+
+static uint64_t choose_capacity(ds_ring *head, const ds_ring_plan *plan)
+{
+    uint64_t least = 2 * plan->workers;
+    lay_out(head, plan, 1);
+    uint64_t capacity = SLOT_BYTES / head->stride;
+    capacity = capacity < least ? least : capacity;
+    return capacity > CAPACITY_MAX && capacity > 2 * least ? CAPACITY_MAX : capacity;
+}
+
+int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring **out, ds_error *e)
+{
+    ds_ring head;
+    memset(&head, 0, sizeof(head));
+    uint64_t capacity = plan->capacity != 0 ? plan->capacity : choose_capacity(&head, plan);
+    uint64_t size = lay_out(&head, plan, capacity);
+    int code;
+    /* Limits of file sizes hold for memory files, too: fewer slots do as well. */
+    while ((code = ftruncate(fd, (off_t)size) != 0 ? errno : 0) == EFBIG && capacity > 2 * plan->workers) {
+        capacity /= 2;
+        size = lay_out(&head, plan, capacity);
+    }
+    ds_ring *s = code == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (s == MAP_FAILED) {
+        code = code != 0 ? code : errno;
+        return ds_fail(e, code == EFBIG ? DS_EXIT_IO : DS_EXIT_MEMORY,
+                       "no %llu bytes of shared memory for the workers: %s%s", (unsigned long long)size,
+                       strerror(code), code == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
+    }
+    s->n = head.n;
+    s->m = head.m;
+    s->size = head.size;
+    s->workers = head.workers;
+    s->capacity = head.capacity;
+    s->stride = head.stride;
+    s->extra = head.extra;
+    s->first = head.first;
+    s->watched = plan->watched != 0;
+    s->spin_ns = plan->workers <= ds_processors() ? SPIN_NS : 0;
+    s->magic = DS_RING_MAGIC;
+    *out = s;
+    return 0;
 }
 
 void ds_ring_finished(ds_ring *s)

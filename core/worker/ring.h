@@ -78,9 +78,17 @@ typedef struct ds_ring {
     ds_ring_worker worker[];
 } ds_ring;
 
-/* Bytes of the whole for a number of workers, slots, variables and residuals; fills the layout fields of
- * *head, whose `extra` is set before. */
-uint64_t ds_ring_layout(ds_ring *head, uint32_t workers, uint64_t capacity, uint64_t n, uint64_t m);
+/* Of what size a ring is to be. */
+typedef struct ds_ring_plan {
+    uint32_t workers;
+    uint64_t n, m;     /* variables, residuals */
+    uint64_t capacity; /* slots; 0 = choose */
+    uint64_t extra;    /* doubles at the end of each slot */
+    int watched;       /* there is a time limit */
+} ds_ring_plan;
+
+/* Sizes a memory file for a ring and maps it. */
+int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring **out, ds_error *e);
 
 static inline ds_slot *ds_ring_slot(ds_ring *s, uint64_t ticket)
 {

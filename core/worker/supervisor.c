@@ -3,47 +3,164 @@
  * answers for those that die: the evaluation in hand fails, and a new worker goes on with the rest. */
 #include "config.h"
 
+#include "worker/supervisor.h"
+
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "worker/supervisor_internal.h"
+#include "worker/probe.h"
+#include "worker/process.h"
 
 enum {
-    IDLE_DEATHS_MAX = 5, /* deaths in a row outside of evaluations that are forgiven */
-    START_SECONDS = 60   /* least time limit of a start, where there is one */
+    IDLE_DEATHS_MAX = 5 /* deaths in a row outside of evaluations that are forgiven */
 };
 static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
 static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
 
-/* ---- death ---- */
+struct ds_supervisor {
+    ds_supervisor_config config;
+    char *program;
+    ds_orders orders;
+    int share_fd, scene_fd, event_fd;
+    ds_ring *share; /* mapped after the first hello */
+    ds_supervisor_env env;
+    ds_process *process;
+    int idle_deaths;
+    pthread_t thread;
+    int thread_runs;
+    pthread_mutex_t lock; /* of ready and error */
+    pthread_cond_t changed;
+    int ready; /* the first worker said hello */
+    ds_error error;
+    atomic_int failed;  /* error is valid */
+    atomic_uint wanted; /* workers there should be */
+    atomic_int quit, killed;
+};
 
-static void say_how(const ds_process *m, int status, double timeout, char *text, size_t size)
+/* Keeps the first failure that ends the supervisor, and wakes who waits. */
+static void fail(ds_supervisor *c, const ds_error *why)
 {
-    if (m->timed_out) {
-        snprintf(text, size, "no answer within %g s (timeout_s)", timeout);
-    } else if (WIFSIGNALED(status)) {
-        int sig = WTERMSIG(status);
-        const char *name = sigabbrev_np(sig);
-        snprintf(text, size, "the worker died of SIG%s (%s)%s", name != NULL ? name : "?", strsignal(sig),
-                 sig == SIGKILL ? ": killed from outside, perhaps for want of memory" : "");
-    } else {
-        snprintf(text, size, "the worker ended by itself with exit status %d", WEXITSTATUS(status));
+    pthread_mutex_lock(&c->lock);
+    if (!atomic_load(&c->failed)) {
+        c->error = *why;
+        atomic_store(&c->failed, 1);
+    }
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    if (c->share != NULL) {
+        ds_futex_wake(&c->share->done, 1);
     }
 }
+
+/* ---- birth ---- */
+
+static void start_process(ds_supervisor *c, uint32_t w)
+{
+    ds_process_place place = {c->program, c->share_fd, c->scene_fd, c->config.module->id};
+    ds_error e = {0, ""};
+    if (ds_process_start(&c->process[w], &place, &c->orders, w, 0, &e) != 0) {
+        fail(c, &e);
+    }
+}
+
+/* The process that has described the plugin, if it still waits, becomes worker 0. */
+static void adopt(ds_supervisor *c)
+{
+    ds_probe probe;
+    if (!ds_probe_take(c->config.module, &probe)) {
+        return;
+    }
+    close(c->share_fd);
+    close(c->scene_fd);
+    c->share_fd = probe.share_fd;
+    c->scene_fd = probe.scene_fd;
+    c->process[0] = probe.process;
+    if (ds_process_instruct(&c->process[0], &c->orders) != 0) {
+        ds_process_bury(&c->process[0], 1); /* it died meanwhile: another one is started */
+    }
+}
+
+/* Reads the answer of the first worker: what the environment is. */
+static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_error *e)
+{
+    uint64_t n = hello->info.n;
+    if (n < 1 || n > (1u << 24)) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", c->config.module->id);
+    }
+    double *bounds = malloc(3 * n * sizeof(double));
+    if (bounds == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    size_t bytes = 3 * n * sizeof(double);
+    if (pread(fd, bounds, bytes, sizeof(*hello)) != (ssize_t)bytes) {
+        free(bounds);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
+    }
+    c->env.info = hello->info;
+    c->env.has_gradient = hello->has_gradient != 0;
+    c->env.rl = hello->rl;
+    c->env.residuals = hello->residuals;
+    c->env.lower = bounds;
+    c->env.upper = bounds + n;
+    c->env.x0 = bounds + 2 * n;
+    const ds_ring_plan plan = {.workers = c->config.jobs,
+                               .n = n,
+                               .m = hello->residuals,
+                               .capacity = c->config.capacity,
+                               .extra = c->config.extra,
+                               .watched = c->config.timeout > 0.0};
+    return ds_ring_make(c->share_fd, &plan, &c->share, e);
+}
+
+/* A worker says that its instance is made, or why not. */
+static void handshake(ds_supervisor *c, uint32_t w)
+{
+    ds_process *m = &c->process[w];
+    ds_worker_hello hello;
+    ds_error e = {0, ""};
+    if (pread(m->child.start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
+        hello.magic != DS_WORKER_MAGIC) {
+        ds_fail(&e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
+    } else if (hello.error.status != 0) {
+        e = hello.error;
+        e.text[sizeof(e.text) - 1] = '\0';
+    } else if (c->share == NULL) {
+        read_env(c, &hello, m->child.start, &e);
+    } else if (hello.info.n != c->env.info.n) {
+        ds_fail(&e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
+                c->config.module->id, (unsigned long long)c->env.info.n, (unsigned long long)hello.info.n);
+    } else if (hello.residuals != c->env.residuals) {
+        ds_fail(&e, DS_EXIT_PLUGIN, "%s: %llu residuals in one process and %llu in another",
+                c->config.module->id, (unsigned long long)c->env.residuals,
+                (unsigned long long)hello.residuals);
+    }
+    if (e.status != 0) {
+        fail(c, &e);
+        return;
+    }
+    m->state = DS_PROCESS_READY;
+    char go = DS_WORKER_GO;
+    if (send(m->child.socket, &go, 1, MSG_NOSIGNAL) != 1) {
+        return; /* it died: the end of its socket tells */
+    }
+    pthread_mutex_lock(&c->lock);
+    c->ready = 1;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- death ---- */
 
 /* Answers for the evaluation that a dead worker had in hand; 0 = it had none. */
 static int settle(ds_supervisor *c, uint32_t w, int status)
@@ -70,7 +187,7 @@ static int settle(ds_supervisor *c, uint32_t w, int status)
         a->cost_steps = 0;
         uint64_t started = atomic_load(&s->worker[w].started);
         a->wall_s = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
-        say_how(&c->process[w], status, c->config.timeout, a->message, sizeof(a->message));
+        ds_process_say_how(&c->process[w], status, c->config.timeout, a->message, sizeof(a->message));
         memset(ds_slot_grad(s, slot), 0, s->stride - sizeof(*slot) - s->n * sizeof(double));
         atomic_store(&slot->state, DS_SLOT_DONE);
         ds_ring_finished(s);
@@ -89,68 +206,39 @@ static void pass_on(ds_ring *s, uint32_t w)
     atomic_store(&s->worker[w].end, taken);
 }
 
-static void read_output(ds_process *m)
-{
-    char bytes[4096];
-    ssize_t got;
-    /* Bounded: one that prints without end must not keep us from its time limit. */
-    for (int i = 0; i < 16 && (got = read(m->child.output, bytes, sizeof(bytes))) > 0; i++) {
-        ds_childlog_feed(&m->log, bytes, (size_t)got);
-    }
-}
-
-/* Collects a process whose socket has ended; that happens a moment before it is gone. */
-static void reap(pid_t pid, int *status)
-{
-    struct timespec nap = {0, 1000000};
-    for (int i = 0; i < 30; i++) {
-        if (waitpid(pid, status, WNOHANG) != 0) {
-            return;
-        }
-        nanosleep(&nap, NULL);
-    }
-    kill(pid, SIGKILL);
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
-    }
-}
-
 /* The socket of a worker has ended: it is dead, or as good as that. */
 static void bury(ds_supervisor *c, uint32_t w)
 {
     ds_process *m = &c->process[w];
-    int status = 0;
     ds_error e = {0, ""};
-    reap(m->child.pid, &status);
-    read_output(m);
-    ds_childlog_end(&m->log);
     int state = m->state;
-    ds_child_close(&m->child);
-    m->state = PROCESS_NONE;
+    int status = ds_process_bury(m, 0);
     if (atomic_load(&c->quit) || atomic_load(&c->killed) || atomic_load(&c->failed)) {
         return;
     }
-    int killed =
-        state == PROCESS_STARTING && c->share != NULL && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    if (state == PROCESS_STARTING && (m->timed_out || !killed)) {
+    int killed = state == DS_PROCESS_STARTING && c->share != NULL && WIFSIGNALED(status) &&
+                 WTERMSIG(status) == SIGKILL;
+    if (state == DS_PROCESS_STARTING && (m->timed_out || !killed)) {
         char how[200];
-        say_how(m, status, c->config.timeout > START_SECONDS ? c->config.timeout : START_SECONDS, how,
-                sizeof(how));
+        ds_process_say_how(m, status,
+                           c->config.timeout > DS_START_SECONDS ? c->config.timeout : DS_START_SECONDS, how,
+                           sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
-        ds_supervisor_fail(c, &e);
+        fail(c, &e);
         return;
     }
     if (settle(c, w, status) || ds_clock_ns() - m->born > LIFE_NS) {
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];
-        say_how(m, status, 0.0, how, sizeof(how));
+        ds_process_say_how(m, status, 0.0, how, sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id,
                 how);
-        ds_supervisor_fail(c, &e);
+        fail(c, &e);
         return;
     }
     pass_on(c->share, w);
-    ds_supervisor_start_process(c, w);
+    start_process(c, w);
 }
 
 /* ---- the thread ---- */
@@ -164,8 +252,8 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
     if (limit <= 0.0 || m->timed_out) {
         return;
     }
-    if (m->state == PROCESS_STARTING) {
-        limit = limit > START_SECONDS ? limit : START_SECONDS;
+    if (m->state == DS_PROCESS_STARTING) {
+        limit = limit > DS_START_SECONDS ? limit : DS_START_SECONDS;
         if (1e-9 * (double)(now - m->born) > limit) {
             m->timed_out = 1;
             kill(m->child.pid, SIGKILL);
@@ -201,7 +289,7 @@ static int poll_interval(const ds_supervisor *c)
 static int alive(const ds_supervisor *c)
 {
     for (uint32_t w = 0; w < c->config.jobs; w++) {
-        if (c->process[w].state != PROCESS_NONE) {
+        if (c->process[w].state != DS_PROCESS_NONE) {
             return 1;
         }
     }
@@ -213,7 +301,7 @@ static void kill_members(ds_supervisor *c, int starting_only)
 {
     for (uint32_t w = 0; w < c->config.jobs; w++) {
         int state = c->process[w].state;
-        if (state == PROCESS_STARTING || (state == PROCESS_READY && !starting_only)) {
+        if (state == DS_PROCESS_STARTING || (state == DS_PROCESS_READY && !starting_only)) {
             kill(c->process[w].child.pid, SIGKILL);
         }
     }
@@ -224,17 +312,17 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
     for (uint32_t w = 0; w < c->config.jobs; w++) {
         ds_process *m = &c->process[w];
         const struct pollfd *p = fds + 1 + 2 * w;
-        if (m->state == PROCESS_NONE) {
+        if (m->state == DS_PROCESS_NONE) {
             continue;
         }
         if (p[1].revents != 0) {
-            read_output(m);
+            ds_process_read_output(m);
         }
         if (p[0].revents != 0) {
             char byte = 0;
             ssize_t got = recv(m->child.socket, &byte, 1, MSG_DONTWAIT);
-            if (got == 1 && byte == DS_WORKER_HELLO && m->state == PROCESS_STARTING) {
-                ds_supervisor_handshake(c, w);
+            if (got == 1 && byte == DS_WORKER_HELLO && m->state == DS_PROCESS_STARTING) {
+                handshake(c, w);
             } else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
                 bury(c, w);
                 continue;
@@ -252,7 +340,7 @@ static void *watch(void *arg)
     if (fds == NULL) {
         ds_error e;
         ds_fail(&e, DS_EXIT_MEMORY, "out of memory");
-        ds_supervisor_fail(c, &e);
+        fail(c, &e);
         return NULL;
     }
     for (;;) {
@@ -268,14 +356,14 @@ static void *watch(void *arg)
         } else if (!atomic_load(&c->killed) && !atomic_load(&c->failed)) {
             uint32_t wanted = atomic_load(&c->wanted);
             for (uint32_t w = 0; w < wanted; w++) {
-                if (c->process[w].state == PROCESS_NONE) {
-                    ds_supervisor_start_process(c, w);
+                if (c->process[w].state == DS_PROCESS_NONE) {
+                    start_process(c, w);
                 }
             }
         }
         fds[0] = (struct pollfd){c->event_fd, POLLIN, 0};
         for (uint32_t w = 0; w < c->config.jobs; w++) {
-            int used = c->process[w].state != PROCESS_NONE;
+            int used = c->process[w].state != DS_PROCESS_NONE;
             fds[1 + 2 * w] = (struct pollfd){used ? c->process[w].child.socket : -1, POLLIN, 0};
             fds[2 + 2 * w] = (struct pollfd){used ? c->process[w].child.output : -1, POLLIN, 0};
         }
@@ -366,8 +454,15 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
     if (c->process == NULL || c->share_fd < 0 || c->scene_fd < 0 || c->event_fd < 0) {
         rc = ds_fail(e, DS_EXIT_IO, "cannot make the shared memory of the workers: %s", strerror(errno));
     }
-    rc = rc != 0 ? rc : ds_supervisor_make_texts(c, e);
-    rc = rc != 0 ? rc : start_thread(c, e);
+    c->orders = (ds_orders){.seed = config->seed,
+                            .memory = config->memory > 0 ? config->memory << 20 : 0,
+                            .threads = config->threads};
+    rc = rc != 0 ? rc
+                 : ds_orders_write(&c->orders, config->module->path, config->module->id, config->params, e);
+    if (rc == 0) {
+        adopt(c);
+        rc = start_thread(c, e);
+    }
     rc = rc != 0 ? rc : wait_ready(c, e);
     if (rc != 0) {
         ds_supervisor_close(c);
@@ -395,6 +490,8 @@ void ds_supervisor_close(ds_supervisor *c)
         }
         signal_thread(c);
         pthread_join(c->thread, NULL);
+    } else if (c->process != NULL && c->process[0].state != DS_PROCESS_NONE) {
+        ds_process_bury(&c->process[0], 1);
     }
     int fds[] = {c->share_fd, c->scene_fd, c->event_fd};
     for (int i = 0; i < 3; i++) {
@@ -409,7 +506,7 @@ void ds_supervisor_close(ds_supervisor *c)
     pthread_cond_destroy(&c->changed);
     free(c->env.lower);
     free(c->process);
-    free(c->texts);
+    free(c->orders.texts);
     free(c->program);
     free(c);
 }

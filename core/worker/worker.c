@@ -2,8 +2,6 @@
 /* worker.c - dshost-worker, the process that makes one environment instance and evaluates for its host. */
 #include "config.h"
 
-#include "worker/worker.h"
-
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -23,6 +21,7 @@
 #include "plugin/env.h"
 #include "scene/snapshot.h"
 #include "worker/guard.h"
+#include "worker/protocol.h"
 #include "worker/ring.h"
 #include "worker/rl_worker.h"
 
@@ -76,6 +75,7 @@ static int read_start(worker *w, ds_error *e)
     if (pread(DS_WORKER_START, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) || s->magic != DS_WORKER_MAGIC) {
         return ds_fail(e, DS_EXIT_USAGE, "dshost-worker is for dshost itself");
     }
+    free(w->texts);
     w->texts = malloc(s->texts + 1);
     if (w->texts == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
@@ -110,15 +110,65 @@ static void limit_memory(int64_t extra)
 #endif
 }
 
+/* Loads the plugin that the start file names; *rest gets what lies behind its path and id. */
+static int load(const worker *w, const ds_module **out, const char **rest, ds_error *e)
+{
+    ds_plugin_file f;
+    const char *id = w->texts + strlen(w->texts) + 1;
+    snprintf(f.path, sizeof(f.path), "%s", w->texts);
+    snprintf(f.id, sizeof(f.id), "%s", id);
+    *rest = id;
+    return ds_loader_load(&f, out, e);
+}
+
+static char await_byte(void)
+{
+    char byte = 0;
+    ssize_t got;
+    while ((got = recv(DS_WORKER_SOCKET, &byte, 1, 0)) < 0 && errno == EINTR) {
+    }
+    return got == 1 ? byte : '\0';
+}
+
+static int send_byte(char byte)
+{
+    return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+static int empty_start(void)
+{
+    return ftruncate(DS_WORKER_START, 0) != 0 || lseek(DS_WORKER_START, 0, SEEK_SET) != 0 ? -1 : 0;
+}
+
+/* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was refused, or the
+ * host has no use for it. */
+static int describe(worker *w)
+{
+    const ds_module *module = NULL;
+    const char *rest;
+    size_t size = 0;
+    ds_error e = {0, ""};
+    int rc = load(w, &module, &rest, &e);
+    void *report = ds_loader_report(module, &e, &size);
+    int told = report != NULL && empty_start() == 0 &&
+               ds_fd_write_all(DS_WORKER_START, report, size, "start file", &e) == 0 &&
+               send_byte(DS_WORKER_DESCRIBED) == 0;
+    free(report);
+    if (!told || rc != 0 || await_byte() != DS_WORKER_SETTINGS) {
+        return -1;
+    }
+    return read_start(w, &e) == 0 ? 0 : -1;
+}
+
 /* Makes an instance as the start file says. */
 static int make_env(void *ctx, ds_env **out, ds_error *e)
 {
     worker *w = ctx;
     const ds_module *module = NULL;
     ds_settings settings;
-    const char *at = w->texts;
+    const char *at;
     memset(&settings, 0, sizeof(settings));
-    int rc = ds_loader_open(at, DS_KIND_ENV, &module, e);
+    int rc = load(w, &module, &at, e);
     for (uint32_t i = 0; rc == 0 && i < w->start.settings; i++) {
         const char *key = at + strlen(at) + 1;
         const char *value = key + strlen(key) + 1;
@@ -139,11 +189,10 @@ static int send_hello(const worker *w, const ds_error *why)
 {
     ds_worker_hello hello;
     ds_error e;
-    char byte = DS_WORKER_HELLO;
     memset(&hello, 0, sizeof(hello));
     hello.magic = DS_WORKER_MAGIC;
     hello.error = *why;
-    if (ftruncate(DS_WORKER_START, 0) != 0 || lseek(DS_WORKER_START, 0, SEEK_SET) != 0) {
+    if (empty_start() != 0) {
         return -1;
     }
     if (w->env != NULL) {
@@ -164,7 +213,7 @@ static int send_hello(const worker *w, const ds_error *why)
             }
         }
     }
-    return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+    return send_byte(DS_WORKER_HELLO);
 }
 
 /* Makes the buffers between guard pages; -1 without memory. */
@@ -188,11 +237,7 @@ static int open_guards(worker *w)
 /* Waits for the shared memory and maps it. */
 static int join_share(worker *w)
 {
-    char byte = 0;
-    ssize_t got;
-    while ((got = recv(DS_WORKER_SOCKET, &byte, 1, 0)) < 0 && errno == EINTR) {
-    }
-    if (got != 1 || byte != DS_WORKER_GO) {
+    if (await_byte() != DS_WORKER_GO) {
         return -1;
     }
     off_t size = lseek(DS_WORKER_SHARE, 0, SEEK_END);
@@ -538,6 +583,10 @@ int main(int argc, char **argv)
         return DS_EXIT_UNMET;
     }
     ds_log_set_level(DS_LOG_DEBUG); /* the host decides what is shown */
+    if (w.start.describe && describe(&w) != 0) {
+        free(w.texts);
+        return DS_EXIT_UNMET;
+    }
     int rc = make_env(&w, &w.env, &e);
     if (send_hello(&w, &e) != 0 || rc != 0 || join_share(&w) != 0) {
         ds_env_close(w.env);

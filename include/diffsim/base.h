@@ -3,8 +3,7 @@
  *
  * Rules of every struct in these headers:
  *   - Only fixed-width integers, double, pointers and function pointers cross the interface; no enum, bool,
- *     size_t, long, bit-field, or struct by value. Named constants are values for a uint32_t or uint64_t
- * field.
+ *     size_t, long, bit-field, or struct by value. Named constants are values for uint32_t or uint64_t.
  *   - `struct_size` comes first where the reader and the writer of the struct may have been compiled against
  *     different minor versions. The writer sets it to its own sizeof; the reader looks at a field only where
  *     DS_HAS() says that it is there. New fields are appended, never inserted.

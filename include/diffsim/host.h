@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/host.h - the services that a plugin instance gets from the program that loaded it.
  *
- * Every instance has its own ds_host, so that each message and each parameter is attributed to it. The host
- * fills the struct; a plugin never writes to it. The pointer is valid from create() until destroy() has
- * returned.
+ * Every instance has its own ds_host, so that each message and each parameter is attributed to it. The
+ * host fills the struct; a plugin never writes to it. The pointer is valid from create() until
+ * destroy() has returned.
  */
 #ifndef DIFFSIM_HOST_H
 #define DIFFSIM_HOST_H
@@ -41,13 +41,15 @@ struct ds_host {
      * and defaulted them; values do not change during the life of the instance. Asking for a name that the
      * schema does not declare, or with the wrong type, returns DS_E_PARAM and leaves *out alone. Returned
      * pointers stay valid until destroy() has returned. [instance] */
-    ds_status (*get_int)(const ds_host *host, const char *name,
-                         int64_t *out); /* BOOL 0|1, INT, ENUM (index) */
-    ds_status (*get_real)(const ds_host *host, const char *name, double *out); /* REAL, INT */
-    ds_status (*get_text)(const ds_host *host, const char *name,
-                          const char **out); /* TEXT, PATH, ENUM (choice) */
-    ds_status (*get_list)(const ds_host *host, const char *name, const double **out,
-                          uint64_t *count); /* LIST */
+
+    /* BOOL (0 or 1), INT, ENUM (index of the choice). */
+    ds_status (*get_int)(const ds_host *host, const char *name, int64_t *out);
+    /* REAL, INT. */
+    ds_status (*get_real)(const ds_host *host, const char *name, double *out);
+    /* TEXT, PATH, ENUM (the choice). */
+    ds_status (*get_text)(const ds_host *host, const char *name, const char **out);
+    /* LIST. */
+    ds_status (*get_list)(const ds_host *host, const char *name, const double **out, uint64_t *count);
     /* ARRAY: *data holds the product of shape[0..*ndim-1] doubles in C order; *ndim is 0 and *data NULL where
      * the parameter is empty. */
     ds_status (*get_array)(const ds_host *host, const char *name, const double **data, uint64_t *ndim,

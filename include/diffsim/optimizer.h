@@ -41,10 +41,9 @@ typedef struct ds_batch {
     double *loss;    /* out: count values; +INFINITY where the outcome is not OK or BAD_GRAD; never NaN */
     double *grad;    /* out: count x n where DS_WANT_GRAD, zero rows where there is none; else may be NULL */
     uint32_t *outcome; /* out: count values DS_EVAL_*; may be NULL */
-    const char
-        *tag; /* in: what the rows are for ("init", "sample", "descent"), at most 15 bytes; may be NULL */
-    uint64_t group; /* in: number of the restart, leap or generation they belong to, for plots; else 0 */
-    uint64_t done;  /* out: rows answered, from the first on; less than count only with DS_STOPPED */
+    const char *tag;   /* in: what the rows are for ("init", "sample", "descent"), <= 15 bytes; may be NULL */
+    uint64_t group;    /* in: number of the restart, leap or generation they belong to, for plots; else 0 */
+    uint64_t done;     /* out: rows answered, from the first on; less than count only with DS_STOPPED */
 } ds_batch;
 
 /* How an optimizer evaluates. Made by the host, valid during run(). */
@@ -56,10 +55,12 @@ struct ds_objective {
 
     /* Evaluates the rows of a batch, each of which costs one evaluation of the budget, with or without
      * gradient, failed or not. Rows may be evaluated in any order and in parallel; answers do not depend on
-     * that. Returns DS_OK       all rows are answered; DS_STOPPED  budget, time, target or the user ended the
-     * run; the first `done` rows are answered. Return from run() with DS_STOPPED; further calls return
-     * DS_STOPPED at once; DS_E_ARG    the batch breaks the contract (point outside the bounds, non-finite,
-     * want without gradient); the host has said which row and why. Call it from the thread of run() only. */
+     * that. Call it from the thread of run() only. Returns
+     *   DS_OK       all rows are answered
+     *   DS_STOPPED  budget, time, target or the user ended the run, and the first `done` rows are answered:
+     *               return from run() with DS_STOPPED; further calls return DS_STOPPED at once
+     *   DS_E_ARG    the batch breaks the contract (a point outside the bounds or not finite, a gradient
+     *               wanted where there is none); the host has said which row and why */
     ds_status (*evaluate)(const ds_objective *objective, ds_batch *batch);
 
     /* Optional other ways to evaluate, by id; NULL where the environment or the host does not offer it. */
@@ -71,8 +72,8 @@ typedef struct ds_optimizer_vtable {
     uint32_t struct_size;
     uint32_t reserved;
 
-    /* [any] Makes an instance for a problem. On an error, host->error() has said why and *out
-     * is left alone. */
+    /* [any] Makes an instance for a problem. On an error, host->error() has said why and *out is
+     * left as it was. */
     ds_status (*create)(const ds_host *host, const ds_problem *problem, void **out);
 
     /* [instance] Releases an instance; accepts NULL. */

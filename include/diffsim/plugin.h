@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/plugin.h - what a plugin says about itself: the one exported function, descriptor and parameter
- * schema.
+/* diffsim/plugin.h - what a plugin says about itself: the one exported function, descriptor and
+ * parameter schema.
  *
  * A plugin is one shared object that exports exactly one symbol, ds_plugin_query(), and is either an
  * environment or an optimizer. Its id is its file name without ".so". All data reached from ds_plugin are
@@ -27,8 +27,7 @@ enum {
     DS_PARAM_TEXT = 5, /* any text */
     DS_PARAM_PATH = 6, /* a file; the host makes it absolute and checks that it can be read; empty = none */
     DS_PARAM_LIST = 7, /* reals separated by blanks or commas; `v*k` repeats v k times; may be empty */
-    DS_PARAM_ARRAY =
-        8 /* a .npy or .txt file of numbers that the host reads (see ds_host.get_array); empty = none */
+    DS_PARAM_ARRAY = 8 /* a .npy or .txt file that the host reads, see ds_host.get_array; empty = none */
 };
 
 /* Flags of a parameter. */

@@ -6,8 +6,8 @@
  * on the seed, its name and its index alone, so that adding a stream never shifts another one. A ds_random is
  * a plain value: copy it freely; it is used by one thread at a time.
  *
- * Usage: one stream per purpose, its index for what repeats (a restart, a particle, an evaluation's
- * noise_key):
+ * Usage: one stream per purpose, its index for what repeats (a restart, a particle, the noise_key of an
+ * evaluation):
  *
  *     ds_random r = ds_random_open(host->seed, "mutation", restart);
  *     double step = sigma * ds_random_normal(&r);
@@ -18,8 +18,7 @@
  * The numbers of a stream are the same on every machine for u32, uniform and below; normal() also depends on
  * the last bit of the machine's log, sqrt, sin and cos.
  *
- * Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
- * 2011. */
+ * Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. */
 #ifndef DIFFSIM_RANDOM_H
 #define DIFFSIM_RANDOM_H
 

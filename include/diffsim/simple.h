@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/simple.h - the short way to a plugin, in C: one function and one line that announces it.
  *
- * An environment whose number of variables is fixed and whose bounds are the same for every variable is one
- * function
+ * An environment whose number of variables is fixed and whose bounds are the same for every variable
+ * is one function
  *
  *     static double loss(const double *param, const double *x, double *grad);
  *     DS_SIMPLE_ENV("hill", "A ball on hilly ground.", params, DS_ENV_GRADIENT, 2, -4, 4, 0.5, loss)
@@ -61,9 +61,9 @@
  *     #define DS_SIMPLE_DESCRIPTION "A mass on a spring, in the units of the SI."
  *     #include <diffsim/simple.h>
  *
- * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or list
- * parameters, state that is costly to set up) uses those directly; examples/hill_full.c and walk_full.c show
- * how.
+ * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or
+ * list parameters, state that is costly to set up) uses those directly; examples/hill_full.c and
+ * walk_full.c show how.
  */
 #ifndef DIFFSIM_SIMPLE_H
 #define DIFFSIM_SIMPLE_H

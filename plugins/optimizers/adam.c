@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adam.c - first-order gradient methods from random starts: Adam (D. Kingma, J. Ba, "Adam: a method for stochastic
- * optimization", ICLR 2015) and its relatives. With g the gradient at x, eta the learning rate and b = beta1:
+/* adam.c - first-order gradient methods from random starts: Adam (D. Kingma, J. Ba, "Adam: a method for
+ * stochastic optimization", ICLR 2015) and its relatives. With g the gradient at x, eta the learning rate and
+ * b = beta1:
  *
  *     adam      m = b m + (1 - b) g,  q = beta2 q + (1 - beta2) g^2
  *               x = x - eta (m / (1 - b^t)) / (sqrt(q / (1 - beta2^t)) + eps)
@@ -8,15 +9,16 @@
  *     momentum  m = b m + (1 - b) g,  x = x - eta m
  *     nesterov  g taken at x - eta b m;  m = b m + g,  x = x - eta m      (Y. Nesterov 1983)
  *
- * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is dropped: it would
- * keep it there after the gradient has turned. Unlike the short descents of randdescents, a search is long, its
- * learning rate follows a schedule, and outliers of the gradient (chaos, contacts) are shortened.
+ * in [-1, 1]^n, clamped after each step. Where a coordinate is held by the box, its first moment is
+ * dropped: it would keep it there after the gradient has turned. Unlike the short descents of
+ * randdescents, a search is long, its learning rate follows a schedule, and outliers of the gradient
+ * (chaos, contacts) are shortened.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
 #include "methods/base/box.h"
 #include "methods/gradient/multistart.h"
-#include "methods/base/params.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +52,7 @@ typedef struct adam {
     multistart starts;
 } adam;
 
-static void begin(void *self_, size_t i, const double *start)
+static void adam_begin(void *self_, size_t i, const double *start)
 {
     adam *self = self_;
     arm *a = &self->arms[i];
@@ -64,7 +66,7 @@ static void begin(void *self_, size_t i, const double *start)
     a->rate = 1.0;
 }
 
-static const double *point(void *self_, size_t i)
+static const double *adam_point(void *self_, size_t i)
 {
     const adam *self = self_;
     return self->arms[i].probe;
@@ -94,7 +96,8 @@ static double learning_rate(const adam *self, const arm *a)
     return self->lr * a->rate;
 }
 
-/* Whether the search goes on after `loss`: counts what is no progress; with "halve", a stall costs half the rate. */
+/* Whether the search goes on after `loss`: counts what is no progress; with "halve", a stall costs half
+ * the rate. */
 static int progress(const adam *self, arm *a, double loss)
 {
     a->recent[(a->t - 1) % 3] = loss;
@@ -120,8 +123,8 @@ static double norm2(size_t n, const double *g)
     return norm;
 }
 
-/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where the step
- * is as long as the gradient. */
+/* Factor of a gradient of length `norm`: an outlier gets the median length of the last ones; clipped where
+ * the step is as long as the gradient. */
 static double gradient_scale(const adam *self, arm *a, double norm)
 {
     size_t known = a->t - 1 < NORMS ? (size_t)(a->t - 1) : NORMS;
@@ -170,7 +173,7 @@ static void update(const adam *self, arm *a, const double *gradient, double norm
     }
 }
 
-static int tell(void *self_, size_t i, double loss, const double *gradient, uint32_t outcome)
+static int adam_tell(void *self_, size_t i, double loss, const double *gradient, uint32_t outcome)
 {
     adam *self = self_;
     arm *a = &self->arms[i];
@@ -186,14 +189,14 @@ static int tell(void *self_, size_t i, double loss, const double *gradient, uint
     return 1;
 }
 
-static ds_status run(void *self_, const ds_objective *objective)
+static ds_status adam_run(void *self_, const ds_objective *objective)
 {
-    static const local_search first_order = {begin, point, tell};
+    static const local_search first_order = {adam_begin, adam_point, adam_tell};
     adam *self = self_;
     return multistart_run(&self->starts, objective, &first_order, self);
 }
 
-static void destroy(void *self_)
+static void adam_destroy(void *self_)
 {
     adam *self = self_;
     if (self) {
@@ -222,13 +225,12 @@ static ds_status allocate(adam *self, const ds_host *host)
         }
     }
     if (!ok) {
-        host->error(host, DS_E_NOMEM, "out of memory: lower arms");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory: lower arms");
     }
     return DS_OK;
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status adam_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     ds_status status = multistart_need_gradient(host, problem, "adam");
     if (status != DS_OK) {
@@ -236,27 +238,26 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
     }
     adam *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     self->n = (size_t)problem->n;
-    self->rule = (int)param_int(&in, "rule");
-    self->lr = param_real(&in, "lr");
-    self->beta1 = param_real(&in, "beta1");
-    self->beta2 = param_real(&in, "beta2");
-    self->eps = param_real(&in, "eps");
-    self->schedule = (int)param_int(&in, "schedule");
-    self->clip = param_real(&in, "clip");
-    self->outlier = param_real(&in, "outlier");
-    self->smooth = param_int(&in, "smooth") != 0;
-    self->j = param_int(&in, "j");
-    self->patience = param_int(&in, "patience");
-    self->tol = param_real(&in, "tol");
+    self->rule = (int)ds_param_int(&in, "rule");
+    self->lr = ds_param_real(&in, "lr");
+    self->beta1 = ds_param_real(&in, "beta1");
+    self->beta2 = ds_param_real(&in, "beta2");
+    self->eps = ds_param_real(&in, "eps");
+    self->schedule = (int)ds_param_int(&in, "schedule");
+    self->clip = ds_param_real(&in, "clip");
+    self->outlier = ds_param_real(&in, "outlier");
+    self->smooth = ds_param_int(&in, "smooth") != 0;
+    self->j = ds_param_int(&in, "j");
+    self->patience = ds_param_int(&in, "patience");
+    self->tol = ds_param_real(&in, "tol");
     status = multistart_init(&self->starts, &in, problem);
-    status = status == DS_OK ? allocate(self, host) : status;
+    status = status != DS_OK ? status : allocate(self, host);
     if (status != DS_OK) {
-        destroy(self);
+        adam_destroy(self);
         return status;
     }
     *out = self;
@@ -268,8 +269,7 @@ static const ds_param *const params[] = {
     DS_REAL("lr", "0.1", 1e-12, 1e6, "", "Learning rate; the box is [-1, 1] wide."),
     DS_ENUM("schedule", "constant", schedules,
             "Learning rate over a search: constant; cosine, down to a hundredth at evaluation j; halve, "
-            "whenever the "
-            "loss has not fallen for `patience` evaluations, down to a hundredth."),
+            "whenever the loss has not fallen for `patience` evaluations, down to a hundredth."),
     DS_INT("j", "100", 1, 1e9, "", "Most evaluations of a search, its start included."),
     DS_INT(
         "patience", "20", 0, 1e9, "",
@@ -309,9 +309,9 @@ static const ds_desc desc = {
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = adam_create,
+    .destroy = adam_destroy,
+    .run = adam_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alphaorder.c - stochastic descent on a smoothed loss with alpha-order gradients. H. Suh, M. Simchowitz, K. Zhang,
- * R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022, arXiv:2202.00817):
+/* alphaorder.c - stochastic descent on a smoothed loss with alpha-order gradients. H. Suh, M. Simchowitz, K.
+ * Zhang, R. Tedrake, "Do differentiable simulators give better policy gradients?" (ICML 2022,
+ * arXiv:2202.00817):
  *
  *     repeat
  *         x ~ Uniform[-1, 1]^n
@@ -11,17 +12,17 @@
  *             g = alpha g1 + (1 - alpha) g0;  x = clamp(x - step(g))
  *         until the mean loss of the samples has not fallen for `patience` iterations
  *
- * Unlike the paper both estimates use the same samples: N + 1 evaluations per iteration. Outside of the box f is taken
- * as constant along the outward direction: a sample is clamped, and its gradient has no component there.
- * Without gradients alpha is 0, which is an evolution strategy with a fixed width.
+ * Unlike the paper both estimates use the same samples: N + 1 evaluations per iteration. Outside of the box f
+ * is taken as constant along the outward direction: a sample is clamped, and its gradient has no component
+ * there. Without gradients alpha is 0, which is an evolution strategy with a fixed width.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
 
-#include "methods/gradient/alpha_gradient.h"
 #include "methods/base/box.h"
-#include "methods/base/params.h"
 #include "methods/base/evaluator.h"
+#include "methods/gradient/alpha_gradient.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +152,7 @@ static ds_status descend(alphaorder *self, uint64_t number)
     return DS_OK;
 }
 
-static ds_status run(void *self_, const ds_objective *objective)
+static ds_status alphaorder_run(void *self_, const ds_objective *objective)
 {
     alphaorder *self = self_;
     ds_status status = DS_OK;
@@ -162,7 +163,7 @@ static ds_status run(void *self_, const ds_objective *objective)
     return status;
 }
 
-static void destroy(void *self_)
+static void alphaorder_destroy(void *self_)
 {
     alphaorder *self = self_;
     if (self) {
@@ -192,32 +193,31 @@ static int allocate(alphaorder *self, const ds_problem *problem)
     return evaluator_init(&self->evaluator, problem, rows);
 }
 
-static void read_parameters(alphaorder *self, param_reader *in)
+static void read_parameters(alphaorder *self, ds_param_reader *in)
 {
-    self->N = (size_t)param_int(in, "samples");
-    self->rule.antithetic = param_int(in, "antithetic") != 0;
+    self->N = (size_t)ds_param_int(in, "samples");
+    self->rule.antithetic = ds_param_int(in, "antithetic") != 0;
     self->N += self->rule.antithetic ? self->N % 2 : 0;
-    self->rule.s = param_real(in, "s");
-    self->rule.rule = (int)param_int(in, "rule");
-    self->rule.gamma = param_real(in, "gamma");
-    self->rule.delta = param_real(in, "delta");
-    self->rule.largest = param_real(in, "largest");
-    self->rule.block = (size_t)param_int(in, "block");
-    self->step = (int)param_int(in, "step");
-    self->lr = param_real(in, "lr");
-    self->j = param_int(in, "j");
-    self->patience = param_int(in, "patience");
-    self->tol = param_real(in, "tol");
+    self->rule.s = ds_param_real(in, "s");
+    self->rule.rule = (int)ds_param_int(in, "rule");
+    self->rule.gamma = ds_param_real(in, "gamma");
+    self->rule.delta = ds_param_real(in, "delta");
+    self->rule.largest = ds_param_real(in, "largest");
+    self->rule.block = (size_t)ds_param_int(in, "block");
+    self->step = (int)ds_param_int(in, "step");
+    self->lr = ds_param_real(in, "lr");
+    self->j = ds_param_int(in, "j");
+    self->patience = ds_param_int(in, "patience");
+    self->tol = ds_param_real(in, "tol");
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status alphaorder_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     alphaorder *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     self->host = host;
     self->n = (size_t)problem->n;
     self->has_gradient = problem->has_gradient != 0;
@@ -227,11 +227,10 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
         host->log(host, DS_LOG_INFO, "the environment has no gradient: zeroth-order estimates only");
     }
     if (status == DS_OK && !allocate(self, problem)) {
-        status = DS_E_NOMEM;
-        host->error(host, status, "out of memory: lower samples");
+        status = ds_host_fail(host, DS_E_NOMEM, "out of memory: lower samples");
     }
     if (status != DS_OK) {
-        destroy(self);
+        alphaorder_destroy(self);
         return status;
     }
     *out = self;
@@ -246,9 +245,8 @@ static const ds_param *const params[] = {
     DS_BOOL("antithetic", "true",
             "Draw the samples in pairs w, -w, which removes noise from the zeroth order."),
     DS_ENUM("rule", "ivw", rules,
-            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, which "
-            "has to be "
-            "given (the paper)."),
+            "Weight of the first order: ivw = inverse variances; bias = the same, limited by gamma, "
+            "which has to be given (the paper)."),
     DS_REAL("gamma", "inf", 0, INFINITY, "",
             "rule = bias: bias of the gradient that is tolerated, in units of the loss."),
     DS_REAL("delta", "0.05", 1e-12, 0.999999, "", "rule = bias: chance that the bias is larger."),
@@ -286,9 +284,9 @@ static const ds_desc desc = {
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = alphaorder_create,
+    .destroy = alphaorder_destroy,
+    .run = alphaorder_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

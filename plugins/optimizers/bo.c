@@ -3,13 +3,13 @@
  * optimization alone. The baseline "BO" of R. Antonova et al., "Rethinking optimization with differentiable
  * simulation from a global perspective" (CoRL 2022, arXiv:2207.00167). */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
 #include "methods/base/blas.h"
-#include "methods/gradient/descent.h"
-#include "methods/base/params.h"
-#include "methods/gradient/refine.h"
 #include "methods/base/evaluator.h"
 #include "methods/bayes/surrogate.h"
+#include "methods/gradient/descent.h"
+#include "methods/gradient/refine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ typedef struct bo {
     refine *polish;
 } bo;
 
-/* Simulates points and adds them to the data of the model; is_start marks the first as the start of a search. */
+/* Simulates points and adds them to the data of the model; is_start marks the first as the start of
+ * a search. */
 static ds_status simulate(bo *self, batch_label label, size_t count, int is_start, const double *v,
                           double *loss, double *gradient, uint32_t *outcome)
 {
@@ -99,7 +100,7 @@ static ds_status bo_run(void *self_, const ds_objective *objective)
         }
     }
     if (status == DS_E_NOMEM) {
-        self->host->error(self->host, status, "out of memory: lower n_max or fit_max");
+        return ds_host_fail(self->host, status, "out of memory: lower n_max or fit_max");
     }
     return status;
 }
@@ -122,30 +123,28 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
     blas_use_one_thread();
     bo *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     self->host = host;
     self->problem = problem;
-    param_reader in = {host, DS_OK};
-    self->J = param_int(&in, "j");
+    ds_param_reader in = {host, DS_OK};
+    self->J = ds_param_int(&in, "j");
     if (self->J > 1 && !problem->has_gradient) {
         host->log(host, DS_LOG_INFO,
                   "the environment has no gradient: j = 1, no descents from the proposed points");
         self->J = 1;
     }
-    self->n_init = param_int(&in, "n_init");
+    self->n_init = ds_param_int(&in, "n_init");
     if (self->n_init == 0 && self->J == 1) { /* without descents: 2 n + 2, at most a tenth of the budget */
         uint64_t count = 2 * problem->n + 2;
         count = problem->budget > 0 && count > problem->budget / 10 ? problem->budget / 10 : count;
         self->n_init = (int64_t)count;
     }
-    double polish = param_real(&in, "polish");
+    double polish = ds_param_real(&in, "polish");
     self->polish_from = polish > 0.0 ? (int64_t)ceil((1.0 - polish) * (double)problem->budget) : -1;
     if (in.status == DS_OK && polish > 0.0 && problem->budget == 0) {
-        in.status = DS_E_PARAM;
-        host->error(host, DS_E_PARAM,
-                    "polish is a share of the budget: give the run a budget, or polish = 0");
+        in.status = ds_host_fail(host, DS_E_PARAM,
+                                 "polish is a share of the budget: give the run a budget, or polish = 0");
     }
     surrogate_options model = surrogate_read_options(&in);
     descent_options steps = descent_read_options(&in);
@@ -167,8 +166,7 @@ static ds_status bo_create(const ds_host *host, const ds_problem *problem, void 
         !evaluator_init(&self->evaluator, problem, rows) || !self->model || !self->x_n ||
         (polish > 0.0 && !self->polish)) {
         bo_destroy(self);
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     *out = self;
     return DS_OK;

@@ -10,16 +10,15 @@
  * the adaptation see the mean of the best samples: their length then still tells selection from chance.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
 #include "methods/base/blas.h"
-#include "methods/gradient/leap.h"
-#include "methods/base/params.h"
-#include "methods/gradient/refine.h"
 #include "methods/base/evaluator.h"
 #include "methods/bayes/surrogate.h"
+#include "methods/gradient/leap.h"
+#include "methods/gradient/refine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,12 +166,10 @@ static ds_status boleap_run(void *self_, const ds_objective *objective)
             continue;
         }
         status = begin_leaps(self);
-        if (status == DS_OK) {
-            status = advance(self);
-        }
+        status = status != DS_OK ? status : advance(self);
     }
     if (status == DS_E_NOMEM) {
-        self->host->error(self->host, status, "out of memory: lower n_max or fit_max");
+        return ds_host_fail(self->host, status, "out of memory: lower n_max or fit_max");
     }
     return status;
 }
@@ -198,34 +195,35 @@ static void boleap_destroy(void *self_)
 /* Relations between parameters that the schema cannot express. */
 static ds_status check_parameters(const boleap *self)
 {
-    char line[256] = "";
     const leap_options *o = &self->leap_options;
     long long least = (long long)o->K + (o->J > 0);
     if (o->K > 0 && o->mu > o->K) {
-        snprintf(line, sizeof(line), "mu = %zu is more than k = %zu: choose at most k of the k samples",
-                 o->mu, o->K);
-    } else if (o->K == 0 && o->J == 0) {
-        snprintf(line, sizeof(line), "k = 0 and j = 0 leave nothing to do: raise one of them");
-    } else if (o->steps < least) {
-        snprintf(line, sizeof(line), "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
-                 (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
-    } else if (self->polish_from >= 0 && !self->has_budget) {
-        snprintf(line, sizeof(line), "polish is a share of the budget: give the run a budget, or polish = 0");
-    } else {
-        return DS_OK;
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "mu = %zu is more than k = %zu: choose at most k of the k samples", o->mu, o->K);
     }
-    self->host->error(self->host, DS_E_PARAM, line);
-    return DS_E_PARAM;
+    if (o->K == 0 && o->J == 0) {
+        return ds_host_fail(self->host, DS_E_PARAM, "k = 0 and j = 0 leave nothing to do: raise one of them");
+    }
+    if (o->steps < least) {
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "leap_steps = %lld is too few for k = %zu samples%s: at least %lld",
+                            (long long)o->steps, o->K, o->J > 0 ? " and one descent step" : "", least);
+    }
+    if (self->polish_from >= 0 && !self->has_budget) {
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "polish is a share of the budget: give the run a budget, or polish = 0");
+    }
+    return DS_OK;
 }
 
-static void read_parameters(boleap *self, param_reader *in, const ds_problem *problem)
+static void read_parameters(boleap *self, ds_param_reader *in, const ds_problem *problem)
 {
     const ds_host *host = in->host;
     leap_options *o = &self->leap_options;
     self->host = host;
     self->n = (size_t)problem->n;
-    o->K = (size_t)param_int(in, "k");
-    o->J = param_int(in, "j");
+    o->K = (size_t)ds_param_int(in, "k");
+    o->J = ds_param_int(in, "j");
     self->has_gradient = problem->has_gradient != 0;
     self->has_budget = problem->budget > 0;
     if (!self->has_gradient && o->K > 0 && o->J > 0) {
@@ -236,25 +234,25 @@ static void read_parameters(boleap *self, param_reader *in, const ds_problem *pr
                   "the environment has no gradient: j = 1, no descents from the proposed points");
         o->J = 1;
     }
-    o->steps = param_int(in, "leap_steps");
+    o->steps = ds_param_int(in, "leap_steps");
     if (o->K == 0 && o->steps < o->J) {
         o->steps = o->J; /* the leap is its descent */
     }
-    self->leaps = (size_t)param_int(in, "leaps");
-    self->n_init = param_int(in, "n_init");
-    o->sigma = param_real(in, "sigma1");
+    self->leaps = (size_t)ds_param_int(in, "leaps");
+    self->n_init = ds_param_int(in, "n_init");
+    o->sigma = ds_param_real(in, "sigma1");
     if (o->sigma == 0.0) {
-        o->sigma = param_int(in, "profile") == 1 ? 1.0 : 0.3;
+        o->sigma = ds_param_int(in, "profile") == 1 ? 1.0 : 0.3;
     }
-    o->path = (int)param_int(in, "path");
-    o->mean = (int)param_int(in, "mean");
-    o->bounds = (int)param_int(in, "bounds");
-    o->mu = (size_t)param_int(in, "mu");
-    o->weights = (int)param_int(in, "weights");
-    o->update = (int)param_int(in, "update");
-    self->resume = param_int(in, "resume") != 0;
+    o->path = (int)ds_param_int(in, "path");
+    o->mean = (int)ds_param_int(in, "mean");
+    o->bounds = (int)ds_param_int(in, "bounds");
+    o->mu = (size_t)ds_param_int(in, "mu");
+    o->weights = (int)ds_param_int(in, "weights");
+    o->update = (int)ds_param_int(in, "update");
+    self->resume = ds_param_int(in, "resume") != 0;
     o->lengths = self->resume ? LEAP_RIVAL : LEAP_FIXED;
-    double polish = param_real(in, "polish");
+    double polish = ds_param_real(in, "polish");
     self->polish_from = polish > 0.0 ? (int64_t)ceil((1.0 - polish) * (double)problem->budget) : -1;
     self->model_options = surrogate_read_options(in);
     o->descent = descent_read_options(in);
@@ -294,15 +292,13 @@ static ds_status boleap_create(const ds_host *host, const ds_problem *problem, v
     blas_use_one_thread();
     boleap *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     read_parameters(self, &in, problem);
     ds_status status = in.status != DS_OK ? in.status : check_parameters(self);
     if (status == DS_OK && !allocate(self, problem)) {
-        status = DS_E_NOMEM;
-        host->error(host, status, "out of memory");
+        status = ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     if (status != DS_OK) {
         boleap_destroy(self);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmaes - covariance matrix adaptation evolution strategy with active update, boundary handling and restarts.
- * N. Hansen, arXiv:1604.00772; the strategy itself is methods/cma.c, this is the search around it. */
+ * N. Hansen, arXiv:1604.00772; the strategy itself is cma/cma.c, this is the search around it. */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
 #include "methods/cma/cma_restart.h"
 #include "methods/cma/cma_stop.h"
 #include "methods/cma/eigen.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Generations without a single finite loss before a run is given up; sigma is halved after each. */
 enum { MAX_FAILED_GENERATIONS = 5 };
@@ -98,7 +98,7 @@ static void free_run(cmaes *o)
     o->x = o->v = o->point = o->loss = o->adjusted = NULL;
 }
 
-static void destroy(void *self)
+static void cmaes_destroy(void *self)
 {
     cmaes *o = self;
     if (o) {
@@ -109,39 +109,31 @@ static void destroy(void *self)
     }
 }
 
-static ds_status fail(const ds_host *host, ds_status status, const char *line)
-{
-    host->error(host, status, line);
-    return status;
-}
-
 /* Parameter x0, or the environment's, as a point of [-1, 1]^n. */
-static ds_status read_start(cmaes *o)
+static ds_status read_start(cmaes *o, ds_param_reader *in)
 {
     const ds_problem *p = o->problem;
-    const double *given = NULL;
-    uint64_t count = 0;
-    char line[256];
-    ds_status status = o->host->get_list(o->host, "x0", &given, &count);
-    if (status != DS_OK || (count == 0 && !o->use_x0)) {
-        return status;
+    uint64_t count;
+    const double *given = ds_param_list(in, "x0", &count);
+    if (in->status != DS_OK || (count == 0 && !o->use_x0)) {
+        return in->status;
     }
     if (count > 1 && count != o->n) {
-        snprintf(line, sizeof line,
-                 "parameter x0 has %" PRIu64 " values: give one for all variables, or %" PRIu64, count, o->n);
-        return fail(o->host, DS_E_PARAM, line);
+        return ds_host_fail(o->host, DS_E_PARAM,
+                            "parameter x0 has %" PRIu64 " values: give one for all variables, or %" PRIu64,
+                            count, o->n);
     }
     o->start = malloc(o->n * sizeof(double));
     if (!o->start) {
-        return fail(o->host, DS_E_NOMEM, "out of memory");
+        return ds_host_fail(o->host, DS_E_NOMEM, "out of memory");
     }
     for (uint64_t i = 0; i < o->n; i++) {
         double x = count == 0 ? p->x0[i] : given[count == 1 ? 0 : i];
         if (!(x >= p->lower[i] && x <= p->upper[i])) {
-            snprintf(line, sizeof line,
-                     "parameter x0: value %g of variable %" PRIu64 " is outside its bounds [%g, %g]", x, i,
-                     p->lower[i], p->upper[i]);
-            return fail(o->host, DS_E_PARAM, line);
+            return ds_host_fail(o->host, DS_E_PARAM,
+                                "parameter x0: value %g of variable %" PRIu64
+                                " is outside its bounds [%g, %g]",
+                                x, i, p->lower[i], p->upper[i]);
         }
         o->start[i] = (x - p->lower[i]) / (0.5 * p->upper[i] - 0.5 * p->lower[i]) - 1;
     }
@@ -150,24 +142,24 @@ static ds_status read_start(cmaes *o)
 
 static ds_status read_params(cmaes *o)
 {
-    const ds_host *h = o->host;
-    int64_t covariance = 0, bounds = 0;
-    ds_status s = h->get_int(h, "profile", &o->profile);
-    s = s ? s : h->get_int(h, "lambda", &o->lambda);
-    s = s ? s : h->get_real(h, "sigma0", &o->sigma0);
-    s = s ? s : h->get_int(h, "active", &o->active);
-    s = s ? s : h->get_int(h, "bounds", &bounds);
-    s = s ? s : h->get_int(h, "restarts", &o->restarts);
-    s = s ? s : h->get_int(h, "restart_stalled", &o->restart_stalled);
-    s = s ? s : h->get_int(h, "covariance", &covariance);
-    s = s ? s : h->get_int(h, "use_x0", &o->use_x0);
-    s = s ? s : h->get_real(h, "tolfun", &o->tolfun);
-    s = s ? s : h->get_real(h, "eigen_share", &o->eigen_share);
-    if (s != DS_OK) {
-        return s;
+    ds_param_reader in = {o->host, DS_OK};
+    o->profile = ds_param_int(&in, "profile");
+    o->lambda = ds_param_int(&in, "lambda");
+    o->sigma0 = ds_param_real(&in, "sigma0");
+    o->active = ds_param_int(&in, "active");
+    int64_t bounds = ds_param_int(&in, "bounds");
+    o->restarts = ds_param_int(&in, "restarts");
+    o->restart_stalled = ds_param_int(&in, "restart_stalled");
+    int64_t covariance = ds_param_int(&in, "covariance");
+    o->use_x0 = ds_param_int(&in, "use_x0");
+    o->tolfun = ds_param_real(&in, "tolfun");
+    o->eigen_share = ds_param_real(&in, "eigen_share");
+    if (in.status != DS_OK) {
+        return in.status;
     }
     if (o->lambda == 1) {
-        return fail(h, DS_E_PARAM, "parameter lambda = 1: give at least 2, or 0 for the default");
+        return ds_host_fail(o->host, DS_E_PARAM,
+                            "parameter lambda = 1: give at least 2, or 0 for the default");
     }
     int paper = o->profile == CMA_PAPER;
     o->bounds = bounds > 0 ? bounds - 1 : paper ? CMA_BOUNDS_RESAMPLE : CMA_BOUNDS_TRANSFORM;
@@ -175,28 +167,27 @@ static ds_status read_params(cmaes *o)
     int short_run = o->problem->budget > 0 && (double)o->problem->budget < 10 * parameters;
     o->diagonal = covariance == COVARIANCE_DIAGONAL || (covariance == COVARIANCE_AUTO && short_run && !paper);
     if (!o->diagonal && o->n > EIGEN_MAX_N) {
-        char line[256];
-        snprintf(line, sizeof line,
-                 "covariance = full with %" PRIu64 " variables: at most %d; set covariance = diagonal", o->n,
-                 EIGEN_MAX_N);
-        return fail(h, DS_E_PARAM, line);
+        return ds_host_fail(o->host, DS_E_PARAM,
+                            "covariance = full with %" PRIu64
+                            " variables: at most %d; set covariance = diagonal",
+                            o->n, EIGEN_MAX_N);
     }
-    return read_start(o);
+    return read_start(o, &in);
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status cmaes_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     cmaes *o = calloc(1, sizeof *o);
     if (!o) {
-        return fail(host, DS_E_NOMEM, "out of memory");
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     o->host = host;
     o->problem = problem;
     o->n = problem->n;
     o->mean = malloc(o->n * sizeof(double));
-    ds_status status = o->mean ? read_params(o) : fail(host, DS_E_NOMEM, "out of memory");
+    ds_status status = o->mean ? read_params(o) : ds_host_fail(host, DS_E_NOMEM, "out of memory");
     if (status != DS_OK) {
-        destroy(o);
+        cmaes_destroy(o);
         return status;
     }
     *out = o;
@@ -331,14 +322,13 @@ static ds_status do_run(cmaes *o, const ds_objective *objective, int *reason)
 
 static void say_why(const cmaes *o, int reason)
 {
-    char line[256];
-    snprintf(line, sizeof line,
-             "run %" PRIu64 " ended after %" PRIu64 " evaluations: %s (population %" PRIu64 ", sigma %.3g)",
-             o->plan.run, o->evaluations, cma_stop_name(reason), o->plan.lambda, o->strategy->sigma);
-    o->host->log(o->host, DS_LOG_INFO, line);
+    ds_host_say(o->host, DS_LOG_INFO,
+                "run %" PRIu64 " ended after %" PRIu64 " evaluations: %s (population %" PRIu64
+                ", sigma %.3g)",
+                o->plan.run, o->evaluations, cma_stop_name(reason), o->plan.lambda, o->strategy->sigma);
 }
 
-static ds_status run(void *self, const ds_objective *objective)
+static ds_status cmaes_run(void *self, const ds_objective *objective)
 {
     cmaes *o = self;
     uint64_t lambda0 = o->lambda ? (uint64_t)o->lambda : cma_default_lambda(o->n);
@@ -347,8 +337,9 @@ static ds_status run(void *self, const ds_objective *objective)
         int reason = CMA_GO_ON;
         ds_status status = start_run(o);
         if (status == DS_E_NOMEM) {
-            return fail(o->host, status,
-                        "out of memory: set covariance = diagonal, a smaller lambda or restarts = none");
+            return ds_host_fail(
+                o->host, status,
+                "out of memory: set covariance = diagonal, a smaller lambda or restarts = none");
         }
         status = do_run(o, objective, &reason);
         if (status != DS_OK) {
@@ -359,23 +350,29 @@ static ds_status run(void *self, const ds_objective *objective)
     return DS_OK;
 }
 
-static const ds_optimizer_vtable vtable = {sizeof(ds_optimizer_vtable), 0, create, destroy, run, NULL};
-
 static const ds_desc desc = {
-    sizeof(ds_desc),
-    DS_KIND_OPTIMIZER,
-    DS_OPT_USES_BUDGET, /* covariance = auto and the damping of c-cmaes depend on it */
-    "cmaes",
-    "1",
-    "Apache-2.0",
-    "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
-    "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of lambda points. "
-    "Failed evaluations rank last; where a whole generation fails the step size is halved, and after five "
-    "such generations the run ends.",
-    "N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772; N. Hansen, Benchmarking a "
-    "BI-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.",
-    params,
-    NULL,
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_OPTIMIZER,
+    .flags = DS_OPT_USES_BUDGET, /* covariance = auto and the damping of c-cmaes depend on it */
+    .id = "cmaes",
+    .version = "1",
+    .license = "Apache-2.0",
+    .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
+    .description =
+        "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of lambda points. "
+        "Failed evaluations rank last; where a whole generation fails the step size is halved, and after "
+        "five such generations the run ends.",
+    .citation =
+        "N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772; N. Hansen, Benchmarking "
+        "a BI-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.",
+    .params = params,
+};
+
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof(ds_optimizer_vtable),
+    .create = cmaes_create,
+    .destroy = cmaes_destroy,
+    .run = cmaes_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lbfgsb.c - L-BFGS-B on the simulated loss, from random starts. R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory
- * algorithm for bound constrained optimization", SIAM J. Sci. Comput. 16 (1995):
+/* lbfgsb.c - L-BFGS-B on the simulated loss, from random starts. R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A
+ * limited memory algorithm for bound constrained optimization", SIAM J. Sci. Comput. 16 (1995):
  *
  *     repeat
  *         s ~ Uniform[-1, 1]^n
@@ -8,16 +8,17 @@
  *             c = generalised Cauchy point of the limited-memory model along the projected gradient
  *             d = minimiser of the model over the variables that are free at c, minus s
  *             s = s + t d, with t from the line search of More and Thuente
- *         until the projected gradient or the decrease is small, or nothing was gained for `patience` evaluations
+ *         until the projected gradient or the decrease is small, or nothing was gained for `patience`
+ *             evaluations
  *
  * Every trial of a line search is one simulation. A trial that fails counts as infinitely high.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
 #include "methods/base/blas.h"
 #include "methods/gradient/lbfgsb.h"
 #include "methods/gradient/multistart.h"
-#include "methods/base/params.h"
 
 #include <limits.h>
 #include <math.h>
@@ -37,7 +38,7 @@ typedef struct multi_lbfgsb {
     multistart starts;
 } multi_lbfgsb;
 
-static void begin(void *self_, size_t i, const double *start)
+static void multi_lbfgsb_begin(void *self_, size_t i, const double *start)
 {
     multi_lbfgsb *self = self_;
     arm *a = &self->arms[i];
@@ -46,13 +47,13 @@ static void begin(void *self_, size_t i, const double *start)
     a->stall = a->told = 0;
 }
 
-static const double *point(void *self_, size_t i)
+static const double *multi_lbfgsb_point(void *self_, size_t i)
 {
     const multi_lbfgsb *self = self_;
     return lbfgsb_point(self->arms[i].search);
 }
 
-static int tell(void *self_, size_t i, double loss, const double *gradient, uint32_t outcome)
+static int multi_lbfgsb_tell(void *self_, size_t i, double loss, const double *gradient, uint32_t outcome)
 {
     multi_lbfgsb *self = self_;
     arm *a = &self->arms[i];
@@ -64,14 +65,14 @@ static int tell(void *self_, size_t i, double loss, const double *gradient, uint
     return lbfgsb_tell(a->search, loss, gradient) == LBFGSB_EVALUATE;
 }
 
-static ds_status run(void *self_, const ds_objective *objective)
+static ds_status multi_lbfgsb_run(void *self_, const ds_objective *objective)
 {
-    static const local_search quasi_newton = {begin, point, tell};
+    static const local_search quasi_newton = {multi_lbfgsb_begin, multi_lbfgsb_point, multi_lbfgsb_tell};
     multi_lbfgsb *self = self_;
     return multistart_run(&self->starts, objective, &quasi_newton, self);
 }
 
-static void destroy(void *self_)
+static void multi_lbfgsb_destroy(void *self_)
 {
     multi_lbfgsb *self = self_;
     if (self) {
@@ -99,13 +100,12 @@ static ds_status allocate(multi_lbfgsb *self, const ds_host *host, size_t n)
     }
     free(bounds);
     if (!ok) {
-        host->error(host, DS_E_NOMEM, "out of memory: lower arms or memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory: lower arms or memory");
     }
     return DS_OK;
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status multi_lbfgsb_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     blas_use_one_thread();
     ds_status status = multistart_need_gradient(host, problem, "lbfgsb");
@@ -114,18 +114,17 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
     }
     multi_lbfgsb *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
-    self->options = (lbfgsb_options){(int)param_int(&in, "memory"), param_real(&in, "ftol"),
-                                     param_real(&in, "gtol"), INT_MAX, INT_MAX};
-    self->limit = param_int(&in, "j");
-    self->patience = param_int(&in, "patience");
+    ds_param_reader in = {host, DS_OK};
+    self->options = (lbfgsb_options){(int)ds_param_int(&in, "memory"), ds_param_real(&in, "ftol"),
+                                     ds_param_real(&in, "gtol"), INT_MAX, INT_MAX};
+    self->limit = ds_param_int(&in, "j");
+    self->patience = ds_param_int(&in, "patience");
     status = multistart_init(&self->starts, &in, problem);
-    status = status == DS_OK ? allocate(self, host, (size_t)problem->n) : status;
+    status = status != DS_OK ? status : allocate(self, host, (size_t)problem->n);
     if (status != DS_OK) {
-        destroy(self);
+        multi_lbfgsb_destroy(self);
         return status;
     }
     *out = self;
@@ -169,9 +168,9 @@ static const ds_desc desc = {
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = multi_lbfgsb_create,
+    .destroy = multi_lbfgsb_destroy,
+    .run = multi_lbfgsb_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leaprefine.c - LeapRefine: leaps as in BO-Leap that begin with a descent and go on while they pay, then refinement of
- * the best point by whichever local search gains most. A method of this project, after R. Antonova et al., "Rethinking
- * optimization with differentiable simulation from a global perspective" (arXiv:2207.00167):
+/* leaprefine.c - LeapRefine: leaps as in BO-Leap that begin with a descent and go on while they pay, then
+ * refinement of the best point by whichever local search gains most. A method of this project, after R.
+ * Antonova et al., "Rethinking optimization with differentiable simulation from a global perspective"
+ * (arXiv:2207.00167):
  *
  *     S = {}
  *     repeat
  *         if (1 - refine) of the budget is spent and the best point is new since the last refinement
- *             repeat turns of L-BFGS-B, Adam and CMA-ES from the best point, the next turn to the one that gained most
- *             per evaluation in its last turn, until none gains any more                           (methods/refine.h)
+ *             repeat turns of L-BFGS-B, Adam and CMA-ES from the best point, the next turn to the one that
+ *             gained most per evaluation in its last turn, until none gains any more      (gradient/refine.h)
  *         else
  *             x_n = argmin LCB(x | Gaussian process of S)
  *             mu, l = descent of at most J evaluations from x_n
  *             while the leap has evaluations left, or holds the best point of the run and improved it by 1 %
  *                 x_k ~ N(mu, sigma^2 C), k = 1..K;  s = mean of the K/2 best
  *                 mu, l = descent of at most J evaluations from s;  update sigma, C
- *                 J = half of J, at least 2, if that descent never improved on its start, else twice, at most j
+ *                 J = half of J, at least 2, if that descent never improved on its start, else twice, at
+ *                     most j
  *         every simulated point enters S
  *
- * Three things differ from BO-Leap: a proposed point is followed downhill before anything is sampled around it; descents
- * shrink to a probe where gradients lead nowhere; and the best point is not left where a descent began to oscillate.
+ * Three things differ from BO-Leap: a proposed point is followed downhill before anything is sampled around
+ * it; descents shrink to a probe where gradients lead nowhere; and the best point is not left where a descent
+ * began to oscillate.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
 #include "methods/base/blas.h"
-#include "methods/gradient/leap.h"
-#include "methods/base/params.h"
-#include "methods/gradient/refine.h"
 #include "methods/base/evaluator.h"
 #include "methods/bayes/surrogate.h"
+#include "methods/gradient/leap.h"
+#include "methods/gradient/refine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,11 +114,11 @@ static ds_status leaprefine_run(void *self_, const ds_objective *objective)
             self->refined = self->best_loss;
         } else {
             status = surrogate_propose(self->model, self->trial, self->x_n);
-            status = status == DS_OK ? take_leap(self) : status;
+            status = status != DS_OK ? status : take_leap(self);
         }
     }
     if (status == DS_E_NOMEM) {
-        self->host->error(self->host, status, "out of memory: lower n_max or fit_max");
+        return ds_host_fail(self->host, status, "out of memory: lower n_max or fit_max");
     }
     return status;
 }
@@ -138,25 +140,22 @@ static void leaprefine_destroy(void *self_)
 static ds_status read_parameters(leaprefine *self, const ds_problem *problem, leap_options *o,
                                  surrogate_options *model)
 {
-    param_reader in = {self->host, DS_OK};
-    o->K = (size_t)param_int(&in, "k");
+    ds_param_reader in = {self->host, DS_OK};
+    o->K = (size_t)ds_param_int(&in, "k");
     o->mu = o->K / 2;
-    o->J = self->has_gradient ? param_int(&in, "j") : 0;
-    o->first = param_int(&in, "first") != 0;
-    o->lengths = param_int(&in, "trust") ? LEAP_TRUST : LEAP_FIXED;
-    o->steps = param_int(&in, "leap_steps");
-    o->sigma = param_real(&in, "sigma1");
+    o->J = self->has_gradient ? ds_param_int(&in, "j") : 0;
+    o->first = ds_param_int(&in, "first") != 0;
+    o->lengths = ds_param_int(&in, "trust") ? LEAP_TRUST : LEAP_FIXED;
+    o->steps = ds_param_int(&in, "leap_steps");
+    o->sigma = ds_param_real(&in, "sigma1");
     o->descent = descent_read_options(&in);
     *model = surrogate_read_options(&in);
-    double share = param_real(&in, "refine");
+    double share = ds_param_real(&in, "refine");
     self->refine_from = share > 0.0 ? (int64_t)ceil((1.0 - share) * (double)problem->budget) : INT64_MAX;
     if (in.status == DS_OK && o->steps < (int64_t)o->K + (o->J > 0)) {
-        char line[160];
-        snprintf(line, sizeof(line),
-                 "leap_steps = %lld is too few for k = %zu samples and a descent: at least %lld",
-                 (long long)o->steps, o->K, (long long)o->K + (o->J > 0));
-        in.status = DS_E_PARAM;
-        self->host->error(self->host, DS_E_PARAM, line);
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "leap_steps = %lld is too few for k = %zu samples and a descent: at least %lld",
+                            (long long)o->steps, o->K, (long long)o->K + (o->J > 0));
     }
     return in.status;
 }
@@ -186,8 +185,7 @@ static ds_status leaprefine_create(const ds_host *host, const ds_problem *proble
     surrogate_options model;
     leaprefine *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     self->host = host;
     self->n = (size_t)problem->n;
@@ -195,8 +193,7 @@ static ds_status leaprefine_create(const ds_host *host, const ds_problem *proble
     self->best_loss = self->refined = INFINITY;
     ds_status status = read_parameters(self, problem, &o, &model);
     if (status == DS_OK && !allocate(self, problem, &o, &model)) {
-        status = DS_E_NOMEM;
-        host->error(host, status, "out of memory");
+        status = ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     if (status != DS_OK) {
         leaprefine_destroy(self);
@@ -232,11 +229,10 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",
     .description =
-        "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each begins "
-        "with a "
-        "gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take turns at the best "
-        "point, "
-        "each turn given to the one that gained most lately; when none gains any more, leaps begin again.",
+        "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each "
+        "begins with a gradient descent. For the last part of the budget L-BFGS-B, Adam and CMA-ES take "
+        "turns at the best point, each turn given to the one that gained most lately; when none gains "
+        "any more, leaps begin again.",
     .citation =
         "This project; after R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with "
         "differentiable simulation from a global perspective. CoRL 2022, arXiv:2207.00167",

@@ -12,9 +12,10 @@
  *         until the decrease, the step or the gradient is small, or after `iterations` steps
  *
  * Residuals cost one evaluation, their Jacobian min(n, m) more: one for each product with a unit vector
- * (methods/least_squares.h). A step into a failing simulation is a rejected one.
+ * (squares/least_squares.h). A step into a failing simulation is a rejected one.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
 
 #include "methods/base/blas.h"
@@ -90,13 +91,12 @@ static ds_status prepare(levenberg *self, const ds_objective *objective)
         self->search = lm_create(n, m, self->bounds, self->bounds + n, &self->options);
     }
     if (!self->search) {
-        self->host->error(self->host, DS_E_NOMEM, "out of memory for the Jacobian: use residuals = scalar");
-        return DS_E_NOMEM;
+        return ds_host_fail(self->host, DS_E_NOMEM, "out of memory for the Jacobian: use residuals = scalar");
     }
     return DS_OK;
 }
 
-static ds_status run(void *self_, const ds_objective *objective)
+static ds_status levenberg_run(void *self_, const ds_objective *objective)
 {
     levenberg *self = self_;
     ds_status status = prepare(self, objective);
@@ -110,7 +110,7 @@ static ds_status run(void *self_, const ds_objective *objective)
     return status;
 }
 
-static void destroy(void *self_)
+static void levenberg_destroy(void *self_)
 {
     levenberg *self = self_;
     if (self) {
@@ -121,23 +121,22 @@ static void destroy(void *self_)
     }
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status levenberg_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     blas_use_one_thread();
     levenberg *self = calloc(1, sizeof *self);
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     self->host = host;
     self->problem = problem;
     self->n = (size_t)problem->n;
     self->options = lm_read_options(&in);
-    self->residuals = (int)param_int(&in, "residuals");
-    self->use_x0 = param_int(&in, "use_x0") != 0;
+    self->residuals = (int)ds_param_int(&in, "residuals");
+    self->use_x0 = ds_param_int(&in, "use_x0") != 0;
     if (in.status != DS_OK) {
-        destroy(self);
+        levenberg_destroy(self);
         return in.status;
     }
     *out = self;
@@ -158,27 +157,24 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "Levenberg-Marquardt searches for sums of squares",
     .description =
-        "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept the "
-        "step where the sum of squares falls as predicted, else damp more. It ends where nothing is gained, "
-        "and "
-        "begins again at a random point.\n"
+        "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept "
+        "the step where the sum of squares falls as predicted, else damp more. It ends where nothing is "
+        "gained, and begins again at a random point.\n"
         "The choice where the loss is a sum of squares and the environment offers its residuals: it then "
-        "converges almost as fast as Newton's method. Without residuals it sees the loss as one residual, "
-        "which "
-        "makes it a damped gradient descent.",
+        "converges almost as fast as Newton's method. Without residuals it sees the loss as one "
+        "residual, which makes it a damped gradient descent.",
     .citation =
-        "K. Levenberg 1944; D. Marquardt: An algorithm for least-squares estimation of nonlinear parameters. "
-        "SIAM "
-        "J. Appl. Math. 11 (1963) 431-441; K. Madsen, H. Nielsen, O. Tingleff: Methods for non-linear least "
-        "squares problems. DTU 2004",
+        "K. Levenberg 1944; D. Marquardt: An algorithm for least-squares estimation of nonlinear "
+        "parameters. SIAM J. Appl. Math. 11 (1963) 431-441; K. Madsen, H. Nielsen, O. Tingleff: Methods "
+        "for non-linear least squares problems. DTU 2004",
     .params = params,
 };
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = levenberg_create,
+    .destroy = levenberg_destroy,
+    .run = levenberg_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -6,7 +6,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/libalpha.la %D%/methods/libsquares.la %D%/methods/librl.la
 
 %C%_methods_libbase_la_SOURCES = \
-	%D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/params.h %D%/methods/base/rank.h \
+	%D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/rank.h \
 	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h \
 	%D%/methods/base/sobol.c %D%/methods/base/sobol.h
 

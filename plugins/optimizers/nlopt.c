@@ -5,15 +5,16 @@
  *         start = random point of [-1, 1]^n
  *         run the algorithm from there until it ends by itself
  *
- * A local algorithm thus becomes a multi-start method; a global one mostly runs on until the budget is spent, and one
- * that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is given the worst
- * loss of the search so far, with a zero gradient, and a local search whose start fails is given up for the next start.
+ * A local algorithm thus becomes a multi-start method; a global one mostly runs on until the budget is spent,
+ * and one that uses no random numbers is not repeated. NLopt wants a finite answer: a failed simulation is
+ * given the worst loss of the search so far, with a zero gradient, and a local search whose start fails is
+ * given up for the next start.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
 
 #include "methods/base/box.h"
-#include "methods/base/params.h"
 #include "methods/base/evaluator.h"
 
 #include <math.h>
@@ -193,19 +194,16 @@ static void draw_start(library_search *self)
 /* A search that never asked for a loss: the library does not take this problem. */
 static ds_status refused(const library_search *self, nlopt_result result)
 {
-    char line[400];
     const char *why = nlopt_get_errmsg(self->opt);
-    snprintf(line, sizeof line,
-             "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose another "
-             "one; the "
-             "stogo algorithms and gn_ags are missing where NLopt was built without C++",
-             self->algorithm->name, self->evaluator.n, nlopt_result_to_string(result), why ? ": " : "",
-             why ? why : "");
-    self->host->error(self->host, DS_E_UNSUPPORTED, line);
-    return DS_E_UNSUPPORTED;
+    return ds_host_fail(self->host, DS_E_UNSUPPORTED,
+                        "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose "
+                        "another one; the stogo algorithms and gn_ags are missing where NLopt was built "
+                        "without C++",
+                        self->algorithm->name, self->evaluator.n, nlopt_result_to_string(result),
+                        why ? ": " : "", why ? why : "");
 }
 
-static ds_status run(void *self_, const ds_objective *host_objective)
+static ds_status nlopt_search_run(void *self_, const ds_objective *host_objective)
 {
     library_search *self = self_;
     self->evaluator.objective = host_objective;
@@ -218,8 +216,7 @@ static ds_status run(void *self_, const ds_objective *host_objective)
         nlopt_set_force_stop(self->opt, 0);
         nlopt_result result = nlopt_optimize(self->opt, self->start, &least);
         if (self->status == DS_OK && result == NLOPT_OUT_OF_MEMORY) {
-            self->host->error(self->host, DS_E_NOMEM, "out of memory in NLopt");
-            return DS_E_NOMEM;
+            return ds_host_fail(self->host, DS_E_NOMEM, "out of memory in NLopt");
         }
         if (self->status == DS_OK && self->evaluations == 0) {
             return refused(self, result);
@@ -228,7 +225,7 @@ static ds_status run(void *self_, const ds_objective *host_objective)
     return self->status;
 }
 
-static void destroy(void *self_)
+static void nlopt_search_destroy(void *self_)
 {
     library_search *self = self_;
     if (self) {
@@ -239,8 +236,8 @@ static void destroy(void *self_)
     }
 }
 
-/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them on to
- * its local searches, and reads them even where they are not set. */
+/* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them
+ * on to its local searches, and reads them even where they are not set. */
 static void set_tolerances(const library_search *self, nlopt_opt opt)
 {
     nlopt_set_ftol_rel(opt, self->ftol);
@@ -286,43 +283,37 @@ static int set_up(library_search *self)
 
 static ds_status check_algorithm(const library_search *self)
 {
-    char line[300];
     const struct algorithm *a = takes_local(self->algorithm) ? self->local : self->algorithm;
     if (takes_local(self->algorithm) && (a->name[0] != 'l' || strstr(a->name, "auglag"))) {
-        snprintf(line, sizeof line,
-                 "local = %s is no local algorithm: choose one that begins with ln_ or ld_", a->name);
-        self->host->error(self->host, DS_E_PARAM, line);
-        return DS_E_PARAM;
+        return ds_host_fail(self->host, DS_E_PARAM,
+                            "local = %s is no local algorithm: choose one that begins with ln_ or ld_",
+                            a->name);
     }
     if (takes_gradient(a) && !self->problem->has_gradient) {
-        snprintf(line, sizeof line,
-                 "algorithm %s needs gradients and this environment has none: choose one whose name begins "
-                 "with ln_ "
-                 "or gn_",
-                 a->name);
-        self->host->error(self->host, DS_E_UNSUPPORTED, line);
-        return DS_E_UNSUPPORTED;
+        return ds_host_fail(self->host, DS_E_UNSUPPORTED,
+                            "algorithm %s needs gradients and this environment has none: choose one whose "
+                            "name begins with ln_ or gn_",
+                            a->name);
     }
     return DS_OK;
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status nlopt_search_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     library_search *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     self->host = host;
     self->problem = problem;
-    param_reader in = {host, DS_OK};
-    self->algorithm = choose(param_int(&in, "algorithm"), "g_mlsl_lds");
-    self->local = choose(param_int(&in, "local"), problem->has_gradient ? "ld_lbfgs" : "ln_sbplx");
-    self->ftol = param_real(&in, "ftol");
-    self->xtol = param_real(&in, "xtol");
-    self->initial_step = param_real(&in, "initial_step");
-    self->population = param_int(&in, "population");
-    self->use_x0 = param_int(&in, "use_x0") != 0;
+    ds_param_reader in = {host, DS_OK};
+    self->algorithm = choose(ds_param_int(&in, "algorithm"), "g_mlsl_lds");
+    self->local = choose(ds_param_int(&in, "local"), problem->has_gradient ? "ld_lbfgs" : "ln_sbplx");
+    self->ftol = ds_param_real(&in, "ftol");
+    self->xtol = ds_param_real(&in, "xtol");
+    self->initial_step = ds_param_real(&in, "initial_step");
+    self->population = ds_param_int(&in, "population");
+    self->use_x0 = ds_param_int(&in, "use_x0") != 0;
     ds_status status = in.status != DS_OK ? in.status : check_algorithm(self);
     if (status == DS_OK) {
         size_t n = (size_t)problem->n;
@@ -331,12 +322,11 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
         self->lower = self->v + n;
         self->upper = self->lower + n;
         if (!self->start || !evaluator_init(&self->evaluator, problem, 1) || !set_up(self)) {
-            host->error(host, DS_E_NOMEM, "NLopt could not be set up: out of memory");
-            status = DS_E_NOMEM;
+            status = ds_host_fail(host, DS_E_NOMEM, "NLopt could not be set up: out of memory");
         }
     }
     if (status != DS_OK) {
-        destroy(self);
+        nlopt_search_destroy(self);
         return status;
     }
     *out = self;
@@ -388,9 +378,9 @@ static const ds_desc desc = {
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = nlopt_search_create,
+    .destroy = nlopt_search_destroy,
+    .run = nlopt_search_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

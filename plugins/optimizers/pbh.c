@@ -14,13 +14,14 @@
  * their random numbers belong to worker and round: the search is the same for every number of jobs.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
 
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
+#include "methods/gradient/multistart.h"
 #include "methods/squares/lm_params.h"
 #include "methods/squares/local_solver.h"
-#include "methods/gradient/multistart.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static void publish(basin_hopping *self)
     }
 }
 
-static ds_status run(void *self_, const ds_objective *objective)
+static ds_status pbh_run(void *self_, const ds_objective *objective)
 {
     basin_hopping *self = self_;
     ds_status status = DS_OK;
@@ -80,7 +81,7 @@ static ds_status run(void *self_, const ds_objective *objective)
     return status;
 }
 
-static void destroy(void *self_)
+static void pbh_destroy(void *self_)
 {
     basin_hopping *self = self_;
     if (self) {
@@ -89,46 +90,54 @@ static void destroy(void *self_)
     }
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static void read_parameters(basin_hopping *self, ds_param_reader *in)
+{
+    self->workers = (size_t)ds_param_int(in, "workers");
+    self->local.kind = (int)ds_param_int(in, "local");
+    self->local.limit = (size_t)ds_param_int(in, "j");
+    self->local.lr = ds_param_real(in, "lr");
+    self->local.residuals = (int)ds_param_int(in, "residuals");
+    self->local.lm = lm_read_options(in);
+    self->std = ds_param_real(in, "initial_std");
+    self->fade = ds_param_int(in, "fade_std") != 0;
+    self->cost_limit = ds_param_real(in, "cost_limit");
+    self->use_x0 = ds_param_int(in, "use_x0") != 0;
+}
+
+static ds_status allocate(basin_hopping *self)
+{
+    size_t n = self->n, workers = self->workers;
+    self->start = malloc((2 * workers * n + workers + n) * sizeof(double));
+    if (!self->start) {
+        return ds_host_fail(self->host, DS_E_NOMEM, "out of memory: lower workers");
+    }
+    self->end = self->start + workers * n;
+    self->loss = self->end + workers * n;
+    self->best = self->loss + workers;
+    return DS_OK;
+}
+
+static ds_status pbh_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     blas_use_one_thread();
     basin_hopping *self = calloc(1, sizeof *self);
-    param_reader in = {host, DS_OK};
-    ds_status status = DS_OK;
-    if (self) {
-        self->host = host;
-        self->problem = problem;
-        self->n = (size_t)problem->n;
-        self->best_loss = INFINITY;
-        self->workers = (size_t)param_int(&in, "workers");
-        self->local.kind = (int)param_int(&in, "local");
-        self->local.limit = (size_t)param_int(&in, "j");
-        self->local.lr = param_real(&in, "lr");
-        self->local.residuals = (int)param_int(&in, "residuals");
-        self->local.lm = lm_read_options(&in);
-        self->std = param_real(&in, "initial_std");
-        self->fade = param_int(&in, "fade_std") != 0;
-        self->cost_limit = param_real(&in, "cost_limit");
-        self->use_x0 = param_int(&in, "use_x0") != 0;
-        status = in.status;
-        self->start = status == DS_OK
-                          ? malloc((2 * self->workers * self->n + self->workers + self->n) * sizeof(double))
-                          : NULL;
+    if (!self) {
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    if (status == DS_OK && (!self || !self->start)) {
-        host->error(host, DS_E_NOMEM, "out of memory: lower workers");
-        status = DS_E_NOMEM;
-    }
+    ds_param_reader in = {host, DS_OK};
+    self->host = host;
+    self->problem = problem;
+    self->n = (size_t)problem->n;
+    self->best_loss = INFINITY;
+    read_parameters(self, &in);
+    ds_status status = in.status != DS_OK ? in.status : allocate(self);
     if (status == DS_OK && self->local.kind != LOCAL_LM) {
         status = multistart_need_gradient(host, problem, "the local solver (parameter local)");
     }
     if (status != DS_OK) {
-        destroy(self);
+        pbh_destroy(self);
         return status;
     }
-    self->end = self->start + self->workers * self->n;
-    self->loss = self->end + self->workers * self->n;
-    self->best = self->loss + self->workers;
     *out = self;
     return DS_OK;
 }
@@ -138,9 +147,8 @@ static const char *const locals[] = {"lm", "lbfgsb", "adam", NULL};
 static const ds_param *const params[] = {
     DS_INT("workers", "8", 1, 1e4, "", "Searches of a round; their points are simulated in parallel."),
     DS_ENUM("local", "lm", locals,
-            "Local solver: lm = Levenberg-Marquardt (residuals, or the loss as one), lbfgsb = L-BFGS-B, adam "
-            "= gradient "
-            "descent."),
+            "Local solver: lm = Levenberg-Marquardt (residuals, or the loss as one), lbfgsb = L-BFGS-B, "
+            "adam = gradient descent."),
     DS_REAL("initial_std", "1", 0, 1e3, "", "Standard deviation of a hop, in widths of the box."),
     DS_BOOL("fade_std", "false", "Hops of round k are k times shorter."),
     DS_REAL("cost_limit", "-inf", -INFINITY, INFINITY, "",
@@ -161,26 +169,23 @@ static const ds_desc desc = {
     .license = "Apache-2.0",
     .summary = "Parallel basin hopping: local searches from random steps around the best",
     .description =
-        "Several workers minimise from different starts with a local solver; then all of them start again "
-        "around "
-        "the best point that any of them has found.\n"
+        "Several workers minimise from different starts with a local solver; then all of them start "
+        "again around the best point that any of them has found.\n"
         "With local = lm it is the estimator of NeuralSim for sums of squares; the other parameters of "
-        "the Levenberg-Marquardt method are those of the optimizer lm. Short hops (initial_std) or fade_std "
-        "suit "
-        "losses whose basins lie close together.",
+        "the Levenberg-Marquardt method are those of the optimizer lm. Short hops (initial_std) or "
+        "fade_std suit losses whose basins lie close together.",
     .citation = "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. Sukhatme: NeuralSim: augmenting "
-                "differentiable simulators "
-                "with neural networks. ICRA 2021, arXiv:2011.04217; S. McCarty, L. Burke, M. McGuire: "
-                "Parallel monotonic "
-                "basin hopping for low thrust trajectory optimization. 2018",
+                "differentiable simulators with neural networks. ICRA 2021, arXiv:2011.04217; S. "
+                "McCarty, L. Burke, M. McGuire: Parallel monotonic basin hopping for low thrust "
+                "trajectory optimization. 2018",
     .params = params,
 };
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = pbh_create,
+    .destroy = pbh_destroy,
+    .run = pbh_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

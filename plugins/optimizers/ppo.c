@@ -10,12 +10,12 @@
  *             minimise -min(ratio A, clip(ratio, 1 - eps, 1 + eps) A) + c_v (V - R)^2 - c_e entropy
  *
  * Actions are drawn in [-1, 1]^m and cut to it before the step; the networks are those of
- * methods/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
+ * rl/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
  */
 #include <diffsim/plugin.h>
 
-#include "methods/rl/actor_critic.h"
 #include "methods/base/blas.h"
+#include "methods/rl/actor_critic.h"
 #include "methods/rl/float_adam.h"
 #include "methods/rl/rl_settings.h"
 #include "methods/rl/rollout.h"
@@ -172,7 +172,7 @@ static ds_status collect_steps(ppo *p)
     for (int64_t k = 0; k < p->n_steps; k++) {
         ds_status status = stepwise_begin(s, UINT64_MAX, "rollout", p->update);
         p->updated = k == 0;
-        status = status == DS_OK ? advance(p) : status;
+        status = status != DS_OK ? status : advance(p);
         if (status != DS_OK) {
             return status;
         }
@@ -309,8 +309,7 @@ static ds_status prepare(ppo *p, const ds_objective *objective)
     p->batch_obs = malloc((most * (s->obs + s->act + p->ac.latent * s->act) + s->obs) * sizeof(float));
     p->random = calloc(most, sizeof *p->random);
     if (!ok || !p->moments || !p->was_open || !p->batch_obs || !p->random) {
-        p->host->error(p->host, DS_E_NOMEM, "out of memory: lower episodes, n_steps, envs or hidden");
-        return DS_E_NOMEM;
+        return ds_host_fail(p->host, DS_E_NOMEM, "out of memory: lower episodes, n_steps, envs or hidden");
     }
     p->next_moments = p->moments + s->obs;
     p->lane_action = p->batch_obs + most * s->obs;
@@ -319,7 +318,7 @@ static ds_status prepare(ppo *p, const ds_objective *objective)
     return DS_OK;
 }
 
-static ds_status run(void *self, const ds_objective *objective)
+static ds_status ppo_run(void *self, const ds_objective *objective)
 {
     ppo *p = self;
     ds_status status = prepare(p, objective);
@@ -330,17 +329,14 @@ static ds_status run(void *self, const ds_objective *objective)
             return status;
         }
         learn(p);
-        if (rl_trial_due(&p->common, &p->train)) {
-            status = stepwise_trial(&p->trial, (uint64_t)p->common.evaluate_episodes, p->update,
-                                    p->lane_action, choose_mean, p);
-        }
+        status = rl_try_policy(&p->common, &p->train, &p->trial, p->update, p->lane_action, choose_mean, p);
     }
     return status;
 }
 
 /* ---- plugin ---- */
 
-static void destroy(void *self)
+static void ppo_destroy(void *self)
 {
     ppo *p = self;
     if (p) {
@@ -357,54 +353,51 @@ static void destroy(void *self)
     }
 }
 
-static void read_params(ppo *p, param_reader *in)
+static void read_params(ppo *p, ds_param_reader *in)
 {
     p->common = rl_read_settings(in);
-    p->shape.hidden_count = p->common.hidden_count;
-    memcpy(p->shape.hidden, p->common.hidden, sizeof p->shape.hidden);
-    p->shape.activation = p->common.activation;
-    p->shape.log_std = param_real(in, "log_std");
-    p->shape.sde = param_int(in, "sde") != 0;
-    p->sde_every = param_int(in, "sde_every");
-    p->common.look.range = param_real(in, "action_range");
-    p->envs = param_int(in, "envs");
-    p->episodes = param_int(in, "episodes");
-    p->n_steps = param_int(in, "n_steps");
-    p->minibatch = param_int(in, "minibatch");
-    p->epochs = param_int(in, "epochs");
-    p->lr = param_real(in, "lr");
-    p->anneal = param_int(in, "anneal") != 0;
-    p->adam_eps = param_real(in, "adam_eps");
-    p->lambda = param_real(in, "lambda");
-    p->loss.clip = param_real(in, "clip");
-    p->loss.clip_value = param_real(in, "clip_value");
-    p->loss.entropy = param_real(in, "entropy");
-    p->loss.value = param_real(in, "value");
-    p->loss.max_value_loss = param_int(in, "value_loss") != 0;
-    p->loss.normalise = param_int(in, "normalise_advantage") != 0;
-    p->grad_norm = param_real(in, "grad_norm");
-    p->target_kl = param_real(in, "target_kl");
-    p->normalise_obs = param_int(in, "normalise_obs") != 0;
-    p->normalise_reward = param_int(in, "normalise_reward") != 0;
+    rl_hidden_layers(&p->common, &p->shape.hidden_count, p->shape.hidden, &p->shape.activation);
+    p->shape.log_std = ds_param_real(in, "log_std");
+    p->shape.sde = ds_param_int(in, "sde") != 0;
+    p->sde_every = ds_param_int(in, "sde_every");
+    p->common.look.range = ds_param_real(in, "action_range");
+    p->envs = ds_param_int(in, "envs");
+    p->episodes = ds_param_int(in, "episodes");
+    p->n_steps = ds_param_int(in, "n_steps");
+    p->minibatch = ds_param_int(in, "minibatch");
+    p->epochs = ds_param_int(in, "epochs");
+    p->lr = ds_param_real(in, "lr");
+    p->anneal = ds_param_int(in, "anneal") != 0;
+    p->adam_eps = ds_param_real(in, "adam_eps");
+    p->lambda = ds_param_real(in, "lambda");
+    p->loss.clip = ds_param_real(in, "clip");
+    p->loss.clip_value = ds_param_real(in, "clip_value");
+    p->loss.entropy = ds_param_real(in, "entropy");
+    p->loss.value = ds_param_real(in, "value");
+    p->loss.max_value_loss = ds_param_int(in, "value_loss") != 0;
+    p->loss.normalise = ds_param_int(in, "normalise_advantage") != 0;
+    p->grad_norm = ds_param_real(in, "grad_norm");
+    p->target_kl = ds_param_real(in, "target_kl");
+    p->normalise_obs = ds_param_int(in, "normalise_obs") != 0;
+    p->normalise_reward = ds_param_int(in, "normalise_reward") != 0;
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status ppo_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     ppo *p = calloc(1, sizeof *p);
     if (!p) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     p->host = host;
     p->problem = problem;
     read_params(p, &in);
     if (in.status == DS_OK && p->shape.sde && p->shape.hidden_count == 0) {
-        in.status = DS_E_PARAM;
-        host->error(host, DS_E_PARAM, "sde = true needs a hidden layer: give hidden at least one width");
+        in.status =
+            ds_host_fail(host, DS_E_PARAM, "sde = true needs a hidden layer: give hidden at least one width");
     }
     if (in.status != DS_OK) {
-        destroy(p);
+        ppo_destroy(p);
         return in.status;
     }
     blas_use_one_thread();
@@ -436,16 +429,14 @@ static const ds_param *const params[] = {
     DS_REAL("entropy", "0", 0, 1e6, "", "Coefficient c_e of the entropy."),
     DS_REAL("value", "0.5", 0, 1e6, "", "Coefficient c_v of the value loss."),
     DS_ENUM("value_loss", "squared", value_losses,
-            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the larger "
-            "of the "
-            "clipped and the plain one (CleanRL)."),
+            "squared = mean (V - R)^2 (Stable-Baselines3); half_max = half of it, with clip_value the "
+            "larger of the clipped and the plain one (CleanRL)."),
     DS_BOOL("normalise_advantage", "true",
             "Advantages of each minibatch get mean 0 and standard deviation 1."),
     DS_REAL("grad_norm", "0.5", 0, 1e9, "", "Longest gradient, all weights together; 0 = any."),
     DS_REAL("target_kl", "0.05", 0, 1e9, "",
-            "An update ends when the policy has moved further than 1.5 times this (mean of ratio - 1 - ln "
-            "ratio); 0 = "
-            "never."),
+            "An update ends when the policy has moved further than 1.5 times this (mean of ratio - 1 - "
+            "ln ratio); 0 = never."),
     DS_BOOL("normalise_obs", "true", "Observations minus their mean, over their deviation, cut to +-10."),
     DS_BOOL("normalise_reward", "false",
             "Rewards divided by the deviation of their running discounted sum, cut to +-10 (CleanRL)."),
@@ -477,9 +468,9 @@ static const ds_desc desc = {
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = ppo_create,
+    .destroy = ppo_destroy,
+    .run = ppo_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -3,12 +3,13 @@
  * The baseline that any other optimizer has to beat at equal budget. Independent points, or a Sobol sequence.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
+
+#include "methods/base/sobol.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "methods/base/sobol.h"
 
 /* Rows per call: enough to feed the workers. Results do not depend on it. */
 enum { ROWS = 64 };
@@ -31,7 +32,7 @@ typedef struct rand_search {
     double *loss;   /* ROWS */
 } rand_search;
 
-static void destroy(void *self)
+static void rand_destroy(void *self)
 {
     rand_search *r = self;
     if (r) {
@@ -41,7 +42,7 @@ static void destroy(void *self)
     }
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status rand_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     rand_search *r = calloc(1, sizeof *r);
     if (r) {
@@ -49,20 +50,20 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
         r->loss = malloc(ROWS * sizeof(double));
     }
     if (!r || !r->x || !r->loss) {
-        destroy(r);
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        rand_destroy(r);
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     r->problem = problem;
     r->random = ds_random_open(host->seed, "sample", 0);
-    ds_status status = host->get_int(host, "use_x0", &r->use_x0);
-    status = status ? status : host->get_int(host, "sequence", &r->sequence);
+    ds_param_reader in = {host, DS_OK};
+    r->use_x0 = ds_param_int(&in, "use_x0");
+    r->sequence = ds_param_int(&in, "sequence");
     if (problem->n > SOBOL_MAX_DIM) {
         r->sequence = IID;
     }
-    if (status != DS_OK) {
-        destroy(r);
-        return status;
+    if (in.status != DS_OK) {
+        rand_destroy(r);
+        return in.status;
     }
     *out = r;
     return DS_OK;
@@ -96,7 +97,7 @@ static void stretch_to_box(const ds_problem *p, double *x)
     }
 }
 
-static ds_status run(void *self, const ds_objective *objective)
+static ds_status rand_run(void *self, const ds_objective *objective)
 {
     rand_search *r = self;
     ds_status status = DS_OK;
@@ -112,20 +113,23 @@ static ds_status run(void *self, const ds_objective *objective)
     return status;
 }
 
-static const ds_optimizer_vtable vtable = {sizeof(ds_optimizer_vtable), 0, create, destroy, run, NULL};
-
 static const ds_desc desc = {
-    sizeof(ds_desc),
-    DS_KIND_OPTIMIZER,
-    0,
-    "rand",
-    "1",
-    "Apache-2.0",
-    "Random search: points drawn uniformly from the box.",
-    "",
-    "",
-    params,
-    NULL,
+    .struct_size = sizeof(ds_desc),
+    .kind = DS_KIND_OPTIMIZER,
+    .id = "rand",
+    .version = "1",
+    .license = "Apache-2.0",
+    .summary = "Random search: points drawn uniformly from the box.",
+    .description = "",
+    .citation = "",
+    .params = params,
+};
+
+static const ds_optimizer_vtable vtable = {
+    .struct_size = sizeof(ds_optimizer_vtable),
+    .create = rand_create,
+    .destroy = rand_destroy,
+    .run = rand_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* randdescents.c - gradient descents from uniformly drawn starts, the baseline "RandDescents" of R. Antonova et al.,
- * "Rethinking optimization with differentiable simulation from a global perspective" (CoRL 2022, arXiv:2207.00167):
+/* randdescents.c - gradient descents from uniformly drawn starts, the baseline "RandDescents" of R. Antonova
+ * et al., "Rethinking optimization with differentiable simulation from a global perspective" (CoRL 2022,
+ * arXiv:2207.00167):
  *
  *     repeat
  *         s_1 ~ Uniform[-1, 1]^n
@@ -9,14 +10,14 @@
  *             stop if the loss has failed to fall more than `patience` times in a row
  *             s_{j+1} = clamp(s_j - step(g_j))
  *
- * With several arms as many descents advance in step (methods/multistart.h). The paper leaves step rule and length
- * open.
+ * With several arms as many descents advance in step (gradient/multistart.h). The paper leaves step rule
+ * and length open.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 
 #include "methods/gradient/descent.h"
 #include "methods/gradient/multistart.h"
-#include "methods/base/params.h"
 
 #include <stdlib.h>
 
@@ -27,32 +28,32 @@ typedef struct randdescents {
     multistart starts;
 } randdescents;
 
-static void begin(void *self_, size_t arm, const double *s_1)
+static void randdescents_begin(void *self_, size_t arm, const double *s_1)
 {
     randdescents *self = self_;
     descent_begin(&self->arm[arm], s_1, self->J);
 }
 
-static const double *point(void *self_, size_t arm)
+static const double *randdescents_point(void *self_, size_t arm)
 {
     const randdescents *self = self_;
     return self->arm[arm].s;
 }
 
-static int tell(void *self_, size_t arm, double loss, const double *gradient, uint32_t outcome)
+static int randdescents_tell(void *self_, size_t arm, double loss, const double *gradient, uint32_t outcome)
 {
     randdescents *self = self_;
     return descent_tell(&self->arm[arm], loss, gradient, outcome);
 }
 
-static ds_status run(void *self_, const ds_objective *objective)
+static ds_status randdescents_run(void *self_, const ds_objective *objective)
 {
-    static const local_search gradient_descent = {begin, point, tell};
+    static const local_search gradient_descent = {randdescents_begin, randdescents_point, randdescents_tell};
     randdescents *self = self_;
     return multistart_run(&self->starts, objective, &gradient_descent, self);
 }
 
-static void destroy(void *self_)
+static void randdescents_destroy(void *self_)
 {
     randdescents *self = self_;
     if (self) {
@@ -73,13 +74,12 @@ static ds_status allocate(randdescents *self, const ds_host *host, const ds_prob
         ok = descent_init(&self->arm[arm], (size_t)problem->n, &self->steps);
     }
     if (!ok) {
-        host->error(host, DS_E_NOMEM, "out of memory: lower arms");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory: lower arms");
     }
     return DS_OK;
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status randdescents_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     ds_status status = multistart_need_gradient(host, problem, "randdescents");
     if (status != DS_OK) {
@@ -87,16 +87,15 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
     }
     randdescents *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
-    self->J = param_int(&in, "j");
+    ds_param_reader in = {host, DS_OK};
+    self->J = ds_param_int(&in, "j");
     self->steps = descent_read_options(&in);
     status = multistart_init(&self->starts, &in, problem);
-    status = status == DS_OK ? allocate(self, host, problem) : status;
+    status = status != DS_OK ? status : allocate(self, host, problem);
     if (status != DS_OK) {
-        destroy(self);
+        randdescents_destroy(self);
         return status;
     }
     *out = self;
@@ -128,9 +127,9 @@ static const ds_desc desc = {
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = randdescents_create,
+    .destroy = randdescents_destroy,
+    .run = randdescents_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -10,7 +10,8 @@
  *             alpha such that the entropy of pi approaches its target
  *             Qt_i = tau Q_i + (1 - tau) Qt_i
  *
- * Losses and networks: methods/soft_actor_critic.h. Source: T. Haarnoja et al., arXiv:1812.05905, Algorithm 1.
+ * Losses and networks: rl/soft_actor_critic.h. Source: T. Haarnoja et al.,
+ * arXiv:1812.05905, Algorithm 1.
  */
 #include <diffsim/plugin.h>
 
@@ -180,30 +181,27 @@ static ds_status prepare(sac *s, const ds_objective *objective)
     s->mini = malloc(rows * (2 * s->shape.obs + s->shape.act + 2) * sizeof(float));
     if (!s->action || !s->mini || !sac_init(&s->nets, &s->shape, s->alpha, &init) ||
         !replay_buffer_init(&s->buffer, s->shape.obs, s->shape.act, (size_t)s->buffer_size)) {
-        s->host->error(s->host, DS_E_NOMEM, "out of memory: lower buffer, batch or hidden");
-        return DS_E_NOMEM;
+        return ds_host_fail(s->host, DS_E_NOMEM, "out of memory: lower buffer, batch or hidden");
     }
     return DS_OK;
 }
 
-static ds_status run(void *self, const ds_objective *objective)
+static ds_status sac_run(void *self, const ds_objective *objective)
 {
     sac *s = self;
     ds_status status = prepare(s, objective);
-    uint64_t group = 0;
     while (status == DS_OK) {
         status = train(s);
-        if (status == DS_OK && rl_trial_due(&s->common, &s->train)) {
-            status = stepwise_trial(&s->trial, (uint64_t)s->common.evaluate_episodes, ++group, s->action,
-                                    choose_mean, s);
-        }
+        status = status != DS_OK ? status
+                                 : rl_try_policy(&s->common, &s->train, &s->trial, s->common.trials + 1,
+                                                 s->action, choose_mean, s);
     }
     return status;
 }
 
 /* ---- plugin ---- */
 
-static void destroy(void *self)
+static void sac_destroy(void *self)
 {
     sac *s = self;
     if (s) {
@@ -217,46 +215,43 @@ static void destroy(void *self)
     }
 }
 
-static void read_params(sac *s, param_reader *in)
+static void read_params(sac *s, ds_param_reader *in)
 {
     s->common = rl_read_settings(in);
-    s->shape.hidden_count = s->common.hidden_count;
-    memcpy(s->shape.hidden, s->common.hidden, sizeof s->shape.hidden);
-    s->shape.activation = s->common.activation;
-    s->shape.log_std = (int)param_int(in, "log_std");
-    s->shape.full_critic_loss = param_int(in, "critic_loss") != 0;
-    s->shape.batch = (size_t)param_int(in, "batch");
-    s->shape.adam_eps = param_real(in, "adam_eps");
-    s->lr_actor = param_real(in, "lr_actor");
-    s->lr_critic = param_real(in, "lr_critic");
-    s->lr_alpha = param_real(in, "lr_alpha");
-    s->tau = param_real(in, "tau");
-    s->buffer_size = param_int(in, "buffer");
-    s->learning_starts = param_int(in, "learning_starts");
-    s->train_every = param_int(in, "train_every");
-    s->updates = param_int(in, "updates");
-    s->actor_every = param_int(in, "actor_every");
-    s->actor_updates = param_int(in, "actor_updates");
-    s->target_every = param_int(in, "target_every");
-    s->alpha = param_real(in, "alpha");
-    s->auto_alpha = param_int(in, "auto_alpha") != 0;
-    s->alpha_form = param_int(in, "alpha_loss");
+    rl_hidden_layers(&s->common, &s->shape.hidden_count, s->shape.hidden, &s->shape.activation);
+    s->shape.log_std = (int)ds_param_int(in, "log_std");
+    s->shape.full_critic_loss = ds_param_int(in, "critic_loss") != 0;
+    s->shape.batch = (size_t)ds_param_int(in, "batch");
+    s->shape.adam_eps = ds_param_real(in, "adam_eps");
+    s->lr_actor = ds_param_real(in, "lr_actor");
+    s->lr_critic = ds_param_real(in, "lr_critic");
+    s->lr_alpha = ds_param_real(in, "lr_alpha");
+    s->tau = ds_param_real(in, "tau");
+    s->buffer_size = ds_param_int(in, "buffer");
+    s->learning_starts = ds_param_int(in, "learning_starts");
+    s->train_every = ds_param_int(in, "train_every");
+    s->updates = ds_param_int(in, "updates");
+    s->actor_every = ds_param_int(in, "actor_every");
+    s->actor_updates = ds_param_int(in, "actor_updates");
+    s->target_every = ds_param_int(in, "target_every");
+    s->alpha = ds_param_real(in, "alpha");
+    s->auto_alpha = ds_param_int(in, "auto_alpha") != 0;
+    s->alpha_form = ds_param_int(in, "alpha_loss");
     s->target_entropy = rl_param_auto(in, "target_entropy", (double)NAN);
 }
 
-static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
+static ds_status sac_create(const ds_host *host, const ds_problem *problem, void **out)
 {
     sac *s = calloc(1, sizeof *s);
     if (!s) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     s->host = host;
     s->problem = problem;
     read_params(s, &in);
     if (in.status != DS_OK) {
-        destroy(s);
+        sac_destroy(s);
         return in.status;
     }
     blas_use_one_thread();
@@ -271,8 +266,7 @@ static const char *const alpha_losses[] = {"ln_alpha", "alpha", NULL};
 static const ds_param *const params[] = {
     DS_LIST("hidden", "", 1, 4096, MLP_MAX_LAYERS - 1, "",
             "Widths of the hidden layers of all networks; empty = 64, 64 for episodes of fewer than 20 "
-            "steps, else 256, "
-            "256."),
+            "steps, else 256, 256."),
     DS_REAL("lr_actor", "1e-3", 0, 1, "", "Learning rate of the policy."),
     DS_REAL("lr_critic", "1e-3", 0, 1, "", "Learning rate of the critics."),
     DS_REAL("lr_alpha", "1e-3", 0, 1, "", "Learning rate of the temperature."),
@@ -298,8 +292,7 @@ static const ds_param *const params[] = {
             "Target entropy; empty = minus the numbers of an action."),
     DS_ENUM("log_std", "tanh", log_stds,
             "ln of the standard deviation: clamp = network's output cut to [-20, 2] (Stable-Baselines3), "
-            "tanh = squeezed "
-            "into [-5, 2] (CleanRL)."),
+            "tanh = squeezed into [-5, 2] (CleanRL)."),
     DS_ENUM("critic_loss", "half", critic_losses,
             "half = sum of 0.5 mean (Q - y)^2 (Stable-Baselines3), full = without the half (CleanRL)."),
     NULL};
@@ -325,9 +318,9 @@ static const ds_desc desc = {
 
 static const ds_optimizer_vtable vtable = {
     .struct_size = sizeof(ds_optimizer_vtable),
-    .create = create,
-    .destroy = destroy,
-    .run = run,
+    .create = sac_create,
+    .destroy = sac_destroy,
+    .run = sac_run,
 };
 
 DS_DEFINE_OPTIMIZER(desc, vtable)

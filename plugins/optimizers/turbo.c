@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* turbo.c - TuRBO-1: Bayesian optimization in a trust region that follows the best point. D. Eriksson, M. Pearce,
- * J. Gardner, R. Turner, M. Poloczek, "Scalable global optimization via local Bayesian optimization" (NeurIPS 2019,
- * arXiv:1910.01739):
+/* turbo.c - TuRBO-1: Bayesian optimization in a trust region that follows the best point. D. Eriksson, M.
+ * Pearce, J. Gardner, R. Turner, M. Poloczek, "Scalable global optimization via local Bayesian optimization"
+ * (NeurIPS 2019, arXiv:1910.01739):
  *
  *     repeat
  *         evaluate a Latin hypercube of n_init points; L = 0.8; forget all other data
  *         while L >= 0.5^7
- *             fit a Gaussian process (Matern 5/2, a length scale per variable) to the data of this trust region
+ *             fit a Gaussian process (Matern 5/2, a length scale per variable) to the data of this region
  *             box = best point +- L w / 2, with w = length scales / their geometric mean
- *             candidates = Sobol points of the box, each with most variables as in the best point where n > 20
+ *             candidates = Sobol points of the box; where n > 20 most variables are those of the best point
  *             evaluate `batch` candidates, each the minimiser of a draw from the process (Thompson sampling)
  *             3 successes in a row: L = min(2 L, 1.6); ceil(max(4, n) / batch) failures in a row: L = L / 2
  *
- * Where gradients are known, j > 0 adds a descent of j evaluations from the best point of each batch; its points
- * are data, too. Everything is in [0, 1]^n.
+ * Where gradients are known, j > 0 adds a descent of j evaluations from the best point of each batch; its
+ * points are data, too. Everything is in [0, 1]^n.
  */
 #include <diffsim/plugin.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/random.h>
 
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
-#include "methods/gradient/descent.h"
-#include "methods/bayes/gp_sample.h"
-#include "methods/base/params.h"
 #include "methods/base/evaluator.h"
 #include "methods/base/sobol.h"
+#include "methods/bayes/gp_sample.h"
+#include "methods/gradient/descent.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,8 +90,7 @@ static ds_status simulate(turbo *self, const char *tag, size_t count, const doub
     batch_label label = {tag, self->restart};
     ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
     if (!reserve_data(self, self->count + done)) {
-        self->host->error(self->host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(self->host, DS_E_NOMEM, "out of memory");
     }
     for (size_t i = 0; i < done; i++) {
         double *u = self->u + self->count * self->n;
@@ -141,8 +140,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Targets of the model: the last `count` losses, less their median, over their standard deviation; failed simulations
- * have the worst finite loss. */
+/* Targets of the model: the last `count` losses, less their median, over their standard deviation; failed
+ * simulations have the worst finite loss. */
 static void scale_losses(turbo *self, size_t count)
 {
     const double *loss = self->loss + (self->count - count);
@@ -201,7 +200,8 @@ static ds_status fit_model(turbo *self)
     return status;
 }
 
-/* Sobol points of the trust region; each variable keeps the value of the centre with probability 1 - 20 / n. */
+/* Sobol points of the trust region; each variable keeps the value of the centre with probability 1 - 20
+ * / n. */
 static void draw_candidates(turbo *self)
 {
     size_t n = self->n, m = self->candidates;
@@ -231,16 +231,15 @@ static void draw_candidates(turbo *self)
     }
 }
 
-/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none taken
- * twice. Without a model they are the first ones. */
+/* Thompson sampling: `batch` candidates, each of them the least of one joint draw from the process and none
+ * taken twice. Without a model they are the first ones. */
 static ds_status choose_batch(turbo *self, ds_status fitted)
 {
     size_t n = self->n, m = self->candidates;
     ds_random rng = ds_random_open(self->host->seed, "thompson", self->trial);
     ds_status status = fitted;
-    if (status == DS_OK) {
-        status = gp_sample(self->model, m, self->candidate, self->batch, &rng, self->draw);
-    }
+    status =
+        status != DS_OK ? status : gp_sample(self->model, m, self->candidate, self->batch, &rng, self->draw);
     if (status != DS_OK && status != DS_E_NUMERIC) {
         return status;
     }
@@ -289,9 +288,8 @@ static ds_status take_trial(turbo *self)
     }
     draw_candidates(self);
     status = choose_batch(self, status);
-    if (status == DS_OK) {
-        status = simulate(self, "sample", self->batch, self->v, self->batch_loss, NULL, NULL);
-    }
+    status = status != DS_OK ? status
+                             : simulate(self, "sample", self->batch, self->v, self->batch_loss, NULL, NULL);
     if (status == DS_OK && self->J > 0) {
         size_t best = 0;
         for (size_t q = 1; q < self->batch; q++) {
@@ -321,7 +319,7 @@ static ds_status turbo_run(void *self_, const ds_objective *objective)
         }
     }
     if (status == DS_E_NOMEM) {
-        self->host->error(self->host, status, "out of memory: lower n_max, candidates or batch");
+        return ds_host_fail(self->host, status, "out of memory: lower n_max, candidates or batch");
     }
     return status;
 }
@@ -362,17 +360,16 @@ static ds_status turbo_create(const ds_host *host, const ds_problem *problem, vo
     blas_use_one_thread();
     turbo *self = calloc(1, sizeof(*self));
     if (!self) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
-    param_reader in = {host, DS_OK};
+    ds_param_reader in = {host, DS_OK};
     self->host = host;
     self->n = (size_t)problem->n;
-    self->n_init = (size_t)param_int(&in, "n_init");
-    self->batch = (size_t)param_int(&in, "batch");
-    self->candidates = (size_t)param_int(&in, "candidates");
-    self->n_max = (size_t)param_int(&in, "n_max");
-    self->J = param_int(&in, "j");
+    self->n_init = (size_t)ds_param_int(&in, "n_init");
+    self->batch = (size_t)ds_param_int(&in, "batch");
+    self->candidates = (size_t)ds_param_int(&in, "candidates");
+    self->n_max = (size_t)ds_param_int(&in, "n_max");
+    self->J = ds_param_int(&in, "j");
     descent_options steps = descent_read_options(&in);
     if (self->J > 0 && !problem->has_gradient) {
         host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, no descents");
@@ -386,8 +383,7 @@ static ds_status turbo_create(const ds_host *host, const ds_problem *problem, vo
     }
     ds_status status = in.status;
     if (status == DS_OK && !allocate(self, problem, &steps)) {
-        status = DS_E_NOMEM;
-        host->error(host, status, "out of memory: lower candidates or batch");
+        status = ds_host_fail(host, DS_E_NOMEM, "out of memory: lower candidates or batch");
     }
     if (status != DS_OK) {
         turbo_destroy(self);

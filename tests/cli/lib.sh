@@ -6,7 +6,7 @@ dshost=$DS_TOP_BUILD/dshost
 faulty=$DS_TOP_BUILD/tests/plugins/.libs/faulty.so
 badopt=$DS_TOP_BUILD/tests/plugins/.libs/badopt.so
 LC_ALL=C
-LSAN_OPTIONS=suppressions=$DS_TOP_SRC/tests/lsan.supp:print_suppressions=0
+LSAN_OPTIONS=suppressions=$DS_TOP_SRC/tests/support/lsan.supp:print_suppressions=0
 export LC_ALL LSAN_OPTIONS
 unset DS_PLUGIN_PATH POSIXLY_CORRECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/diffsim-cli-XXXXXX") || exit 99

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_functions.c - environment analytic: values and minima known from the literature, gradients against
+/* test_analytic.c - environment analytic: values and minima known from the literature, gradients against
  * central differences, placement, noise and failures. */
-#include "fake_cma_run.h"
+#include "host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -217,28 +217,16 @@ static void test_failures(void **state)
     fake_env_close(&e);
 }
 
-static void refuse(const char *const *settings, const char *word)
-{
-    const ds_plugin *plugin = fake_load("envs/analytic");
-    fake_host host;
-    void *self = NULL;
-    fake_host_open(&host, plugin, 0, settings);
-    assert_int_equal(plugin->env->create(&host.host, &self), DS_E_PARAM);
-    assert_null(self);
-    assert_non_null(strstr(host.message, word));
-    fake_host_close(&host);
-}
-
 static void test_bad_parameters(void **state)
 {
     (void)state;
-    refuse(SETTINGS("function=branin", "dim=3"), "dim = 3");
-    refuse(SETTINGS("function=branin", "rotate=true"), "rotate");
-    refuse(SETTINGS("function=rosenbrock", "dim=1"), "at least 2");
-    refuse(SETTINGS("function=bbob_f10", "rotate=true"), "rotations of its suite");
-    refuse(SETTINGS("function=bbob_f10", "dim=501"), "up to 500");
-    refuse(SETTINGS("lower=1", "upper=1"), "lower");
-    refuse(SETTINGS("lower=1,2,3"), "3 values");
+    fake_env_refuses("envs/analytic", SETTINGS("function=branin", "dim=3"), "dim = 3");
+    fake_env_refuses("envs/analytic", SETTINGS("function=branin", "rotate=true"), "rotate");
+    fake_env_refuses("envs/analytic", SETTINGS("function=rosenbrock", "dim=1"), "at least 2");
+    fake_env_refuses("envs/analytic", SETTINGS("function=bbob_f10", "rotate=true"), "rotations of its suite");
+    fake_env_refuses("envs/analytic", SETTINGS("function=bbob_f10", "dim=501"), "up to 500");
+    fake_env_refuses("envs/analytic", SETTINGS("lower=1", "upper=1"), "lower");
+    fake_env_refuses("envs/analytic", SETTINGS("lower=1,2,3"), "3 values");
 }
 
 int main(void)

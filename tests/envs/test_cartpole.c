@@ -249,27 +249,14 @@ static void pure(void **state)
 
 /* ---- errors ---- */
 
-static void create_fails(const char *const *list, const char *word)
-{
-    const ds_plugin *plugin = fake_load("envs/cartpole");
-    fake_host host;
-    void *self = NULL;
-    fake_host_open(&host, plugin, 0, list);
-    assert_int_equal(plugin->env->create(&host.host, &self), DS_E_PARAM);
-    assert_null(self);
-    if (!strstr(host.message, word)) {
-        fail_msg("message \"%s\" does not name %s", host.message, word);
-    }
-    fake_host_close(&host);
-}
-
 static void bad_parameters(void **state)
 {
     (void)state;
-    create_fails((const char *const[]){"links=3", "mass=1,2", NULL}, "mass");
-    create_fails((const char *const[]){"links=2", "scale=1,2,3,4", NULL}, "scale");
-    create_fails((const char *const[]){"links=1", "inertia=0", "com=0", NULL}, "inertia");
-    create_fails((const char *const[]){"start_theta=1,2", NULL}, "start_theta");
+    fake_env_refuses("envs/cartpole", (const char *const[]){"links=3", "mass=1,2", NULL}, "mass");
+    fake_env_refuses("envs/cartpole", (const char *const[]){"links=2", "scale=1,2,3,4", NULL}, "scale");
+    fake_env_refuses("envs/cartpole", (const char *const[]){"links=1", "inertia=0", "com=0", NULL},
+                     "inertia");
+    fake_env_refuses("envs/cartpole", (const char *const[]){"start_theta=1,2", NULL}, "start_theta");
 }
 
 static void divergence(void **state)

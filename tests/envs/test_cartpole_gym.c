@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cartpole_gym.c - environment cartpole_gym: episodes of Gymnasium 1.4.0's CartPole-v1, stepwise and as a whole. */
-#include "fake_cma_run.h"
+#include "host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "cloth/lift.h"
-#include "fake_cma_run.h"
+#include "host.h"
 
 enum { MOST = 128 };
 

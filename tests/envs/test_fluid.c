@@ -14,7 +14,7 @@
 #include <diffsim/random.h>
 #include <math.h>
 
-#include "fake_cma_run.h"
+#include "host.h"
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -301,13 +301,7 @@ static void test_options(void **state)
     assert_near(fake_eval(&e, x, NULL, 0, NULL), fmax(0, y - 0.2) + level, 1e-12);
     fake_env_close(&e);
 
-    fake_host host;
-    void *self = NULL;
-    const ds_plugin *plugin = fake_load("envs/fluid");
-    fake_host_open(&host, plugin, 0, SETTINGS("preset=small", "steps=4"));
-    assert_int_equal(plugin->env->create(&host.host, &self), DS_E_PARAM);
-    assert_non_null(strstr(host.message, "segments = 5 and steps = 4"));
-    fake_host_close(&host);
+    fake_env_refuses("envs/fluid", SETTINGS("preset=small", "steps=4"), "segments = 5 and steps = 4");
 }
 
 /* Thick and thin, stiff and soft: finite, or reported. */

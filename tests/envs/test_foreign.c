@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_foreign.c - environment ffi: signatures, every way to call a function, and what comes of functions
  * that fail. */
-#include "fake_cma_run.h"
+#include "host.h"
 
-#include "call.h"
+#include "foreign/call.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,7 +182,7 @@ static void test_failures(void **state)
     assert_true(fake_eval(&e, &left, NULL, 0, NULL) == 0.25);
     ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 1, .x = &left, .grad = &g};
     assert_int_equal(e.plugin->env->evaluate(e.self, &io), DS_E_DATA);
-    assert_non_null(strstr(e.host.message, "wrote outside"));
+    assert_non_null(strstr(e.host.error, "wrote outside"));
     fake_env_close(&e);
     open_env(&e, SETTINGS(file, "symbol=changes_x", "signature=f64(x:f64*)"));
     assert_true(fake_eval(&e, &left, NULL, 0, NULL) == 1.25 && left == 0.25); /* a copy */
@@ -195,16 +195,7 @@ static void test_failures(void **state)
 
 static void refuse(const char *const *settings, const char *word)
 {
-    const ds_plugin *plugin = fake_load("envs/ffi");
-    fake_host host;
-    void *self = NULL;
-    fake_host_open(&host, plugin, 0, settings);
-    assert_int_equal(plugin->env->create(&host.host, &self), DS_E_PARAM);
-    assert_null(self);
-    if (!strstr(host.message, word)) {
-        fail_msg("'%s' instead of '%s'", host.message, word);
-    }
-    fake_host_close(&host);
+    fake_env_refuses("envs/ffi", settings, word);
 }
 
 static void test_refused(void **state)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "fake_host.h"
+#include "host.h"
 
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
@@ -27,7 +27,7 @@ enum { N_OBS = 6 * 209 + 7 }; /* every sixth of 1250 particles, and the ring */
 static int set_up(void **state)
 {
     fake_host *f = calloc(1, sizeof *f);
-    fake_host_open(f, "torus");
+    fake_host_open(f, "envs/torus", 0, NULL);
     fake_host_set(f, "preset", "small");
     fake_host_set(f, "tool_start", in_contact);
     *state = f;
@@ -44,7 +44,7 @@ static int tear_down(void **state)
 static void *create(fake_host *f)
 {
     void *env = NULL;
-    ds_status status = f->plugin->env->create(&f->host, &env);
+    ds_status status = f->plugin->env->create(&f->services.host, &env);
     if (status != DS_OK) {
         print_error("%s\n", f->error);
     }
@@ -56,7 +56,7 @@ static void expect_refusal(fake_host *f, const char *part)
 {
     void *env = NULL;
     f->error[0] = 0;
-    assert_true(f->plugin->env->create(&f->host, &env) < 0);
+    assert_true(f->plugin->env->create(&f->services.host, &env) < 0);
     assert_null(env);
     if (!strstr(f->error, part)) {
         print_error("message: %s\n", f->error);
@@ -230,6 +230,12 @@ static void test_reference_gradients(void **state)
     assert_true(factor > 100.0 * norm);
 }
 
+static ds_status no_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
+{
+    (void)host, (void)relative, (void)buf, (void)cap;
+    return DS_E_IO;
+}
+
 static void test_refusals(void **state)
 {
     fake_host *f = *state;
@@ -249,7 +255,7 @@ static void test_refusals(void **state)
     wrong[7] = 1.0;
     f->plugin->env->destroy(create(f));
     fake_host_set_array(f, "target", NULL, 0, small);
-    f->folder = "/nonexistent";
+    f->services.host.resource = no_resource;
     expect_refusal(f, "data/torus.targets");
 }
 
@@ -270,17 +276,23 @@ static void test_unused_segments(void **state)
     f->plugin->env->destroy(env);
 }
 
+static void stop_after(fake_host *f, uint64_t polls)
+{
+    f->polls = 0;
+    f->stop_after = polls;
+}
+
 static void test_stop(void **state)
 {
     fake_host *f = *state;
     double x[15] = {0.0}, grad[15];
     void *env = create(f);
-    for (long calls = 1; calls < 270; calls += 60) {
+    for (uint64_t calls = 1; calls < 270; calls += 60) {
         ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_GRAD, .n = 15, .x = x, .grad = grad};
-        f->stop_after = calls;
+        stop_after(f, calls);
         assert_int_equal(f->plugin->env->evaluate(env, &io), DS_STOPPED);
     }
-    f->stop_after = -1;
+    stop_after(f, 0);
     evaluate(f, env, DS_WANT_GRAD, 15, x, grad);
     f->plugin->env->destroy(env);
 }
@@ -350,9 +362,9 @@ static void test_stepwise_stops(void **state)
     const ds_rl *rl = f->plugin->env->get_extension(env, DS_EXT_RL);
     ds_rl_step step = {.struct_size = sizeof step, .action = x, .obs = obs};
     assert_int_equal(rl->reset(env, 0, obs), DS_OK);
-    f->stop_after = 7;
+    stop_after(f, 7);
     assert_int_equal(rl->step(env, &step), DS_STOPPED);
-    f->stop_after = -1;
+    stop_after(f, 0);
     assert_int_equal(rl->step(env, &step), DS_E_STATE);
     assert_int_equal(rl->reset(env, 0, obs), DS_OK);
     for (int t = 0; t < 5; t++) {
@@ -483,6 +495,13 @@ static double check_bodies(fake_host *f, void *env, const task *t)
     return where;
 }
 
+static void open_task(fake_host *f, const task *t)
+{
+    char name[64];
+    snprintf(name, sizeof name, "envs/%s", t->id);
+    fake_host_open(f, name, 0, NULL);
+}
+
 /* Dimensions, bodies, and five targets that differ. */
 static void test_tasks(void **state)
 {
@@ -492,7 +511,7 @@ static void test_tasks(void **state)
         static const char *const variants[5] = {"1", "2", "3", "4", "5"};
         fake_host f;
         double x[90] = {0.0}, where[5];
-        fake_host_open(&f, t->id);
+        open_task(&f, t);
         assert_string_equal(f.plugin->desc->id, t->id);
         fake_host_set(&f, "preset", "small");
         fake_host_set(&f, "steps", "1");
@@ -525,7 +544,7 @@ static void test_own_particles_as_target(void **state)
         double x[90] = {0.0};
         const char *name, *unit;
         const double *density;
-        fake_host_open(&f, t->id);
+        open_task(&f, t);
         fake_host_set(&f, "preset", "small");
         fake_host_set(&f, "steps", "1");
         void *env = create(&f);
@@ -546,7 +565,7 @@ static void test_tasks_gradient(void **state)
     for (int k = 0; k < TASKS; k++) {
         const task *t = &tasks[k];
         fake_host f;
-        fake_host_open(&f, t->id);
+        open_task(&f, t);
         fake_host_set(&f, "preset", "small");
         fake_host_set(&f, "steps", "3");
         fake_host_set(&f, "segments", "3");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pendulum.c - environment pendulum: recorded trajectories of Gymnasium, gradients, scene.
  * Golden data: pendulum_dynamics.json of the shared folder. */
-#include "fake_cma_run.h"
+#include "host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

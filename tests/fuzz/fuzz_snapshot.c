@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_scenedata.c - any bytes given to the reader of scene blocks: a scene whose arrays can all be read and
+/* fuzz_snapshot.c - any bytes given to the reader of scene blocks: a scene whose arrays can all be read and
  * turned into something to draw, or one line that says why not. */
 #include "config.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/npy.h"
+#include "results/npy_write.h"
 #include "fuzz.h"
 
 enum { TEXT = 8192, MOST_NUMBERS = 80, MOST_PARAMS = 64 };

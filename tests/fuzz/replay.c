@@ -2,13 +2,13 @@
 /* replay.c - runs a fuzz target without a fuzzer: every file of its corpus, and pseudo-random mutations of
  * each.
  *
- * usage: replay_NAME [FOLDER [MUTATIONS]]; the default folder is tests/fuzz/corpus/NAME of the source tree.
- * Prints TAP. A failing input is left in the file replay-NAME.failed: run the target on a folder that holds
- * just this file.
+ * usage: fuzz_NAME [FOLDER [MUTATIONS]]; the default folder is tests/fuzz/corpus/NAME of the source tree. Prints
+ * TAP. A failing input is left in the file replay.failed: run the target on a folder that holds just this file.
  */
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,8 +23,7 @@ static volatile size_t current_size;
 
 static void save_and_die(int number)
 {
-    static const char name[] = "replay-" DS_FUZZ_NAME ".failed";
-    FILE *f = fopen(name, "wb");
+    FILE *f = fopen("replay.failed", "wb");
     if (f != NULL) {
         fwrite(current, 1, current_size, f);
         fclose(f);
@@ -128,7 +127,8 @@ int main(int argc, char **argv)
 {
     const char *top = getenv("DS_TOP_SRC");
     char folder[4096];
-    snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top != NULL ? top : ".", DS_FUZZ_NAME);
+    snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top != NULL ? top : ".",
+             program_invocation_short_name + strlen("fuzz_"));
     if (argc > 1) {
         snprintf(folder, sizeof folder, "%s", argv[1]);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/optimizer_cases.c - cases that every optimizer has to stand, see optimizer_cases.h. */
+/* optimizer_cases.c - cases that every optimizer has to stand, see optimizer_cases.h. */
 #include "optimizer_cases.h"
 
 #include "functions.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/optimizer_cases.h - what every optimizer has to stand: exact budgets, the box, failing
+/* optimizer_cases.h - what every optimizer has to stand: exact budgets, the box, failing
  * simulations, determinism, the answer "stop". */
 #ifndef DS_TESTS_OPTIMIZER_CASES_H
 #define DS_TESTS_OPTIMIZER_CASES_H
 
-#include "fake_run.h"
+#include "objective.h"
 
 /* A problem with the same bounds for every variable, without target. */
 fake_problem optimizer_box(size_t n, double lower, double upper, fake_function f, uint64_t budget);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/slow_bo.c - Bayesian optimization against recorded runs of BoTorch, and the order of methods on
+/* slow_bo.c - Bayesian optimization against recorded runs of BoTorch, and the order of methods on
  * rugged landscapes; minutes, part of check-slow. */
-#include "fake_run.h"
+#include "objective.h"
 #include "functions.h"
 #include "golden.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slow_rl - returns of ppo and sac on the pendulum of Gymnasium, with the settings and from the start states
  * of the recorded runs of Stable-Baselines3, and of ppo on CartPole-v1; three seeds each. Minutes. */
-#include "fake_rl.h"
+#include "rl.h"
 #include "golden.h"
 
 #include <setjmp.h>

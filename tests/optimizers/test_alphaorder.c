@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_alphaorder.c - mixtures of first- and zeroth-order gradients, and the optimizer alphaorder.
+/* test_alphaorder.c - mixtures of first- and zeroth-order gradients, and the optimizer alphaorder.
  */
 #include "methods/gradient/alpha_gradient.h"
-#include "fake_run.h"
+#include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"
 

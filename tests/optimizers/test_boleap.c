@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps,
+/* test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps,
  * failures, determinism, and what they reach on analytic functions. */
-#include "fake_run.h"
+#include "objective.h"
 #include "functions.h"
 
 #include "methods/cma/cma2001.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cmaes.c - the cmaes plugin as a host sees it: bounds, restarts, budget, failures, start points,
  * invariances. Runs on environment analytic through a host in miniature. */
-#include "fake_cma_run.h"
+#include "host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void test_finds_optimum(void **state)
             fake_env e;
             fake_env_open(&e, "envs/analytic",
                           SETTINGS("dim=5", "optimum=origin", corner ? "upper=-1" : "upper=5"), 3000, -1);
-            assert_int_equal(fake_run(&e, CMAES, 1, SETTINGS(p, b, c)), DS_STOPPED);
+            assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS(p, b, c)), DS_STOPPED);
             assert_int_equal(e.done, 3000);
             assert_int_equal(e.out_of_bounds, 0);
             /* in a corner resampling rejects most points and narrows early (its known weakness) */
@@ -52,9 +52,9 @@ static void test_batches(void **state)
     fake_env_open(&a, "envs/analytic", SETTINGS("dim=10"), 1000, -1);
     fake_env_open(&b, "envs/analytic", SETTINGS("dim=10"), 1000, -1);
     fake_env_open(&c, "envs/analytic", SETTINGS("dim=10"), 1000, -1);
-    fake_run(&a, CMAES, 1, NULL);
-    fake_run(&b, CMAES, 1, NULL);
-    fake_run(&c, CMAES, 2, NULL);
+    fake_env_run(&a, CMAES, 1, NULL);
+    fake_env_run(&b, CMAES, 1, NULL);
+    fake_env_run(&c, CMAES, 2, NULL);
     assert_int_equal(a.calls, 101); /* 100 of 10 rows, and one that is told to stop */
     assert_memory_equal(a.x, b.x, 1000 * 10 * sizeof(double));
     assert_true(a.x[0] != c.x[0]);
@@ -77,8 +77,8 @@ static void test_order_invariance(void **state)
     fake_env_open(&a, "envs/analytic", SETTINGS("dim=6", "function=rosenbrock"), 600, -1);
     fake_env_open(&b, "envs/analytic", SETTINGS("dim=6", "function=rosenbrock"), 600, -1);
     b.transform = cube;
-    fake_run(&a, CMAES, 3, settings);
-    fake_run(&b, CMAES, 3, settings);
+    fake_env_run(&a, CMAES, 3, settings);
+    fake_env_run(&b, CMAES, 3, settings);
     assert_memory_equal(a.x, b.x, 600 * 6 * sizeof(double));
     fake_env_close(&a);
     fake_env_close(&b);
@@ -90,15 +90,15 @@ static void test_failures(void **state)
     (void)state;
     fake_env e;
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=5", "fail_rate=0.2"), 3000, -1);
-    assert_int_equal(fake_run(&e, CMAES, 1, NULL), DS_STOPPED);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, NULL), DS_STOPPED);
     assert_true(e.best < 1e-6);
     fake_env_close(&e);
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=5", "fail_rate=1"), 1000, -1);
-    assert_int_equal(fake_run(&e, CMAES, 1, NULL), DS_STOPPED);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, NULL), DS_STOPPED);
     assert_true(e.done == 1000 && e.groups > 3); /* runs of six generations, each a restart */
     fake_env_close(&e);
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=5", "fail_rate=1"), 1000, -1);
-    assert_int_equal(fake_run(&e, CMAES, 1, SETTINGS("restarts=none")), DS_OK);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS("restarts=none")), DS_OK);
     assert_int_equal(e.done, 6 * 8);
     fake_env_close(&e);
 }
@@ -109,13 +109,13 @@ static void test_restarts(void **state)
     (void)state;
     fake_env e;
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=3"), 20000, -1);
-    assert_int_equal(fake_run(&e, CMAES, 1, SETTINGS("restarts=none")), DS_OK);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS("restarts=none")), DS_OK);
     assert_true(e.done < 3000 && e.best < 1e-12);
     fake_env_close(&e);
     const char *const schemes[] = {"restarts=bipop", "restarts=ipop"};
     for (int i = 0; i < 2; i++) {
         fake_env_open(&e, "envs/analytic", SETTINGS("dim=3", "function=rastrigin"), 20000, 1e-8);
-        assert_int_equal(fake_run(&e, CMAES, 1, SETTINGS(schemes[i])), DS_STOPPED);
+        assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS(schemes[i])), DS_STOPPED);
         assert_true(e.best <= 1e-8 && e.groups >= 1);
         fake_env_close(&e);
     }
@@ -127,20 +127,20 @@ static void test_start_point(void **state)
     fake_env e;
     const char *const tiny[] = {"sigma0=1e-9", "x0=1,2,-3", NULL};
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=3"), 7, -1);
-    fake_run(&e, CMAES, 1, tiny);
+    fake_env_run(&e, CMAES, 1, tiny);
     assert_near(e.x[0], 1, 1e-6);
     assert_near(e.x[1], 2, 1e-6);
     assert_near(e.x[2], -3, 1e-6);
     fake_env_close(&e);
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=3", "lower=-4"), 7, -1);
-    fake_run(&e, CMAES, 1, SETTINGS("sigma0=1e-9", "use_x0=true"));
+    fake_env_run(&e, CMAES, 1, SETTINGS("sigma0=1e-9", "use_x0=true"));
     assert_near(e.x[4], 0.5, 1e-6);
     fake_env_close(&e);
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=3"), 7, -1);
-    assert_int_equal(fake_run(&e, CMAES, 1, SETTINGS("x0=9")), DS_E_PARAM);
-    assert_non_null(strstr(e.host.message, "[-5, 5]"));
-    assert_int_equal(fake_run(&e, CMAES, 1, SETTINGS("x0=1,2")), DS_E_PARAM);
-    assert_int_equal(fake_run(&e, CMAES, 1, SETTINGS("lambda=1")), DS_E_PARAM);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS("x0=9")), DS_E_PARAM);
+    assert_non_null(strstr(e.host.error, "[-5, 5]"));
+    assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS("x0=1,2")), DS_E_PARAM);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS("lambda=1")), DS_E_PARAM);
     fake_env_close(&e);
 }
 
@@ -154,7 +154,7 @@ static void test_unbounded(void **state)
         fake_env e;
         fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-100", "upper=100"),
                       10000, 1e-8);
-        fake_run(&e, CMAES, seed, SETTINGS("bounds=none", "x0=1", "sigma0=0.005", "restarts=none"));
+        fake_env_run(&e, CMAES, seed, SETTINGS("bounds=none", "x0=1", "sigma0=0.005", "restarts=none"));
         sum += (double)e.done / 11;
         assert_true(e.best <= 1e-8);
         fake_env_close(&e);
@@ -168,11 +168,11 @@ static void test_dimensions(void **state)
     (void)state;
     fake_env e;
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=1"), 400, -1);
-    assert_int_equal(fake_run(&e, CMAES, 1, NULL), DS_STOPPED);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, NULL), DS_STOPPED);
     assert_true(e.best < 1e-8);
     fake_env_close(&e);
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=500"), 20000, -1);
-    assert_int_equal(fake_run(&e, CMAES, 1, NULL), DS_STOPPED);
+    assert_int_equal(fake_env_run(&e, CMAES, 1, NULL), DS_STOPPED);
     assert_true(e.best < 1e-3 * e.loss[0]);
     fake_env_close(&e);
 }

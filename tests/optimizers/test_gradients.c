@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the
+/* test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the
  * cases of every optimizer, the structure of their searches, several arms in step, and what
  * they reach on analytic functions. */
-#include "fake_run.h"
+#include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_leaprefine.c - parallel leaps and polish of bo and boleap, leaprefine, the refinement they
+/* test_leaprefine.c - parallel leaps and polish of bo and boleap, leaprefine, the refinement they
  * share, and the cases of every optimizer for these three. */
-#include "fake_run.h"
+#include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_nlopt.c - every algorithm of the optimizer nlopt: the cases of every optimizer, its
+/* test_nlopt.c - every algorithm of the optimizer nlopt: the cases of every optimizer, its
  * gradient, its errors, and what it reaches. */
-#include "fake_run.h"
+#include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rand.c - optimizer rand: uniform points in the box, seeds, start point, and runs that
  * can be extended. */
-#include "fake_cma_run.h"
+#include "host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static void test_sphere(void **state)
         fake_env e;
         fake_env_open(&e, "envs/analytic", SETTINGS("dim=10", "optimum=origin", "lower=-1", "upper=1"), 1000,
                       -1);
-        assert_int_equal(fake_run(&e, "optimizers/rand", seed, NULL), DS_STOPPED);
+        assert_int_equal(fake_env_run(&e, "optimizers/rand", seed, NULL), DS_STOPPED);
         assert_int_equal(e.done, 1000);
         mean += e.best / 40;
         inside += e.best > 0.48 && e.best < 1.02;
@@ -38,7 +38,7 @@ static void test_uniform(void **state)
     (void)state;
     fake_env e;
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=2", "lower=-3", "upper=1,5"), 20000, -1);
-    fake_run(&e, "optimizers/rand", 5, NULL);
+    fake_env_run(&e, "optimizers/rand", 5, NULL);
     double m0 = 0, m1 = 0, s1 = 0;
     for (uint64_t k = 0; k < e.done; k++) {
         m0 += e.x[2 * k] / 20000;
@@ -60,9 +60,9 @@ static void test_extension(void **state)
     fake_env_open(&a, "envs/analytic", NULL, 100, -1);
     fake_env_open(&b, "envs/analytic", NULL, 200, -1);
     fake_env_open(&c, "envs/analytic", NULL, 100, -1);
-    fake_run(&a, "optimizers/rand", 1, NULL);
-    fake_run(&b, "optimizers/rand", 1, NULL);
-    fake_run(&c, "optimizers/rand", 2, NULL);
+    fake_env_run(&a, "optimizers/rand", 1, NULL);
+    fake_env_run(&b, "optimizers/rand", 1, NULL);
+    fake_env_run(&c, "optimizers/rand", 2, NULL);
     assert_memory_equal(a.x, b.x, 100 * 10 * sizeof(double));
     assert_true(a.x[0] != c.x[0]);
     fake_env_close(&a);
@@ -76,8 +76,8 @@ static void test_start_point(void **state)
     fake_env a, b;
     fake_env_open(&a, "envs/analytic", NULL, 100, -1);
     fake_env_open(&b, "envs/analytic", NULL, 101, -1);
-    fake_run(&a, "optimizers/rand", 1, NULL);
-    fake_run(&b, "optimizers/rand", 1, SETTINGS("use_x0=true"));
+    fake_env_run(&a, "optimizers/rand", 1, NULL);
+    fake_env_run(&b, "optimizers/rand", 1, SETTINGS("use_x0=true"));
     assert_memory_equal(b.x, b.x0, 10 * sizeof(double));
     assert_memory_equal(b.x + 10, a.x, 100 * 10 * sizeof(double));
     fake_env_close(&a);
@@ -92,8 +92,8 @@ static void test_sobol(void **state)
     fake_env a, b;
     fake_env_open(&a, "envs/analytic", SETTINGS("dim=6", "lower=0", "upper=64"), 640, -1);
     fake_env_open(&b, "envs/analytic", SETTINGS("dim=6", "lower=0", "upper=64"), 100, -1);
-    fake_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
-    fake_run(&b, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
+    fake_env_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
+    fake_env_run(&b, "optimizers/rand", 1, SETTINGS("sequence=sobol"));
     assert_memory_equal(a.x, b.x, 100 * 6 * sizeof(double));
     for (int block = 0; block < 10; block++) {
         for (int i = 0; i < 6; i++) {
@@ -107,7 +107,7 @@ static void test_sobol(void **state)
     fake_env_close(&a);
     fake_env_close(&b);
     fake_env_open(&a, "envs/analytic", SETTINGS("dim=200"), 100, -1);
-    assert_int_equal(fake_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol")), DS_STOPPED);
+    assert_int_equal(fake_env_run(&a, "optimizers/rand", 1, SETTINGS("sequence=sobol")), DS_STOPPED);
     fake_env_close(&a);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rl - networks, losses and whole runs of the optimizers for stepwise control. */
-#include "fake_rl.h"
+#include "rl.h"
 #include "golden.h"
 #include "methods/rl/actor_critic.h"
 #include "methods/rl/float_adam.h"

@@ -14,7 +14,7 @@
 #include <diffsim/random.h>
 #include <math.h>
 
-#include "fake_cma_run.h"
+#include "host.h"
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define MPM_SMALL "preset=small", "tool_start=0.5 0.13 0.5 0 0 0 1" /* the ring starts in the slab */

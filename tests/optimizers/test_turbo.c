@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood
+/* test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood
  * without priors, and joint draws. */
 #include "methods/bayes/gp_sample.h"
-#include "fake_run.h"
+#include "objective.h"
 #include "functions.h"
 #include "optimizer_cases.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/functions.h - analytic test functions with exact gradients, in the form of fake_run.h. `ctx` is
+/* functions.h - analytic test functions with exact gradients, in the form of objective.h. `ctx` is
  * unused unless a comment says so; the gradient may be NULL. */
 #ifndef DS_TESTS_FUNCTIONS_H
 #define DS_TESTS_FUNCTIONS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/golden.h - reads recorded reference values (JSON) from the folder named by DS_SHARED. */
+/* golden.h - reads recorded reference values (JSON) from the folder named by DS_SHARED. */
 #ifndef DS_TESTS_GOLDEN_H
 #define DS_TESTS_GOLDEN_H
 

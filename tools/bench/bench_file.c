@@ -3,12 +3,14 @@
  * any order. */
 #include "config.h"
 
-#include "bench/bench_lines.h"
+#include "bench/bench_file.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench_lines.h"
+#include "bench/bench_sweep.h"
 #include "config/run_options.h"
 
 #define WORDS(name_, doc_)                                                                                   \
@@ -24,11 +26,6 @@ const ds_param *const ds_bench_schema[] = {
     DS_INT("jobs", "0", 0, 4096, "",
            "Runs at the same time, on each machine; 0 = as many as fit on the processors."),
     NULL};
-
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
 
 /* ---- [bench] and [run] ---- */
 
@@ -156,23 +153,6 @@ int64_t ds_bench_int(const ds_bench_file *f, const char *key)
 
 /* ---- names ---- */
 
-static void clear_part(ds_bench_part *p)
-{
-    free(p->name);
-    free(p->plugin);
-    free(p->origin);
-    ds_settings_clear(&p->settings);
-}
-
-void ds_bench_parts_clear(ds_bench_parts *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        clear_part(&list->item[i]);
-    }
-    free(list->item);
-    *list = (ds_bench_parts){NULL, 0};
-}
-
 /* Files and folders that dshost itself makes where the folders of environments lie. */
 static int is_taken(const char *s)
 {
@@ -194,16 +174,6 @@ static int is_name(const char *s)
     return good;
 }
 
-static ds_bench_part *find_part(const ds_bench_parts *list, const char *name)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->item[i].name, name) == 0) {
-            return &list->item[i];
-        }
-    }
-    return NULL;
-}
-
 static int name_parts(const char *path, const ds_bench_lines *all, const char *key, const char *text,
                       ds_bench_parts *out, ds_error *e)
 {
@@ -220,7 +190,7 @@ static int name_parts(const char *path, const ds_bench_lines *all, const char *k
         return rc;
     }
     out->item = calloc(w.count + 1, sizeof(*out->item));
-    rc = out->item == NULL ? no_memory(e) : 0;
+    rc = out->item == NULL ? ds_no_memory(e) : 0;
     for (size_t i = 0; i < w.count && rc == 0; i++) {
         ds_bench_part *p = &out->item[out->count];
         if (!is_name(w.item[i])) {
@@ -234,7 +204,7 @@ static int name_parts(const char *path, const ds_bench_lines *all, const char *k
                          "%s: %s: '%s' cannot be a name: the result folder has a file or folder of this "
                          "name; choose another one and set plugin in its section",
                          origin, key, w.item[i]);
-        } else if (find_part(out, w.item[i]) != NULL) {
+        } else if (ds_bench_parts_find(out, w.item[i]) != NULL) {
             rc =
                 ds_fail(e, DS_EXIT_CONFIG, "%s: %s: '%s' is named twice: remove one", origin, key, w.item[i]);
         } else {
@@ -242,7 +212,7 @@ static int name_parts(const char *path, const ds_bench_lines *all, const char *k
             p->plugin = strdup(w.item[i]);
             p->origin = strdup(origin);
             out->count++;
-            rc = p->name == NULL || p->plugin == NULL || p->origin == NULL ? no_memory(e) : 0;
+            rc = p->name == NULL || p->plugin == NULL || p->origin == NULL ? ds_no_memory(e) : 0;
         }
     }
     if (rc == 0 && w.count == 0) {
@@ -260,7 +230,7 @@ static int set_plugin(ds_bench_part *p, const char *base, const ds_bench_line *l
     size_t size = strlen(base) + strlen(l->value) + 2;
     char *path = malloc(size);
     if (path == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     if (strchr(l->value, '/') != NULL && l->value[0] != '/') { /* relative to the file it stands in */
         snprintf(path, size, "%s/%s", base, l->value);
@@ -335,7 +305,7 @@ static int read_parts(const ds_bench_lines *all, const char *base, ds_bench_file
             return rc;
         }
         for (size_t k = 0; k < w.count && rc == 0; k++) {
-            ds_bench_part *p = find_part(&f->part[which], w.item[k]);
+            ds_bench_part *p = ds_bench_parts_find(&f->part[which], w.item[k]);
             rc = p == NULL ? unknown_name(&f->part[which], which, l, w.item[k], e)
                            : take_line(p, which, base, l, e);
         }
@@ -354,7 +324,7 @@ static int understand(const ds_bench_lines *all, const char *path, const char *b
     rc = rc != 0 ? rc : name_parts(path, all, "envs", ds_bench_text(out, "envs"), &out->part[0], e);
     rc = rc != 0 ? rc : name_parts(path, all, "opts", ds_bench_text(out, "opts"), &out->part[1], e);
     rc = rc != 0 ? rc : read_parts(all, base, out, e);
-    return rc != 0 ? rc : ds_bench_sweep(all, base, out, e);
+    return rc != 0 ? rc : ds_bench_sweep(all, base, out->part, e);
 }
 
 int ds_bench_file_parse(const char *text, size_t length, const char *name, const char *base,

@@ -13,30 +13,11 @@
 #ifndef DS_BENCH_BENCH_FILE_H
 #define DS_BENCH_BENCH_FILE_H
 
+#include "bench/bench_parts.h"
 #include "config/params.h"
-
-enum {
-    DS_BENCH_ENV = 0,
-    DS_BENCH_OPT = 1,
-    DS_BENCH_NAME = 40 /* bytes of a name: it stands in [env NAME] */
-};
 
 /* The schema of [bench]; the names are also flags of `dshost bench`. */
 extern const ds_param *const ds_bench_schema[];
-
-/* An environment or optimizer of the experiment; with a sweep, one of its variants. */
-typedef struct ds_bench_part {
-    char *name;           /* a folder of the results: "boleap", "boleap@k=5" */
-    char *plugin;         /* id or path */
-    char *origin;         /* where its name stands, for messages */
-    size_t stem;          /* of a variant: bytes of its name that stand in [sweep]; else 0 */
-    ds_settings settings; /* section [env] or [opt] */
-} ds_bench_part;
-
-typedef struct ds_bench_parts {
-    ds_bench_part *item;
-    size_t count;
-} ds_bench_parts;
 
 typedef struct ds_bench_file {
     ds_params *options;     /* of [bench], by its schema */

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_lines.c - collects the lines of an experiment file, and splits lists. */
+/* bench_lines.c - collects the lines of an experiment file. */
 #include "config.h"
 
 #include "bench/bench_lines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
 
 static int add_line(ds_bench_lines *all, const char *key, const char *value, const char *origin, int more,
                     ds_error *e)
@@ -19,7 +15,7 @@ static int add_line(ds_bench_lines *all, const char *key, const char *value, con
         size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
         ds_bench_line *grown = realloc(all->item, capacity * sizeof(*grown));
         if (grown == NULL) {
-            return no_memory(e);
+            return ds_no_memory(e);
         }
         all->item = grown;
         all->capacity = capacity;
@@ -34,7 +30,7 @@ static int add_line(ds_bench_lines *all, const char *key, const char *value, con
     all->count++;
     return l->names == NULL || l->origin == NULL || (key != NULL && l->key == NULL) ||
                    (value != NULL && l->value == NULL)
-               ? no_memory(e)
+               ? ds_no_memory(e)
                : 0;
 }
 
@@ -86,25 +82,4 @@ static int on_value(void *user, const char *key, const char *value, const char *
 ds_ini_handler ds_bench_lines_handler(ds_bench_lines *all)
 {
     return (ds_ini_handler){all, SECTIONS, on_section, on_value};
-}
-
-int ds_bench_split(const char *text, const char *separators, const char *origin, ds_bench_words *out,
-                   ds_error *e)
-{
-    char *rest = NULL;
-    out->count = 0;
-    out->text = strdup(text);
-    if (out->text == NULL) {
-        return no_memory(e);
-    }
-    for (char *w = strtok_r(out->text, separators, &rest); w != NULL; w = strtok_r(NULL, separators, &rest)) {
-        if (out->count == DS_BENCH_WORDS) {
-            free(out->text);
-            out->text = NULL;
-            return ds_fail(e, DS_EXIT_CONFIG, "%s: more than %d names or values in one list", origin,
-                           DS_BENCH_WORDS);
-        }
-        out->item[out->count++] = w;
-    }
-    return 0;
 }

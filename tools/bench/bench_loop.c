@@ -322,7 +322,7 @@ static int open_leader(leader *l, size_t size, ds_error *e)
     l->heard = calloc(size, sizeof(*l->heard));
     l->told = calloc(size, sizeof(*l->told));
     if (l->asked == NULL || l->of_rank == NULL || l->owner == NULL || l->heard == NULL || l->told == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     for (size_t r = 0; r < size; r++) {
         l->heard[r] = l->looked;

@@ -2,7 +2,6 @@
 /* bench_plan.c - from an experiment file to cells and runs. */
 #include "config.h"
 
-#include "bench/bench_lines.h"
 #include "bench/bench_plan.h"
 
 #include <diffsim/ext/rl.h>
@@ -12,13 +11,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "plugin/describe.h"
 #include "store/run_folder.h"
-
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
+#include "worker/probe.h"
 
 /* ---- plugins ---- */
 
@@ -74,16 +70,18 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
     const ds_bench_parts *parts = &p->file.part[which];
     uint32_t kind = which == DS_BENCH_ENV ? DS_KIND_ENV : DS_KIND_OPTIMIZER;
     int section = which == DS_BENCH_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
+    const ds_probe_config probe = {.stop = &ds_stop_flag};
     int rc = 0;
     p->variant[which] = calloc(parts->count + 1, sizeof(*p->variant[which]));
     if (p->variant[which] == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t i = 0; i < parts->count && rc == 0; i++) {
         const ds_bench_part *part = &parts->item[i];
         ds_bench_variant v = {part, NULL, NULL};
         ds_error why = {0, ""};
-        rc = ds_loader_open(part->plugin, kind, &v.module, &why);
+        rc = kind == DS_KIND_ENV ? ds_probe_open(part->plugin, kind, &probe, &v.module, &why)
+                                 : ds_loader_open(part->plugin, kind, &v.module, &why);
         if (rc != 0) {
             note_missing(m, which, part, &why);
             rc = rc == DS_EXIT_PLUGIN ? 0 : ds_fail(e, rc, "%s", why.text);
@@ -93,6 +91,7 @@ static int load_variants(ds_bench_plan *p, int which, missing *m, ds_error *e)
                             e);
         p->variant[which][p->variants[which]++] = v;
     }
+    ds_probe_end();
     return rc;
 }
 
@@ -144,7 +143,7 @@ static int add_cell(ds_bench_plan *p, size_t i, size_t k, const char *name, int 
         return 0;
     }
     p->cell[p->cells] = (ds_bench_cell){i, k, strdup(name), wanted};
-    return p->cell[p->cells++].name != NULL ? 0 : no_memory(e);
+    return p->cell[p->cells++].name != NULL ? 0 : ds_no_memory(e);
 }
 
 static int fill_cells(ds_bench_plan *p, const ds_bench_words *skip, const ds_bench_words *only, int all,
@@ -176,7 +175,7 @@ static int make_cells(ds_bench_plan *p, const char *only, ds_error *e)
 {
     ds_bench_words *list = calloc(2, sizeof(*list));
     p->cell = calloc(p->variants[0] * p->variants[1] + 1, sizeof(*p->cell));
-    int rc = list == NULL || p->cell == NULL ? no_memory(e) : 0;
+    int rc = list == NULL || p->cell == NULL ? ds_no_memory(e) : 0;
     rc = rc != 0 ? rc : ds_bench_split(ds_bench_text(&p->file, "skip"), " \t,", p->path, &list[0], e);
     rc = rc != 0 ? rc : ds_bench_split(only != NULL ? only : "", " \t,", "--only", &list[1], e);
     rc = rc != 0 ? rc : fill_cells(p, &list[0], &list[1], only == NULL, e);
@@ -214,7 +213,7 @@ static int choose_folder(ds_bench_plan *p, const ds_bench_choice *choice, ds_err
     const char *out = choice->out != NULL ? choice->out : ds_bench_text(&p->file, "out");
     char *base = out[0] != '\0' ? strdup(out) : default_folder(p->path);
     if (base == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     size_t n = strlen(base);
     while (n > 1 && base[n - 1] == '/') {
@@ -224,7 +223,7 @@ static int choose_folder(ds_bench_plan *p, const ds_bench_choice *choice, ds_err
         char *dotted = ds_folder_path(".", base);
         free(base);
         if (dotted == NULL) {
-            return no_memory(e);
+            return ds_no_memory(e);
         }
         base = dotted;
         n += 2;
@@ -238,7 +237,7 @@ static int choose_folder(ds_bench_plan *p, const ds_bench_choice *choice, ds_err
     } else {
         p->out = base;
     }
-    return p->out != NULL ? 0 : no_memory(e);
+    return p->out != NULL ? 0 : ds_no_memory(e);
 }
 
 /* Budget and jobs: as many runs at a time as their workers and threads leave room for. */
@@ -267,7 +266,7 @@ int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_sett
     out->path = strdup(path);
     out->shard = choice->shard;
     out->shards = choice->shards;
-    int rc = out->path == NULL ? no_memory(e) : ds_bench_file_read(path, flags, sets, &out->file, e);
+    int rc = out->path == NULL ? ds_no_memory(e) : ds_bench_file_read(path, flags, sets, &out->file, e);
     rc = rc != 0 ? rc : load_variants(out, DS_BENCH_ENV, &m, e);
     rc = rc != 0 ? rc : load_variants(out, DS_BENCH_OPT, &m, e);
     rc = rc != 0 ? rc : report_missing(out, &m, choice->skip_missing, e);

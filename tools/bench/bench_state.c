@@ -47,8 +47,7 @@ static int look(ds_bench_state *s, size_t k, int retry, ds_error *e)
     ds_bench_run *r = &s->run[k];
     ds_result found;
     char *folder = ds_bench_run_folder(s->plan, k);
-    int has = folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory"),
-        -1                   : ds_result_read(folder, &found, e);
+    int has = folder == NULL ? ds_no_memory(e), -1 : ds_result_read(folder, &found, e);
     if (has < 0) {
         free(folder);
         return e->status;
@@ -78,7 +77,7 @@ int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *ou
     memset(out, 0, sizeof(*out));
     out->plan = plan;
     out->run = calloc(plan->runs, sizeof(*out->run));
-    int rc = out->run == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    int rc = out->run == NULL ? ds_no_memory(e) : 0;
     for (size_t k = 0; k < plan->runs && rc == 0; k++) {
         int mine = ds_bench_is_mine(plan, k);
         out->run[k].best = (double)INFINITY;
@@ -263,7 +262,7 @@ int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e)
     json_t *o = state_json(s);
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *path = ds_folder_path(s->plan->out, "bench.json");
-    int rc = text == NULL || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    int rc = text == NULL || path == NULL ? ds_no_memory(e) : 0;
     if (rc == 0) {
         size_t len = strlen(text);
         text[len] = '\n'; /* in place of the NUL: the length is given */

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_sweep.c - variants of environments and optimizers: one for every combination of swept values. */
+/* bench_sweep.c - makes the variants, and names them. */
 #include "config.h"
 
-#include "bench/bench_lines.h"
+#include "bench/bench_sweep.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
+enum { VARIANTS = 1000 };
 
 /* "boleap" and k = 5 -> "boleap@k=5"; what cannot stand in a name becomes '_'. */
 static char *variant_name(const char *name, const char *key, const char *value)
@@ -41,7 +39,7 @@ static int make_variant(const ds_bench_part *from, int section, const ds_bench_l
     out->origin = strdup(l->origin);
     out->stem = from->stem > 0 ? from->stem : strlen(from->name);
     if (out->name == NULL || out->plugin == NULL || out->origin == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     int rc = ds_settings_copy(&out->settings, &from->settings, e);
     return rc != 0 ? rc
@@ -58,7 +56,7 @@ static int is_variant_of(const ds_bench_part *p, const char *name)
 
 static int too_many(const char *origin, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_CONFIG, "%s: more than %d variants", origin, DS_BENCH_VARIANTS);
+    return ds_fail(e, DS_EXIT_CONFIG, "%s: more than %d variants", origin, VARIANTS);
 }
 
 /* Appends the variants of *from for all values. */
@@ -72,14 +70,14 @@ static int add_variants(const ds_bench_part *from, int section, const ds_bench_l
         ds_ini_trim(&value, &length);
         char *copy = strndup(value, length);
         ds_bench_part *fresh = &to->item[to->count++];
-        rc = copy == NULL ? no_memory(e) : make_variant(from, section, l, copy, base, fresh, e);
+        rc = copy == NULL ? ds_no_memory(e) : make_variant(from, section, l, copy, base, fresh, e);
         free(copy);
     }
     return rc;
 }
 
-/* Replaces the parts that a sweep line names (also variants of earlier lines of the sweep) by their variants.
- */
+/* Replaces the parts that a sweep line names (also variants of earlier lines of the sweep) by their
+ * variants. */
 static int sweep_one(ds_bench_parts *list, int which, const char *name, const ds_bench_line *l,
                      const char *base, ds_error *e)
 {
@@ -97,10 +95,10 @@ static int sweep_one(ds_bench_parts *list, int which, const char *name, const ds
     if (strcmp(l->key, "plugin") == 0 || values.count == 0) {
         rc = ds_fail(e, DS_EXIT_CONFIG, "%s: sweep of %s: expected VALUE | VALUE | ... of a parameter",
                      l->origin, l->key);
-    } else if (most > 2 * DS_BENCH_VARIANTS) {
+    } else if (most > 2 * VARIANTS) {
         rc = too_many(l->origin, e);
     } else if ((fresh.item = calloc(most + 1, sizeof(*fresh.item))) == NULL) {
-        rc = no_memory(e);
+        rc = ds_no_memory(e);
     }
     for (size_t i = 0; i < list->count && rc == 0; i++) {
         ds_bench_part *from = &list->item[i];
@@ -111,7 +109,7 @@ static int sweep_one(ds_bench_parts *list, int which, const char *name, const ds
             memset(from, 0, sizeof(*from));
         }
     }
-    if (rc == 0 && fresh.count > DS_BENCH_VARIANTS) {
+    if (rc == 0 && fresh.count > VARIANTS) {
         rc = too_many(l->origin, e);
     }
     free(values.text);
@@ -135,7 +133,7 @@ static int rename_variant(ds_bench_part *v, int number, ds_error *e)
 {
     char *name = NULL;
     if (asprintf(&name, "%.*s@%d", (int)v->stem, v->name, number) < 0) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     free(v->name);
     v->name = name;
@@ -185,7 +183,7 @@ static int check_names(const ds_bench_parts *list, ds_error *e)
     return 0;
 }
 
-int ds_bench_sweep(const ds_bench_lines *all, const char *base, ds_bench_file *f, ds_error *e)
+int ds_bench_sweep(const ds_bench_lines *all, const char *base, ds_bench_parts part[2], ds_error *e)
 {
     int rc = 0;
     for (size_t i = 0; i < all->count && rc == 0; i++) {
@@ -200,12 +198,12 @@ int ds_bench_sweep(const ds_bench_lines *all, const char *base, ds_bench_file *f
         }
         for (size_t k = 0; k < w.count && rc == 0; k++) {
             int which = l->kind == DS_BENCH_SWEEP_ENV ? DS_BENCH_ENV : DS_BENCH_OPT;
-            rc = sweep_one(&f->part[which], which, w.item[k], l, base, e);
+            rc = sweep_one(&part[which], which, w.item[k], l, base, e);
         }
         free(w.text);
     }
     for (int which = 0; which < 2 && rc == 0; which++) {
-        ds_bench_parts *list = &f->part[which];
+        ds_bench_parts *list = &part[which];
         for (size_t i = 0; i < list->count && rc == 0; i++) {
             rc = list->item[i].stem > 0 ? number_variants(list, i, e) : 0;
         }

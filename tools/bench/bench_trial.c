@@ -92,7 +92,7 @@ void ds_bench_trial(const ds_bench_plan *plan, size_t env, ds_bench_cost *out)
     if (rc == 0) {
         out->n = ds_pool_env_of(pool)->info.n;
         x = calloc(out->n, sizeof(*x));
-        rc = x == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory") : 0;
+        rc = x == NULL ? ds_no_memory(&e) : 0;
     }
     if (rc == 0) {
         out->loss = measure(pool, 0, x, out->error, sizeof(out->error));
@@ -297,7 +297,7 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
     row sum = {0, 0, 0, 0.0, 0.0, 0.0, 0};
     double seconds = 0.0;
     int unknown = 0;
-    int rc = q.cost == NULL || q.own == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    int rc = q.cost == NULL || q.own == NULL ? ds_no_memory(e) : 0;
     if (rc == 0 && !json) {
         printf("%-32s %6s %5s %5s %5s %10s %11s %11s\n", "cell", "n", "runs", "done", "fail", "s/eval",
                "one run", "left");

@@ -47,7 +47,7 @@ int ds_bench_work_open(const ds_bench_plan *plan, size_t slots, ds_bench_work **
     ds_bench_work *w = calloc(1, sizeof(*w));
     if (w == NULL || (w->slot = calloc(slots, sizeof(*w->slot))) == NULL) {
         free(w);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     w->plan = plan;
     w->slots = slots;
@@ -144,7 +144,7 @@ static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder
         free(cell);
         free(config);
     }
-    return rc == 0 && a->bad ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : rc;
+    return rc == 0 && a->bad ? ds_no_memory(e) : rc;
 }
 
 static int launch(char **argv, int err, pid_t *pid)
@@ -180,8 +180,7 @@ int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e)
     }
     memset(c, 0, sizeof(*c));
     c->run = run;
-    int rc = folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                            : make_arguments(w->plan, run, folder, &a, e);
+    int rc = folder == NULL ? ds_no_memory(e) : make_arguments(w->plan, run, folder, &a, e);
     if (rc == 0 && pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
         rc = ds_fail(e, DS_EXIT_IO, "cannot make a pipe: %s", strerror(errno));
     }

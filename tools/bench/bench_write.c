@@ -70,7 +70,7 @@ char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (f == NULL) {
-        ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        ds_no_memory(e);
         return NULL;
     }
     fprintf(f,
@@ -97,7 +97,7 @@ char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e)
     int bad = ferror(f);
     bad |= fclose(f) != 0;
     if (rc == 0 && bad) {
-        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        rc = ds_no_memory(e);
     }
     if (rc != 0) {
         free(text);
@@ -117,7 +117,7 @@ static int write_cell(const ds_bench_plan *p, const ds_bench_cell *c, ds_error *
     ds_run_options o;
     memset(&s, 0, sizeof(s));
     memset(&o, 0, sizeof(o));
-    int rc = folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_folder_make(folder, e);
+    int rc = folder == NULL ? ds_no_memory(e) : ds_folder_make(folder, e);
     rc = rc != 0 ? rc : ds_bench_cell_settings(p, c, &s, e);
     rc = rc != 0 ? rc : ds_run_options_make(&s, &o, e);
     if (rc == 0) {
@@ -139,7 +139,7 @@ int ds_bench_plan_write(const ds_bench_plan *p, ds_error *e)
 {
     char *text = ds_bench_plan_text(p, e);
     char *path = ds_folder_path(p->out, "bench.ini");
-    int rc = text == NULL ? e->status : path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    int rc = text == NULL ? e->status : path == NULL ? ds_no_memory(e) : 0;
     if (rc == 0 && strlen(text) > DS_INI_LARGE_LIMIT) { /* nobody could read it again */
         rc = ds_fail(e, DS_EXIT_CONFIG,
                      "%s: all parameters of %zu environments and %zu optimizers are over %d MiB", p->path,

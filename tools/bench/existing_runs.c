@@ -18,11 +18,6 @@
 #include "run/run.h"
 #include "store/run_folder.h"
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 /* ---- parameters ---- */
 
 /* Equal word for word: lists are written with blanks, whatever was between their numbers. */
@@ -128,7 +123,7 @@ static int look_at_cell(const ds_bench_plan *p, const ds_params *run, const char
     memset(&then, 0, sizeof(then));
     if (asprintf(&cell, "%s/%s/%s", p->out, env, opt) < 0 ||
         (ini = ds_folder_path(cell, "run.ini")) == NULL) {
-        rc = no_memory(e);
+        rc = ds_no_memory(e);
     } else if (access(ini, F_OK) == 0 && has_runs(cell)) {
         rc = ds_settings_read(&then, ini, e);
         rc = rc != 0 ? rc : compare_variant(p, DS_BENCH_ENV, env, &then, e);
@@ -202,7 +197,7 @@ static int check_budget(const ds_bench_plan *p, ds_error *e)
         char *folder = name != NULL ? ds_folder_path(p->out, name) : NULL;
         uint64_t held = folder != NULL && ds_folder_has_run(folder) ? budget_of(folder) : 0;
         if (folder == NULL) {
-            rc = no_memory(e);
+            rc = ds_no_memory(e);
         } else if (held > p->budget) {
             rc = ds_fail(e, DS_EXIT_USAGE,
                          "%s/%s has a budget of %llu evaluations, %llu are too few: give at least as many, "
@@ -224,10 +219,10 @@ int ds_bench_plan_join(ds_bench_plan *p, ds_error *e)
     memset(&none, 0, sizeof(none));
     memset(&held, 0, sizeof(held));
     int there = path != NULL && access(path, F_OK) == 0;
-    int rc = path == NULL ? no_memory(e) : look_at_cells(p, e);
+    int rc = path == NULL ? ds_no_memory(e) : look_at_cells(p, e);
     if (rc == 0 && there && ds_bench_file_read(path, &none, &none, &held, &why) != 0) {
         /* Older versions wrote lines that are too long. */
-        rc = why.status == DS_EXIT_MEMORY ? no_memory(e) : 0;
+        rc = why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
         ds_log(DS_LOG_WARNING, NULL, "%s, so that it is replaced", why.text);
     } else if (rc == 0 && there) {
         size_t seeds = held.seed == p->file.seed ? (size_t)ds_bench_int(&held, "runs") : 0;

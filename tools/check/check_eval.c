@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "check/check_guard.h"
-#include "check/check_host.h"
-#include "check/check_process.h"
+#include "harness/check_guard.h"
+#include "harness/check_host.h"
+#include "harness/check_process.h"
 #include "check/check_tests.h"
 
 /* Points and gradients of a test. */

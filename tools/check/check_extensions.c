@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_host.h"
+#include "harness/check_host.h"
 #include "check/check_tests.h"
 
 enum { ROWS = 5, POINTS = 5 };

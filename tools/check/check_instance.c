@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "check/check_host.h"
-#include "check/check_problem.h"
-#include "check/check_process.h"
+#include "harness/check_host.h"
+#include "harness/check_problem.h"
+#include "harness/check_process.h"
 #include "check/check_tests.h"
 
 /* Wall time for one loop over instances, seconds. */
@@ -313,8 +313,7 @@ void ds_check_instance_leak(ds_check *c)
         resident[round] = ds_process_resident();
     }
     ds_process *after = ds_process_snapshot();
-    ds_check_note(c, "%llu instances made and destroyed, %.2g ms each", (unsigned long long)count,
-                  1e3 * seconds);
+    ds_check_note(c, "%" PRIu64 " instances made and destroyed, %.2g ms each", count, 1e3 * seconds);
     /* Growth in both halves is a leak; growth in the first one only is a cache. */
     if (heap[1] >= heap[0] + 8 * (count / 2) && heap[2] >= heap[1] + 8 * (count / 2)) {
         ds_check_fail(c, "every instance leaves about %llu bytes on the heap",

@@ -12,9 +12,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "check/check.h"
-#include "check/check_process.h"
+#include "check/check_tests.h"
+#include "harness/check_process.h"
 #include "config/params.h"
+#include "plugin/accept.h"
 #include "plugin/elf_file.h"
 
 /* Processor time for loading, seconds: `dshost list` loads every plugin on the path. */

@@ -3,7 +3,7 @@
 #ifndef DS_CHECK_CHECK_REPORT_H
 #define DS_CHECK_CHECK_REPORT_H
 
-#include "check/check.h"
+#include "harness/check.h"
 
 typedef struct ds_check_result {
     const ds_check_test *test;

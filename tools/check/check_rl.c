@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_host.h"
+#include "harness/check_host.h"
 #include "check/check_tests.h"
 
 /* One episode, as the plugin answered. */

@@ -3,6 +3,8 @@
  * recorded. A crash, an exit or a hang of the plugin is then a result like any other. */
 #include "config.h"
 
+#include "check/check_run.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -19,8 +21,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "check/check.h"
 #include "check/check_report.h"
+#include "check/check_tests.h"
 
 extern char **environ;
 
@@ -426,7 +428,7 @@ int ds_check_run(ds_check_options *o, ds_error *e)
     }
     report.result = calloc(report.count, sizeof *report.result);
     if (report.result == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     ds_check_report_begin(&report);
     size_t k = 0;

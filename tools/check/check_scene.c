@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_host.h"
+#include "harness/check_host.h"
 #include "check/check_tests.h"
 #include "scene/snapshot.h"
 

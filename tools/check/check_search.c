@@ -2,13 +2,14 @@
 /* check_search.c - conformance of run(): what an optimizer asks, that it ends, that it repeats itself. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_problem.h"
-#include "check/check_process.h"
+#include "harness/check_objective.h"
+#include "harness/check_process.h"
 #include "check/check_tests.h"
 
 static uint64_t flags_of(const ds_check *c)
@@ -58,8 +59,8 @@ void ds_check_search_points(ds_check *c)
             asked += s.used;
         }
     }
-    ds_check_note(c, "%llu points in %u searches of up to 200 evaluations or 2 s (%u ended before)",
-                  (unsigned long long)asked, searches, short_ones);
+    ds_check_note(c, "%" PRIu64 " points in %u searches of up to 200 evaluations or 2 s (%u ended before)",
+                  asked, searches, short_ones);
     if (searches == 0) {
         ds_check_fail(c, "no search was possible");
         ds_check_hint(c, "create() refused every problem: see the notes");
@@ -93,7 +94,7 @@ void ds_check_search_interrupt(ds_check *c)
     s.stop_at = 0.3;
     ds_check_search_run(c, "stopped after 0.3 s", &s);
     free(s.trace);
-    ds_check_note(c, "run() ended after %.2g s and %llu evaluations", s.wall, (unsigned long long)s.used);
+    ds_check_note(c, "run() ended after %.2g s and %" PRIu64 " evaluations", s.wall, s.used);
     if (s.wall > s.stop_at + allowed) {
         ds_check_fail(c, "run() went on for %.1f s after should_stop() had become true", s.wall - s.stop_at);
         ds_check_hint(c, "ask host->should_stop(host) inside long computations and return DS_STOPPED");
@@ -123,8 +124,8 @@ void ds_check_search_failures(ds_check *c)
             ds_check_search_run(c, name, &s);
             free(s.trace);
             if (s.created && s.status < 0) {
-                ds_check_note(c, "%s: run() gave up after %llu evaluations: %.150s", name,
-                              (unsigned long long)s.used, s.message);
+                ds_check_note(c, "%s: run() gave up after %" PRIu64 " evaluations: %.150s", name, s.used,
+                              s.message);
             }
         }
     }
@@ -177,7 +178,7 @@ void ds_check_search_better(ds_check *c)
         worst_chance = fmax(worst_chance, median_chance[k]);
     }
     qsort(median_chance, CHANCES, sizeof median_chance[0], by_value);
-    ds_check_note(c, "sphere, n = 5, %llu evaluations: %.3g; random search %.3g", (unsigned long long)used,
+    ds_check_note(c, "sphere, n = 5, %" PRIu64 " evaluations: %.3g; random search %.3g", used,
                   best[SEEDS / 2], median_chance[CHANCES / 2]);
     if (best[SEEDS / 2] > worst_chance) {
         ds_check_fail(c, "the best loss on the sphere is %.4g; the worst of %d random searches reaches %.4g",
@@ -201,8 +202,8 @@ void ds_check_search_gradient(ds_check *c)
     ds_check_search_run(c, "without gradient", &without);
     free(with.trace);
     free(without.trace);
-    ds_check_note(c, "gradients wanted for %llu of %llu points", (unsigned long long)with.wanted_gradient,
-                  (unsigned long long)with.used);
+    ds_check_note(c, "gradients wanted for %" PRIu64 " of %" PRIu64 " points", with.wanted_gradient,
+                  with.used);
     if (with.wanted_gradient > 0 && !uses) {
         ds_check_fail(c, "it wants gradients, and the descriptor does not say DS_OPT_USES_GRADIENT");
     }
@@ -244,8 +245,7 @@ void ds_check_opt_measure(ds_check *c)
     char text[80];
     ds_check_search_run(c, "rastrigin, n = 3", &s);
     if (s.created && s.used > 0 && !s.broken) {
-        snprintf(text, sizeof text, "%llx %llx", (unsigned long long)hash_trace(&s),
-                 (unsigned long long)s.used);
+        snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, hash_trace(&s), s.used);
         ds_check_record(c, DS_CHECK_BITS, text);
         snprintf(text, sizeof text, "%.9g %.9g", s.wall / (double)s.used, s.wall / (double)s.used);
         ds_check_record(c, DS_CHECK_COST, text);
@@ -258,7 +258,7 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
     uint64_t n = a->used < b->used ? a->used : b->used;
     for (uint64_t k = 0; k < n; k++) {
         if (a->trace[k] != b->trace[k]) {
-            ds_check_fail(c, "%s: evaluation %llu is at another point", what, (unsigned long long)k);
+            ds_check_fail(c, "%s: evaluation %" PRIu64 " is at another point", what, k);
             ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random "
                              "numbers come from "
                              "diffsim/random.h and host->seed alone");
@@ -266,8 +266,7 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
         }
     }
     if (a->used != b->used) {
-        ds_check_fail(c, "%s: %llu and %llu evaluations", what, (unsigned long long)a->used,
-                      (unsigned long long)b->used);
+        ds_check_fail(c, "%s: %" PRIu64 " and %" PRIu64 " evaluations", what, a->used, b->used);
     }
 }
 
@@ -305,8 +304,7 @@ void ds_check_search_residuals(ds_check *c)
             }
         }
     }
-    ds_check_note(c, "residuals wanted at %llu points, products at %llu", (unsigned long long)values,
-                  (unsigned long long)products);
+    ds_check_note(c, "residuals wanted at %" PRIu64 " points, products at %" PRIu64, values, products);
 }
 
 void ds_check_search_repeat(ds_check *c)
@@ -377,8 +375,7 @@ void ds_check_search_seed(ds_check *c)
                              "host->seed is not "
                              "used");
         } else if (same > n / 2) {
-            ds_check_note(c, "two seeds agree at %llu of %llu points", (unsigned long long)same,
-                          (unsigned long long)n);
+            ds_check_note(c, "two seeds agree at %" PRIu64 " of %" PRIu64 " points", same, n);
         }
         free(b.trace);
     } else if (!a.broken) {

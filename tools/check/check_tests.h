@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_tests.h - the tests of the conformance kit that stand in the tables of check_env.c and check_opt.c.
- */
+/* check_tests.h - the tests of the conformance kit, and the tables that they stand in. */
 #ifndef DS_CHECK_CHECK_TESTS_H
 #define DS_CHECK_CHECK_TESTS_H
 
-#include "check/check.h"
+#include "harness/check.h"
+
+/* The tables, each ended by an id of NULL. */
+extern const ds_check_test ds_check_load_tests[];
+extern const ds_check_test ds_check_env_tests[];
+extern const ds_check_test ds_check_opt_tests[];
+
+/* Makes a module of the test's plugin through the host's loader; 0 after recording why not. */
+int ds_check_load(ds_check *c);
+
+/* Hidden tests by which the parent learns what it needs: kind of the plugin; time and bits of a first
+ * evaluation. */
+void ds_check_describe(ds_check *c);
+void ds_check_env_measure(ds_check *c);
+void ds_check_opt_measure(ds_check *c);
 
 /* check_instance.c: both kinds */
 void ds_check_instance_params(ds_check *c);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "check/check.h"
+#include "check/check_run.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "config/params.h"
@@ -126,7 +126,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     q->options.timeout = 45;
     q->options.sets = calloc((size_t)argc, sizeof *q->options.sets);
     if (q->options.sets == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     while (status == 0 && (c = ds_arguments_next(argc, argv, "check", options, e)) != -1) {
         if (c == 'h') {

@@ -50,7 +50,7 @@ static int open_run(const ds_result *run, const ds_settings *settings, const ds_
     ds_pool_config config = ds_pool_config_of(NULL, settings, options);
     config.jobs = 1;
     config.isolation = DS_ISOLATION_PROCESS;
-    int rc = ds_loader_open(options->env, DS_KIND_ENV, &config.module, e);
+    int rc = ds_pool_find_env(&config, options->env, e);
     if (rc == 0) {
         rc = ds_pool_open(&config, pool, e);
     }

@@ -14,13 +14,11 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "config/npy.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
 #include "evaluate/finite_difference.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
-#include "results/provenance.h"
 #include "run/run.h"
 #include "scene/snapshot.h"
 #include "scene/snapshot_take.h"
@@ -166,12 +164,6 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
 
 /* ---- output ---- */
 
-static const char *grad_kind(uint32_t kind)
-{
-    static const char *const names[] = {"none", "adjoint", "forward", "fd", "smoothed"};
-    return kind < 5 ? names[kind] : "?";
-}
-
 static json_t *fd_json(const ds_quotient *fd, uint64_t n)
 {
     json_t *a = json_array();
@@ -195,7 +187,7 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     json_object_set_new(o, "outcome", json_string(ds_outcome_name(v->answer.outcome)));
     json_object_set_new(o, "gradient", has_gradient ? ds_json_reals(v->grad, n) : json_null());
     json_object_set_new(o, "gradient_kind",
-                        json_string(grad_kind(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
+                        json_string(ds_gradient_name(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
     if (q->fd) {
         json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
     }
@@ -334,7 +326,7 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
         return ds_fail(e, DS_EXIT_USAGE,
                        "eval: name an environment with --env (`dshost list` shows them), or a run with --x");
     }
-    int status = ds_loader_open(o->env, DS_KIND_ENV, &config.module, e);
+    int status = ds_pool_find_env(&config, o->env, e);
     if (status == 0) {
         v->id = config.module->id;
         status = ds_pool_open(&config, &v->pool, e);

@@ -196,17 +196,17 @@ static void print_help(void)
 static char *choose_folder(const flags *f, ds_error *e)
 {
     ds_run_options o;
-    const ds_module *m = NULL;
     char *folder = NULL;
     if (ds_run_options_make(&f->settings, &o, e) != 0) {
         return NULL;
     }
+    ds_pool_config c = ds_pool_config_of(NULL, &f->settings, &o);
     if (o.out[0] != '\0') {
         folder = strdup(o.out);
     } else if (o.env[0] == '\0') {
         ds_fail(e, DS_EXIT_USAGE, "landscape: name an environment with --env (`dshost list` shows them)");
-    } else if (ds_loader_open(o.env, DS_KIND_ENV, &m, e) == 0) {
-        folder = ds_folder_default(m->id, "landscape", o.seed);
+    } else if (ds_pool_find_env(&c, o.env, e) == 0) {
+        folder = ds_folder_default(c.module->id, "landscape", o.seed);
     }
     if (folder == NULL && e->status == 0) {
         ds_fail(e, DS_EXIT_MEMORY, "out of memory");

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/printer.h"
-#include "config/npy.h"
 #include "landscape/landscape_internal.h"
 #include "results/export.h"
+#include "results/npy_write.h"
 
 static void number(ds_printer *p, double v)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "config/npy.h"
 #include "landscape/landscape_internal.h"
+#include "results/npy_write.h"
 
 enum { RECORDED = 3 /* variables of the record: two coordinates and 0 */ };
 
@@ -22,7 +22,7 @@ static int open_env(ds_landscape *l, ds_error *e)
         return ds_fail(e, DS_EXIT_USAGE,
                        "landscape: name an environment with --env (`dshost list` shows them)");
     }
-    int rc = ds_loader_open(s->options.env, DS_KIND_ENV, &s->env_module, e);
+    int rc = ds_session_find_env(s, e);
     if (rc != 0) {
         return rc;
     }

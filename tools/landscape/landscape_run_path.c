@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "landscape/landscape_internal.h"
-#include "results/provenance.h"
+#include "results/point.h"
 
 static int read_rows(const ds_landscape *l, ds_store *store, ds_run_path *t, ds_error *e)
 {

@@ -17,16 +17,12 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "bench/bench_state.h"
+#include "merge/compare_runs.h"
 #include "store/run_folder.h"
 #include "store/runlock.h"
 #include "store/store.h"
 
 enum { CHUNK = 1 << 20 };
-
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
 
 /* ---- folders ---- */
 
@@ -53,7 +49,7 @@ static int copy_file(const char *from, const char *to, ds_error *e)
     int fd = open(from, O_RDONLY | O_CLOEXEC);
     char *chunk = malloc(CHUNK);
     ds_file *f = NULL;
-    int rc = chunk == NULL ? no_memory(e)
+    int rc = chunk == NULL ? ds_no_memory(e)
              : fd < 0      ? ds_fail(e, DS_EXIT_IO, "%s: %s", from, strerror(errno))
                            : 0;
     rc = rc != 0 ? rc : ds_file_open(&f, to, e);
@@ -92,7 +88,7 @@ static int copy_files(const char *from, const char *to, ds_error *e)
         char *source = ds_folder_path(from, item->d_name);
         char *target = ds_folder_path(to, item->d_name);
         if (source == NULL || target == NULL) {
-            rc = no_memory(e);
+            rc = ds_no_memory(e);
         } else if (item->d_name[0] != '.' && !is_passing(item->d_name) && lstat(source, &st) == 0 &&
                    S_ISREG(st.st_mode)) {
             rc = copy_file(source, target, e);
@@ -112,7 +108,7 @@ static int settle(const char *folder, ds_error *e)
     char *log = ds_folder_path(folder, "run.sqlite-wal");
     char *path = ds_folder_path(folder, "run.sqlite");
     ds_store *s = NULL;
-    int rc = log == NULL || path == NULL ? no_memory(e) : 0;
+    int rc = log == NULL || path == NULL ? ds_no_memory(e) : 0;
     if (rc == 0 && access(log, F_OK) == 0) {
         rc = ds_store_open(path, DS_STORE_WRITE, &s, e);
         rc = rc != 0 ? rc : ds_store_close(s, e);
@@ -166,7 +162,7 @@ static int copy_run(const char *from, const char *to, int *source, ds_error *e)
     char *draft = hidden(to, ".new");
     char *old = hidden(to, ".old");
     ds_runlock *lock = NULL;
-    int rc = draft == NULL || old == NULL ? no_memory(e) : lock_part(from, &lock, e);
+    int rc = draft == NULL || old == NULL ? ds_no_memory(e) : lock_part(from, &lock, e);
     rc = rc != 0 || lock == NULL ? rc : settle(from, e);
     *source = rc != 0 && rc != DS_EXIT_MEMORY;
     if (rc == 0 && (remove_folder(draft) != 0 || remove_folder(old) != 0)) {
@@ -190,7 +186,7 @@ static int copy_log(const char *from, const char *to, ds_error *e)
 {
     char *source = beside(from, ".log");
     char *target = beside(to, ".log");
-    int rc = source == NULL || target == NULL ? no_memory(e) : 0;
+    int rc = source == NULL || target == NULL ? ds_no_memory(e) : 0;
     if (rc == 0 && access(source, F_OK) == 0) {
         rc = copy_file(source, target, e);
     }
@@ -224,7 +220,7 @@ static int plan_of(const char *folder, const char *out, ds_bench_plan *plan, ds_
     ds_settings none;
     char *ini = ds_folder_path(folder, "bench.ini");
     memset(&none, 0, sizeof(none));
-    int rc = ini == NULL ? no_memory(e) : ds_bench_plan_make(ini, &none, &none, &choice, plan, e);
+    int rc = ini == NULL ? ds_no_memory(e) : ds_bench_plan_make(ini, &none, &none, &choice, plan, e);
     free(ini);
     return rc;
 }
@@ -283,7 +279,7 @@ static char *best_part(const char *name, const char *to, const char *const *part
         char *from = ds_folder_path(parts[i], name);
         int64_t here = from != NULL ? progress_of(from, e) : -1;
         if (from == NULL) {
-            no_memory(e);
+            ds_no_memory(e);
         } else if (here == -2) { /* one damaged store must not keep all others out */
             leave_out(counts, e);
         }
@@ -306,7 +302,7 @@ static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *par
     int64_t most = to != NULL ? progress_of(to, e) : -1;
     char *best = NULL;
     if (to == NULL) {
-        no_memory(e);
+        ds_no_memory(e);
     } else if (most == -2) {
         leave_out(counts, e);
     } else {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_merge.h - puts the parts of an experiment, made by `dshost bench --shard`, together in one folder.
- */
+/* bench_merge.h - puts the parts of an experiment, made by `dshost bench --shard`, together in one folder. */
 #ifndef DS_MERGE_BENCH_MERGE_H
 #define DS_MERGE_BENCH_MERGE_H
 
@@ -21,9 +20,5 @@ typedef struct ds_merge_counts {
  * repeated. */
 int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts,
                    ds_error *e);
-
-/* Are two result folders of one experiment? DS_EXIT_CONFIG with the first line that differs, DS_EXIT_IO where
- * one is none. */
-int ds_compare_runs(const char *folder, const char *other, ds_error *e);
 
 #endif

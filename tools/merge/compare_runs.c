@@ -5,7 +5,7 @@
  * data lie in, since parts come from different machines. */
 #include "config.h"
 
-#include "merge/bench_merge.h"
+#include "merge/compare_runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int open_side(side *s, const char *folder, ds_error *e)
     s->folder = folder;
     s->path = ds_folder_path(folder, "bench.ini");
     if (s->path == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     if (access(s->path, F_OK) != 0) {
         return ds_fail(e, DS_EXIT_IO, "%s holds no experiment (there is no bench.ini)", folder);

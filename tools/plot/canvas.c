@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.c - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as
- * text.
- *
- * cairo can write SVG too, but turns every letter into an outline; a plot whose labels can be searched,
- * copied and edited is worth the few lines that write the elements here.
- */
+/* canvas.c - the drawing calls: pixels through cairo, or SVG through canvas_svg.c. */
 #include "config.h"
 
 #include "plot/canvas.h"
 
 #include <cairo.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
+#include "plot/canvas_svg.h"
 
 #define FONT "DejaVu Sans"
 
@@ -31,22 +27,17 @@ const char *__lsan_default_suppressions(void)
 #endif
 
 struct ds_canvas {
-    int kind;
-    int width;
-    int height;
+    int width, height;
     cairo_surface_t *surface; /* an SVG canvas has one of 1x1 pixels, to measure text */
     cairo_t *cr;
-    char *svg;
-    size_t used;
-    size_t room;
+    ds_svg *svg; /* NULL = pixels */
     int failed;
 };
 
 ds_color ds_color_hex(uint32_t rgb, double a)
 {
-    ds_color c = {(double)(rgb >> 16 & 255) / 255, (double)(rgb >> 8 & 255) / 255, (double)(rgb & 255) / 255,
-                  a};
-    return c;
+    return (ds_color){(double)(rgb >> 16 & 255) / 255, (double)(rgb >> 8 & 255) / 255,
+                      (double)(rgb & 255) / 255, a};
 }
 
 ds_color ds_color_series(uint32_t i, double a)
@@ -54,90 +45,6 @@ ds_color ds_color_series(uint32_t i, double a)
     static const uint32_t okabe_ito[7] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
                                           0x56b4e9, 0xd55e00, 0xf0e442};
     return ds_color_hex(okabe_ito[i % 7], a);
-}
-
-/* ---- SVG text building ---- */
-
-static void add_bytes(ds_canvas *c, const char *p, size_t n)
-{
-    if (c->failed) {
-        return;
-    }
-    if (n > c->room - c->used) {
-        size_t room = c->room + (n > c->room ? n : c->room) + 4096;
-        char *more = realloc(c->svg, room);
-        if (more == NULL) {
-            c->failed = 1;
-            return;
-        }
-        c->svg = more;
-        c->room = room;
-    }
-    memcpy(c->svg + c->used, p, n);
-    c->used += n;
-}
-
-static void add(ds_canvas *c, const char *text)
-{
-    add_bytes(c, text, strlen(text));
-}
-
-/* A coordinate with two decimals, independent of the locale; far outside the page is as good as outside. */
-static void add_number(ds_canvas *c, double v)
-{
-    char s[40];
-    v = isnan(v) ? 0 : fmax(-1e6, fmin(1e6, v));
-    long k = lround(v * 100);
-    long a = labs(k);
-    if (a % 100 == 0) {
-        snprintf(s, sizeof s, "%s%ld", k < 0 ? "-" : "", a / 100);
-    } else if (a % 10 == 0) {
-        snprintf(s, sizeof s, "%s%ld.%ld", k < 0 ? "-" : "", a / 100, a % 100 / 10);
-    } else {
-        snprintf(s, sizeof s, "%s%ld.%02ld", k < 0 ? "-" : "", a / 100, a % 100);
-    }
-    add(c, s);
-}
-
-static void add_attribute(ds_canvas *c, const char *name, double v)
-{
-    add(c, " ");
-    add(c, name);
-    add(c, "=\"");
-    add_number(c, v);
-    add(c, "\"");
-}
-
-static void add_color(ds_canvas *c, const char *name, ds_color v)
-{
-    char s[80];
-    snprintf(s, sizeof s, " %s=\"#%02x%02x%02x\"", name, (unsigned)lround(v.r * 255),
-             (unsigned)lround(v.g * 255), (unsigned)lround(v.b * 255));
-    add(c, s);
-    if (v.a < 1) {
-        snprintf(s, sizeof s, "%s-opacity", name);
-        add_attribute(c, s, v.a);
-    }
-}
-
-static int stroked(ds_color stroke, double line)
-{
-    return line > 0 && stroke.a > 0;
-}
-
-/* Ends an element that was begun with its shape. */
-static void add_paint(ds_canvas *c, ds_color fill, ds_color stroke, double line)
-{
-    if (fill.a > 0) {
-        add_color(c, "fill", fill);
-    } else {
-        add(c, " fill=\"none\"");
-    }
-    if (stroked(stroke, line)) {
-        add_color(c, "stroke", stroke);
-        add_attribute(c, "stroke-width", line);
-    }
-    add(c, "/>\n");
 }
 
 /* ---- cairo ---- */
@@ -153,7 +60,7 @@ static void paint(ds_canvas *c, ds_color fill, ds_color stroke, double line)
         set_color(c, fill);
         cairo_fill_preserve(c->cr);
     }
-    if (stroked(stroke, line)) {
+    if (line > 0 && stroke.a > 0) {
         set_color(c, stroke);
         cairo_set_line_width(c->cr, line);
         cairo_stroke_preserve(c->cr);
@@ -175,26 +82,17 @@ ds_canvas *ds_canvas_new(int kind, int width, int height)
     if (c == NULL) {
         return NULL;
     }
-    c->kind = kind;
     c->width = width;
     c->height = height;
     int svg = kind == DS_CANVAS_SVG;
+    c->svg = svg ? ds_svg_new(width, height) : NULL;
     c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, svg ? 1 : width, svg ? 1 : height);
     c->cr = cairo_create(c->surface);
-    if (cairo_status(c->cr) != CAIRO_STATUS_SUCCESS) {
+    if (cairo_status(c->cr) != CAIRO_STATUS_SUCCESS || (svg && c->svg == NULL)) {
         ds_canvas_free(c);
         return NULL;
     }
     cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
-    if (svg) {
-        char s[200];
-        snprintf(s, sizeof s,
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                 "font-family=\"DejaVu Sans, Verdana, sans-serif\" stroke-linejoin=\"round\">\n",
-                 width, height, width, height);
-        add(c, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        add(c, s);
-    }
     ds_canvas_rect(c, 0, 0, width, height, ds_color_hex(0xffffff, 1), ds_color_hex(0, 0), 0);
     return c;
 }
@@ -206,7 +104,7 @@ void ds_canvas_free(ds_canvas *c)
     }
     cairo_destroy(c->cr);
     cairo_surface_destroy(c->surface);
-    free(c->svg);
+    ds_svg_free(c->svg);
     free(c);
 }
 
@@ -215,13 +113,8 @@ void ds_canvas_free(ds_canvas *c)
 void ds_canvas_rect(ds_canvas *c, double x, double y, double w, double h, ds_color fill, ds_color stroke,
                     double line)
 {
-    if (c->kind == DS_CANVAS_SVG) {
-        add(c, "<rect");
-        add_attribute(c, "x", x);
-        add_attribute(c, "y", y);
-        add_attribute(c, "width", w);
-        add_attribute(c, "height", h);
-        add_paint(c, fill, stroke, line);
+    if (c->svg != NULL) {
+        ds_svg_rect(c->svg, (double[]){x, y, w, h}, fill, stroke, line);
         return;
     }
     cairo_rectangle(c->cr, limited(x), limited(y), limited(w), limited(h));
@@ -230,28 +123,12 @@ void ds_canvas_rect(ds_canvas *c, double x, double y, double w, double h, ds_col
 
 void ds_canvas_circle(ds_canvas *c, double x, double y, double r, ds_color fill, ds_color stroke, double line)
 {
-    if (c->kind == DS_CANVAS_SVG) {
-        add(c, "<circle");
-        add_attribute(c, "cx", x);
-        add_attribute(c, "cy", y);
-        add_attribute(c, "r", r);
-        add_paint(c, fill, stroke, line);
+    if (c->svg != NULL) {
+        ds_svg_circle(c->svg, (double[]){x, y, r}, fill, stroke, line);
         return;
     }
     cairo_arc(c->cr, limited(x), limited(y), limited(r), 0, 2 * acos(-1.0));
     paint(c, fill, stroke, line);
-}
-
-static void add_points(ds_canvas *c, const double *xy, size_t n)
-{
-    add(c, " points=\"");
-    for (size_t i = 0; i < n; i++) {
-        add(c, i > 0 ? " " : "");
-        add_number(c, xy[2 * i]);
-        add(c, ",");
-        add_number(c, xy[2 * i + 1]);
-    }
-    add(c, "\"");
 }
 
 static void path(ds_canvas *c, const double *xy, size_t n)
@@ -266,10 +143,8 @@ void ds_canvas_polygon(ds_canvas *c, const double *xy, size_t n, ds_color fill, 
     if (n == 0) {
         return;
     }
-    if (c->kind == DS_CANVAS_SVG) {
-        add(c, "<polygon");
-        add_points(c, xy, n);
-        add_paint(c, fill, stroke, line);
+    if (c->svg != NULL) {
+        ds_svg_points(c->svg, "polygon", xy, n, 0, fill, stroke, line);
         return;
     }
     path(c, xy, n);
@@ -283,13 +158,8 @@ void ds_canvas_polyline(ds_canvas *c, const double *xy, size_t n, ds_color strok
         return;
     }
     ds_color none = {0, 0, 0, 0};
-    if (c->kind == DS_CANVAS_SVG) {
-        add(c, "<polyline");
-        add_points(c, xy, n);
-        if (dash > 0) {
-            add_attribute(c, "stroke-dasharray", dash);
-        }
-        add_paint(c, none, stroke, line);
+    if (c->svg != NULL) {
+        ds_svg_points(c->svg, "polyline", xy, n, dash, none, stroke, line);
         return;
     }
     path(c, xy, n);
@@ -312,20 +182,8 @@ static void capped(ds_canvas *c, const double *from, const double *to, size_t n,
     if (n == 0) {
         return;
     }
-    if (c->kind == DS_CANVAS_SVG) {
-        add(c, "<path stroke-linecap=\"round\" d=\"");
-        for (size_t i = 0; i < n; i++) {
-            add(c, "M");
-            add_number(c, from[2 * i]);
-            add(c, " ");
-            add_number(c, from[2 * i + 1]);
-            add(c, "L");
-            add_number(c, to[2 * i]);
-            add(c, " ");
-            add_number(c, to[2 * i + 1]);
-        }
-        add(c, "\"");
-        add_paint(c, none, stroke, line);
+    if (c->svg != NULL) {
+        ds_svg_sticks(c->svg, from, to, n, stroke, line);
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -339,15 +197,13 @@ static void capped(ds_canvas *c, const double *from, const double *to, size_t n,
 
 void ds_canvas_stick(ds_canvas *c, double x0, double y0, double x1, double y1, ds_color stroke, double line)
 {
-    double a[2] = {x0, y0};
-    double b[2] = {x1, y1};
-    capped(c, a, b, 1, stroke, line);
+    capped(c, (double[]){x0, y0}, (double[]){x1, y1}, 1, stroke, line);
 }
 
 void ds_canvas_dots(ds_canvas *c, const double *xy, size_t n, double r, ds_color color)
 {
     /* In pieces: the cost of one cairo path grows faster than its length. */
-    size_t piece = c->kind == DS_CANVAS_SVG ? n : 256;
+    size_t piece = c->svg != NULL ? n : 256;
     for (size_t i = 0; i < n; i += piece) {
         capped(c, xy + 2 * i, xy + 2 * i, n - i < piece ? n - i : piece, color, 2 * r);
     }
@@ -355,16 +211,8 @@ void ds_canvas_dots(ds_canvas *c, const double *xy, size_t n, double r, ds_color
 
 void ds_canvas_clip(ds_canvas *c, double x, double y, double w, double h)
 {
-    if (c->kind == DS_CANVAS_SVG) {
-        /* An inner svg cuts off what is outside of it, without a name that could be another figure's in a page. */
-        char s[120];
-        snprintf(s, sizeof s, " viewBox=\"%.8g %.8g %.8g %.8g\">\n", x, y, w, h);
-        add(c, "<svg");
-        add_attribute(c, "x", x);
-        add_attribute(c, "y", y);
-        add_attribute(c, "width", w);
-        add_attribute(c, "height", h);
-        add(c, s);
+    if (c->svg != NULL) {
+        ds_svg_clip(c->svg, (double[]){x, y, w, h});
         return;
     }
     cairo_save(c->cr);
@@ -374,16 +222,16 @@ void ds_canvas_clip(ds_canvas *c, double x, double y, double w, double h)
 
 void ds_canvas_unclip(ds_canvas *c)
 {
-    if (c->kind == DS_CANVAS_SVG) {
-        add(c, "</svg>\n");
-        return;
+    if (c->svg != NULL) {
+        ds_svg_unclip(c->svg);
+    } else {
+        cairo_restore(c->cr);
     }
-    cairo_restore(c->cr);
 }
 
 void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *pixels)
 {
-    if (c->kind == DS_CANVAS_SVG) {
+    if (c->svg != NULL) {
         return;
     }
     cairo_surface_flush(c->surface);
@@ -398,57 +246,6 @@ void ds_canvas_image(ds_canvas *c, int x, int y, int w, int h, const uint32_t *p
         }
     }
     cairo_surface_mark_dirty(c->surface);
-}
-
-/* What base64 has not written yet: up to two bytes. */
-typedef struct base64 {
-    ds_canvas *c;
-    unsigned char rest[3];
-    int have;
-} base64;
-
-static void add_group(base64 *b)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint32_t v = (uint32_t)b->rest[0] << 16 | (uint32_t)b->rest[1] << 8 | b->rest[2];
-    char out[4] = {digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63]};
-    for (int k = b->have + 1; k < 4; k++) {
-        out[k] = '=';
-    }
-    add_bytes(b->c, out, 4);
-    memset(b->rest, 0, sizeof b->rest);
-    b->have = 0;
-}
-
-static cairo_status_t add_base64(void *closure, const unsigned char *data, unsigned int length)
-{
-    base64 *b = closure;
-    for (unsigned int k = 0; k < length; k++) {
-        b->rest[b->have++] = data[k];
-        if (b->have == 3) {
-            add_group(b);
-        }
-    }
-    return CAIRO_STATUS_SUCCESS;
-}
-
-/* The image as a PNG inside of the SVG. */
-static void svg_cells(ds_canvas *c, double x, double y, double w, double h, cairo_surface_t *cells)
-{
-    base64 b = {c, {0, 0, 0}, 0};
-    add(c, "<image");
-    add_attribute(c, "x", x);
-    add_attribute(c, "y", y);
-    add_attribute(c, "width", w);
-    add_attribute(c, "height", h);
-    add(c, " preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,");
-    if (cairo_surface_write_to_png_stream(cells, add_base64, &b) != CAIRO_STATUS_SUCCESS) {
-        c->failed = 1;
-    }
-    if (b.have > 0) {
-        add_group(&b);
-    }
-    add(c, "\"/>\n");
 }
 
 void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int columns, int rows,
@@ -467,8 +264,8 @@ void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int c
                (size_t)columns * sizeof *pixels);
     }
     cairo_surface_mark_dirty(cells);
-    if (c->kind == DS_CANVAS_SVG) {
-        svg_cells(c, x, y, w, h, cells);
+    if (c->svg != NULL) {
+        ds_svg_cells(c->svg, (double[]){x, y, w, h}, cells);
     } else {
         cairo_save(c->cr);
         cairo_rectangle(c->cr, limited(x), limited(y), limited(w), limited(h));
@@ -486,27 +283,14 @@ void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int c
 
 /* ---- text ---- */
 
-/* Length of the valid UTF-8 sequence at p (a printable character), or 0. */
-static size_t utf8_length(const unsigned char *p)
+/* Length of the printable character at p, or 0. */
+static size_t printable(const char *p)
 {
-    if (p[0] < 0x80) {
-        return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
-    }
-    size_t n = p[0] >= 0xc2 && p[0] < 0xe0   ? 2
-               : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                             : 0;
-    for (size_t k = 1; k < n; k++) {
-        if ((p[k] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    int overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    int surrogate = p[0] == 0xed && p[1] >= 0xa0;
-    int outside = p[0] == 0xf4 && p[1] >= 0x90;
-    int control = p[0] == 0xc2 && p[1] < 0xa0;
-    int noncharacter = p[0] == 0xef && p[1] == 0xbf && p[2] >= 0xbe;
-    return overlong || surrogate || outside || control || noncharacter ? 0 : n;
+    const unsigned char *u = (const unsigned char *)p;
+    size_t n = ds_utf8_length(p, strnlen(p, 4));
+    int control = u[0] < 0x20 || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0);
+    int noncharacter = u[0] == 0xef && n == 3 && u[1] == 0xbf && u[2] >= 0xbe;
+    return control || noncharacter ? 0 : n;
 }
 
 enum { TEXT_MAX = 512 };
@@ -514,17 +298,16 @@ enum { TEXT_MAX = 512 };
 /* Copies what can be shown; names of plugins and units come from outside. */
 static void clean(char out[TEXT_MAX], const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
     size_t used = 0;
-    while (*p != '\0' && used + 5 < TEXT_MAX) {
-        size_t n = utf8_length(p);
+    while (*text != '\0' && used + 5 < TEXT_MAX) {
+        size_t n = printable(text);
         if (n == 0) {
             out[used++] = '?';
-            p++;
+            text++;
         } else {
-            memcpy(out + used, p, n);
+            memcpy(out + used, text, n);
             used += n;
-            p += n;
+            text += n;
         }
     }
     out[used] = '\0';
@@ -547,58 +330,13 @@ double ds_canvas_text_width(ds_canvas *c, double size, int style, const char *te
     return extents.x_advance;
 }
 
-static void svg_text(ds_canvas *c, double x, double y, double size, int style, ds_color color, double turn,
-                     const char *s)
-{
-    static const char *const anchors[4] = {"start", "middle", "end", "start"};
-    add(c, "<text");
-    add_attribute(c, "x", x);
-    add_attribute(c, "y", y);
-    add_attribute(c, "font-size", size);
-    add_color(c, "fill", color);
-    if ((style & 3) != DS_TEXT_LEFT) {
-        add(c, " text-anchor=\"");
-        add(c, anchors[style & 3]);
-        add(c, "\"");
-    }
-    if ((style & DS_TEXT_BOLD) != 0) {
-        add(c, " font-weight=\"bold\"");
-    }
-    if (turn < 0 || turn > 0) {
-        add(c, " transform=\"rotate(");
-        add_number(c, turn);
-        add(c, " ");
-        add_number(c, x);
-        add(c, " ");
-        add_number(c, y);
-        add(c, ")\"");
-    }
-    add(c, ">");
-    for (const char *p = s; *p != '\0'; p++) {
-        switch (*p) {
-        case '&':
-            add(c, "&amp;");
-            break;
-        case '<':
-            add(c, "&lt;");
-            break;
-        case '>':
-            add(c, "&gt;");
-            break;
-        default:
-            add_bytes(c, p, 1);
-        }
-    }
-    add(c, "</text>\n");
-}
-
 void ds_canvas_text(ds_canvas *c, double x, double y, double size, int style, ds_color color, double turn,
                     const char *text)
 {
     char s[TEXT_MAX];
     clean(s, text);
-    if (c->kind == DS_CANVAS_SVG) {
-        svg_text(c, x, y, size, style, color, turn, s);
+    if (c->svg != NULL) {
+        ds_svg_text(c->svg, x, y, size, style, color, turn, s);
         return;
     }
     double width = ds_canvas_text_width(c, size, style, s);
@@ -693,13 +431,12 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
         return ds_fail(e, DS_EXIT_IO, "%s: cannot draw the picture: %s", path_name,
                        cairo_status_to_string(st));
     }
-    if (c->kind == DS_CANVAS_SVG) {
-        size_t used = c->used;
-        add(c, "</svg>\n");
-        int status = c->failed ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name)
-                               : ds_file_write_atomic(path_name, c->svg, c->used, e);
-        c->used = used;
-        return status;
+    if (c->svg != NULL) {
+        const char *text;
+        size_t length;
+        return !ds_svg_document(c->svg, &text, &length)
+                   ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name)
+                   : ds_file_write_atomic(path_name, text, length, e);
     }
     sink s = {NULL, e};
     int status = ds_file_open(&s.file, path_name, e);

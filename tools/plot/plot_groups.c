@@ -228,7 +228,7 @@ static int write_one(int kind, const char *path, const ds_groups *p, ds_error *e
     }
     ds_canvas *c = ds_canvas_new(kind, DS_GROUPS_WIDTH, DS_GROUPS_HEIGHT);
     if (c == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     draw(c, p);
     int rc = ds_canvas_write(c, path, e);

@@ -175,7 +175,7 @@ static int draw(ds_canvas *c, const ds_lines *p, ds_error *e)
     }
     double *xy = malloc(4 * most * sizeof *xy);
     if (xy == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     ds_plot_title(c, p->title, p->subtitle, DS_LINES_WIDTH);
     if (!(xr.low <= xr.high && yr.low <= yr.high)) {
@@ -207,7 +207,7 @@ static int write_one(int kind, const char *path, const ds_lines *p, ds_error *e)
         return 0;
     }
     ds_canvas *c = ds_canvas_new(kind, DS_LINES_WIDTH, DS_LINES_HEIGHT);
-    int rc = c == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : draw(c, p, e);
+    int rc = c == NULL ? ds_no_memory(e) : draw(c, p, e);
     rc = rc != 0 ? rc : ds_canvas_write(c, path, e);
     ds_canvas_free(c);
     return rc;

@@ -68,7 +68,7 @@ static inline vec3 v3_unit(vec3 a)
     return n > 0 ? v3_scale(a, 1 / n) : a;
 }
 
-/* ---- primitives (render_geometry.c) ---- */
+/* ---- primitives (render_primitives.c) ---- */
 
 enum { DS_SURFACE_NONE = 0, DS_SURFACE_GROUND = 1, DS_SURFACE_FIRST = 2 /* + number of the body */ };
 
@@ -92,6 +92,12 @@ typedef struct ds_geometry {
     int failed; /* memory ran out */
 } ds_geometry;
 
+void ds_geometry_push_ball(ds_geometry *g, vec3 center, float radius, uint32_t surface);
+void ds_geometry_push_triangle(ds_geometry *g, const ds_triangle *t);
+void ds_geometry_free(ds_geometry *g);
+
+/* ---- bodies (render_geometry.c) and rigid shapes (render_shapes.c) as primitives ---- */
+
 /* Scaled world coordinates of a scene. */
 typedef struct ds_frame_of_reference {
     double center[3];
@@ -109,14 +115,9 @@ float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference
 /* Appends body b as in kept frame k. */
 void ds_geometry_add(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                      uint64_t b);
-void ds_geometry_free(ds_geometry *g);
 
 /* Body axes in the world from a quaternion w x y z of any length; returns 0 where it has none. */
 int ds_axes_from_quaternion(const double q[4], vec3 axis[3]);
-
-/* Primitives of the rigid shapes (render_shapes.c). */
-void ds_geometry_push_ball(ds_geometry *g, vec3 center, float radius, uint32_t surface);
-void ds_geometry_push_triangle(ds_geometry *g, const ds_triangle *t);
 
 /* A rigid element: its origin and its axes in the world; lengths are scaled. */
 typedef struct ds_rigid {

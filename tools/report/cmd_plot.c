@@ -97,7 +97,7 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     }
     const char **name = calloc(r->envs, sizeof *name);
     if (name == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     size_t i = 0;
     for (size_t k = 0; k < r->envs; k++) {
@@ -162,7 +162,7 @@ static int command(int argc, char **argv)
         snprintf(name, sizeof name, "%s.png", kinds[q.kind]);
         char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
         rc = path == NULL
-                 ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory")
+                 ? ds_no_memory(&e)
                  : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, &e);
         if (rc == 0) {
             rc = draw(&r, &q, path, &e);

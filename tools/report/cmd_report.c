@@ -91,7 +91,7 @@ static char *shell_line(const char *first, int count, char *const *word)
 static int remove_figures(const ds_report *r, const char *out, ds_error *e)
 {
     char *figures = ds_folder_path(out, "figures");
-    int rc = figures == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_report_pictures(r, out, 0, e);
+    int rc = figures == NULL ? ds_no_memory(e) : ds_report_pictures(r, out, 0, e);
     if (rc == 0 && rmdir(figures) != 0 && errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be removed: %s", figures, strerror(errno));
     }
@@ -105,7 +105,7 @@ static int make(const request *q, int folders, char *const *folder, const char *
     char *out = q->out != NULL ? strdup(q->out) : ds_folder_path(folder[0], "report");
     char *list = shell_line("", folders, folder);
     int rc = out == NULL || list == NULL
-                 ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+                 ? ds_no_memory(e)
                  : ds_report_make((const char *const *)folder, (size_t)folders, q->reference, &r, e);
     if (rc == 0) {
         const ds_report_origin origin = {command, list, q->page_only};
@@ -127,7 +127,7 @@ static int command(int argc, char **argv)
     request q = {0};
     ds_error e = {0, ""};
     char *command = shell_line("dshost", argc, argv); /* parse() changes the order */
-    int rc = command == NULL ? ds_fail(&e, DS_EXIT_MEMORY, "out of memory") : parse(argc, argv, &q, &e);
+    int rc = command == NULL ? ds_no_memory(&e) : parse(argc, argv, &q, &e);
     if (rc == 0 && q.help) {
         fputs(usage, stdout);
     } else if (rc == 0) {

@@ -17,11 +17,6 @@ static const uint64_t SEED = 1; /* of the bootstrap: reports are reproducible */
 
 const double ds_report_score[DS_REPORT_SCORES] = {0.5, 0.9, 0.99};
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 /* ---- grouping ---- */
 
 static int by_name(const void *a, const void *b)
@@ -61,13 +56,14 @@ static size_t index_of(const char *const *name, size_t count, const char *wanted
 static ds_curve *read_curves(ds_results *all, ds_error *e)
 {
     ds_curve *curve = calloc(all->count + 1, sizeof *curve);
-    int rc = curve == NULL ? no_memory(e) : 0;
+    int rc = curve == NULL ? ds_no_memory(e) : 0;
     for (size_t i = 0; rc == 0 && i < all->count; i++) {
         ds_error why = {0, ""};
         if (ds_result_is_finished(&all->item[i]) &&
             ds_curve_read(all->item[i].folder, &curve[i], &why) != 0) {
             ds_log(DS_LOG_WARNING, NULL, "left out: %s", why.text);
-            rc = why.status == DS_EXIT_MEMORY ? no_memory(e) : ds_result_damaged(&all->item[i], why.text, e);
+            rc = why.status == DS_EXIT_MEMORY ? ds_no_memory(e)
+                                              : ds_result_damaged(&all->item[i], why.text, e);
         }
     }
     if (rc == 0) {
@@ -85,7 +81,7 @@ static int add_run(ds_report_cell *cell, const ds_result *result, ds_curve *curv
 {
     ds_report_run *run = realloc(cell->run, (cell->runs + 1) * sizeof *run);
     if (run == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     cell->run = run;
     run[cell->runs++] = (ds_report_run){result, *curve};
@@ -107,7 +103,7 @@ static int group(ds_report *r, ds_error *e)
     r->open = calloc(r->results.count + 1, sizeof *r->open);
     if (env == NULL || opt == NULL || r->env == NULL || r->opt == NULL || r->cell == NULL ||
         r->open == NULL) {
-        rc = no_memory(e);
+        rc = ds_no_memory(e);
     }
     for (size_t i = 0; rc == 0 && i < r->envs; i++) {
         r->env[i].name = env[i];
@@ -172,7 +168,7 @@ static int describe(ds_report_cell *c, ds_error *e)
     double *sorted = malloc((3 * n + DS_REPORT_RESAMPLES) * sizeof *sorted);
     if (c->final == NULL || sorted == NULL) {
         free(sorted);
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     c->score = c->final + n;
     c->evaluations = c->cost_steps = c->wall_s = 0;
@@ -250,7 +246,7 @@ static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_err
     double target[DS_REPORT_SCORES];
     ds_hits *run = calloc(c->runs + 1, sizeof *run);
     uint64_t(*hit)[DS_REPORT_SCORES] = calloc(c->runs + 1, sizeof *hit);
-    int rc = run == NULL || hit == NULL ? no_memory(e) : 0;
+    int rc = run == NULL || hit == NULL ? ds_no_memory(e) : 0;
     for (int t = 0; t < DS_REPORT_SCORES; t++) {
         target[t] = env->random - ds_report_score[t] * (env->random - env->best);
     }
@@ -316,7 +312,7 @@ static int rank_means(ds_report *r, size_t i, ds_error *e)
     double *mean = calloc(2 * r->opts + 1, sizeof *mean), *rank = mean + r->opts;
     size_t n = 0;
     if (mean == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         if (ds_report_at(r, i, k)->runs > 0) {
@@ -345,7 +341,7 @@ static int compare_with_reference(ds_report *r, size_t i, ds_error *e)
     size_t n = 0;
     const ds_report_cell *reference = ds_report_at(r, i, r->reference);
     if (p == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         ds_report_cell *c = &r->cell[i * r->opts + k];
@@ -401,7 +397,7 @@ static int score_optimizers(ds_report *r, ds_error *e)
         }
     }
     free(own);
-    return failed ? no_memory(e) : 0;
+    return failed ? ds_no_memory(e) : 0;
 }
 
 static int improve_on_reference(ds_report *r, ds_error *e)
@@ -419,14 +415,14 @@ static int improve_on_reference(ds_report *r, ds_error *e)
         }
     }
     free(own);
-    return failed ? no_memory(e) : 0;
+    return failed ? ds_no_memory(e) : 0;
 }
 
 static int choose_reference(ds_report *r, const char *reference, ds_error *e)
 {
     const char **name = calloc(r->opts, sizeof *name);
     if (name == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     int rc = 0, found = 0;
     for (size_t k = 0; k < r->opts; k++) {

@@ -12,14 +12,9 @@
 #include "plot/plot_groups.h"
 #include "plot/plot_lines.h"
 #include "plot/plot_scale.h"
-#include "report/report_table.h"
+#include "report/report_csv.h"
 
 enum { POINTS = 200, TAUS = 121 };
-
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
 
 /* An optimizer looks the same in all figures: those of the paper have colours of their own, others the next
  * free one, and where these are used up they come again with other lines. */
@@ -75,7 +70,7 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
     if (group == NULL || t == NULL) {
         free(group);
         ds_table_free(t);
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_cell *c = ds_report_at(r, env, k);
@@ -101,10 +96,8 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
     }
     const ds_groups p = {title, subtitle, "best loss", 1, NAN, group, n};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
-    rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
-    ds_table_free(t);
     free(group);
-    return rc;
+    return ds_table_close(t, f->csv, rc, e);
 }
 
 int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
@@ -116,7 +109,7 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
         free(group);
         free(name);
         ds_table_free(t);
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_opt *o = &r->opt[k];
@@ -137,8 +130,7 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
         group,
         r->opts};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
-    rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
-    ds_table_free(t);
+    rc = ds_table_close(t, f->csv, rc, e);
     free(group);
     free(name);
     return rc;
@@ -177,7 +169,7 @@ static int curves_make(curves *c, size_t lines, size_t points, int band, ds_erro
     c->value = calloc(CURVE_COLUMNS * lines * points + 1, sizeof *c->value);
     if (c->line == NULL || c->opt == NULL || c->name == NULL || c->value == NULL) {
         curves_free(c);
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     return 0;
 }
@@ -217,7 +209,7 @@ static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_fig
     ds_table *t = ds_table_new(header);
     p->line = c->line;
     p->lines = c->lines;
-    int rc = t == NULL ? no_memory(e) : ds_plot_lines(f->png, f->svg, p, e);
+    int rc = t == NULL ? ds_no_memory(e) : ds_plot_lines(f->png, f->svg, p, e);
     for (size_t k = 0; rc == 0 && k < c->lines; k++) {
         static const int plain[] = {CURVE_X, CURVE_Y};
         static const int full[] = {CURVE_X, CURVE_MEAN, CURVE_MEAN_LOW, CURVE_MEAN_HIGH,
@@ -230,10 +222,8 @@ static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_fig
             ds_table_end(t);
         }
     }
-    rc = rc != 0 ? rc : ds_table_write(t, f->csv, e);
-    ds_table_free(t);
     curves_free(c);
-    return rc;
+    return ds_table_close(t, f->csv, rc, e);
 }
 
 /* What a run has spent when it has made `id` evaluations, or all of them. */
@@ -326,7 +316,7 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
     double *best = malloc(most * sizeof *best);
     if (best == NULL) {
         curves_free(&c);
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     first = first > 0 && first < last ? first : last / 1000;
     for (size_t k = 0; k < r->opts && last > 0; k++) {
@@ -349,7 +339,7 @@ int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 {
     ds_runs *task = calloc(r->envs + 1, sizeof *task);
     curves c;
-    int rc = task == NULL ? no_memory(e) : curves_make(&c, r->opts, TAUS, 0, e);
+    int rc = task == NULL ? ds_no_memory(e) : curves_make(&c, r->opts, TAUS, 0, e);
     if (rc != 0) {
         free(task);
         return rc;
@@ -435,7 +425,7 @@ int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_erro
         }
     }
     hit = malloc((all * r->envs * DS_TARGETS + DS_TARGETS) * sizeof *hit);
-    int rc = reached == NULL || hit == NULL ? no_memory(e) : curves_make(&c, r->opts, POINTS, 0, e);
+    int rc = reached == NULL || hit == NULL ? ds_no_memory(e) : curves_make(&c, r->opts, POINTS, 0, e);
     if (rc != 0) {
         free(reached);
         free(hit);

@@ -104,7 +104,7 @@ static void put_figure(page *p, const figure *g)
     ds_report_file_name(name, sizeof name, kind, g->env != SIZE_MAX ? p->r->env[g->env].name : "");
     if (asprintf(&svg, "%s/figures/%s.svg", p->folder, name) < 0 ||
         asprintf(&csv, "%s/figures/%s.csv", p->folder, name) < 0) {
-        p->rc = ds_fail(p->e, DS_EXIT_MEMORY, "out of memory");
+        p->rc = ds_no_memory(p->e);
     } else {
         const ds_figure f = {NULL, svg, csv};
         p->rc = write_figure(p->r, g, &f, p->e);
@@ -462,7 +462,7 @@ static int write_tables(const ds_report *r, const char *folder, ds_error *e)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof table / sizeof *table; i++) {
         char *path = ds_folder_path(folder, table[i].name);
-        rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : table[i].write(r, path, e);
+        rc = path == NULL ? ds_no_memory(e) : table[i].write(r, path, e);
         free(path);
     }
     return rc;
@@ -475,7 +475,7 @@ int ds_report_page(const ds_report *r, const char *folder, const ds_report_origi
     size_t size = 0;
     page p = {r, folder, origin, NULL, 0, e};
     if (figures == NULL || path == NULL || (p.f = open_memstream(&text, &size)) == NULL) {
-        p.rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        p.rc = ds_no_memory(e);
     }
     p.rc = p.rc != 0 ? p.rc : ds_folder_make(figures, e);
     p.rc = p.rc != 0 ? p.rc : write_tables(r, folder, e);
@@ -485,7 +485,7 @@ int ds_report_page(const ds_report *r, const char *folder, const ds_report_origi
     if (p.f != NULL) {
         int failed = ferror(p.f);
         failed |= fclose(p.f) != 0;
-        p.rc = p.rc == 0 && failed ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : p.rc;
+        p.rc = p.rc == 0 && failed ? ds_no_memory(e) : p.rc;
     }
     p.rc = p.rc != 0 ? p.rc : ds_file_write_atomic(path, text, size, e);
     free(text);

@@ -40,13 +40,13 @@ static int has_picture(const ds_result *run)
 int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_error *e)
 {
     char *figures = ds_folder_path(folder, "figures");
-    int rc = figures == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_folder_make(figures, e);
+    int rc = figures == NULL ? ds_no_memory(e) : ds_folder_make(figures, e);
     for (size_t i = 0; rc == 0 && i < r->envs; i++) {
         const ds_result *run = r->env[i].best_run;
         ds_error why = {0, ""};
         char *path = ds_report_picture_path(r, i, folder);
         if (path == NULL) {
-            rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+            rc = ds_no_memory(e);
         } else if (unlink(path) != 0 && errno != ENOENT) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
         } else if (draw && run != NULL && !has_picture(run) && ds_best_picture_of_run(run, path, &why) != 0) {

@@ -96,8 +96,7 @@ static int open_all(const char *folder, int finished, ds_export_run **out, size_
     *count = 0;
     if (ds_folder_has_landscape(folder)) {
         *out = calloc(1, sizeof(**out));
-        int failed =
-            *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_export_open(folder, *out, e);
+        int failed = *out == NULL ? ds_no_memory(e) : ds_export_open(folder, *out, e);
         *count = failed == 0;
         return failed;
     }
@@ -107,7 +106,7 @@ static int open_all(const char *folder, int finished, ds_export_run **out, size_
     }
     rc = finished ? keep_finished(&found, folder, e) : 0;
     *out = calloc(found.count, sizeof(**out));
-    rc = rc != 0 ? rc : *out == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    rc = rc != 0 ? rc : *out == NULL ? ds_no_memory(e) : 0;
     for (size_t i = 0; i < found.count && rc == 0; i++) {
         ds_export_run *r = &(*out)[i];
         rc = ds_export_open(found.item[i].folder, r, e);
@@ -117,7 +116,7 @@ static int open_all(const char *folder, int finished, ds_export_run **out, size_
             free(r->opt);
             r->env = strdup(found.item[i].env);
             r->opt = strdup(found.item[i].opt);
-            rc = r->env == NULL || r->opt == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+            rc = r->env == NULL || r->opt == NULL ? ds_no_memory(e) : 0;
             *count += 1;
         }
     }
@@ -151,8 +150,7 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
         char *folder = ds_folder_path(runs[i].folder, "export");
         size_t size = strlen(runs[i].folder) + 64;
         char *name = malloc(size);
-        rc = folder == NULL || name == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                                            : ds_export_wake(&runs[i], e);
+        rc = folder == NULL || name == NULL ? ds_no_memory(e) : ds_export_wake(&runs[i], e);
         if (rc != 0) {
             /* nothing to write */
         } else if (q->out != NULL) {
@@ -187,7 +185,7 @@ static int list_functions(const ds_export_run *runs, size_t count, ds_export_set
 {
     set->function = calloc(count, sizeof(*set->function));
     if (set->function == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || strcmp(runs[i].env, runs[i - 1].env) != 0) {
@@ -203,7 +201,7 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
     char *folder = q->out != NULL ? strdup(q->out) : malloc(size);
     ds_export_set set = {runs, count, NULL, 0};
     if (folder == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     if (q->out == NULL) {
         snprintf(folder, size, "%s/export/%s", q->folder, q->format);

@@ -15,11 +15,6 @@
 enum { RESAMPLES = 10000 };
 static const uint64_t SEED = 1;
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 /* Splits FOLDER:OPT where there is no such folder. To be freed; *opt points into it or is NULL. */
 static char *split(const char *set, const char **opt)
 {
@@ -58,7 +53,7 @@ static int check_optimizer(const char *set, const char *folder, const char *opt,
     const char **known = optimizers_of(r, &count);
     int rc = 0;
     if (known == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     while (opt != NULL && at < count && strcmp(known[at], opt) != 0) {
         at++;
@@ -83,7 +78,7 @@ static int keep_set(const char *set, ds_results *r, size_t *open, ds_error *e)
 {
     const char *opt;
     char *folder = split(set, &opt);
-    int rc = folder == NULL ? no_memory(e) : check_optimizer(set, folder, opt, r, e);
+    int rc = folder == NULL ? ds_no_memory(e) : check_optimizer(set, folder, opt, r, e);
     for (size_t i = 0; rc == 0 && i < r->count; i++) {
         *open += (opt == NULL || strcmp(r->item[i].opt, opt) == 0) && !ds_result_is_finished(&r->item[i]);
     }
@@ -101,7 +96,7 @@ static int read_sets(const char *const set[2], ds_comparison *c, ds_error *e)
     for (int k = 0; k < 2 && rc == 0; k++) {
         const char *opt;
         char *folder = split(set[k], &opt);
-        rc = folder == NULL ? no_memory(e)
+        rc = folder == NULL ? ds_no_memory(e)
                             : ds_results_read((const char *const[]){folder}, 1, &c->results[k], e);
         free(folder);
     }
@@ -121,7 +116,7 @@ static int fill_side(const ds_results *r, const char *env, ds_side *s, ds_error 
     double *sorted = calloc(r->count + 1, sizeof *sorted);
     if (s->value == NULL || s->seed == NULL || sorted == NULL) {
         free(sorted);
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t i = 0; i < r->count; i++) { /* results are sorted by environment, optimizer, seed */
         if (strcmp(r->item[i].env, env) == 0) {
@@ -160,7 +155,7 @@ static int differ(ds_versus *v, ds_error *e)
     double *drawn = malloc(RESAMPLES * sizeof *drawn);
     ds_random r = ds_random_open(SEED, "difference of means", 0);
     if (drawn == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     v->difference = v->b.mean - v->a.mean;
     v->difference95 = (ds_interval){NAN, NAN};
@@ -216,7 +211,7 @@ static int compare_all(ds_comparison *c, ds_error *e)
 {
     ds_runs *a = calloc(2 * c->count + 1, sizeof *a), *b = a + c->count;
     double *p = calloc(c->count + 1, sizeof *p);
-    int rc = a == NULL || p == NULL ? no_memory(e) : 0;
+    int rc = a == NULL || p == NULL ? ds_no_memory(e) : 0;
     for (size_t i = 0; rc == 0 && i < c->count; i++) {
         rc = test_env(c, &c->item[i], e);
         a[i] = (ds_runs){c->item[i].a.value, c->item[i].a.runs};
@@ -230,7 +225,7 @@ static int compare_all(ds_comparison *c, ds_error *e)
         }
         rc = ds_probability_of_improvement(a, b, c->count, RESAMPLES, SEED, 0.95, &c->improvement,
                                            &c->improvement95) != 0
-                 ? no_memory(e)
+                 ? ds_no_memory(e)
                  : 0;
     }
     free(a);
@@ -245,7 +240,7 @@ int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e)
     const ds_results *a = &out->results[0], *b = &out->results[1];
     out->item = rc == 0 ? calloc(a->count + 1, sizeof *out->item) : NULL;
     if (rc == 0 && out->item == NULL) {
-        rc = no_memory(e);
+        rc = ds_no_memory(e);
     }
     for (size_t i = 0; rc == 0 && i < a->count; i++) {
         if (first_of_env(a, i) && has_env(b, a->item[i].env)) {

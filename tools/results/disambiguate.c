@@ -23,11 +23,6 @@ typedef struct bunch {
     int section; /* DS_SECTION_ENV or DS_SECTION_OPT */
 } bunch;
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 static char **name_of(ds_result *r, int section)
 {
     return section == DS_SECTION_ENV ? &r->env : &r->opt;
@@ -175,13 +170,13 @@ static int rename_all(bunch *b, const char *const *key, size_t keys, ds_results 
         refine(b, key[j]);
     }
     char **given = calloc(b->classes, sizeof *given);
-    int rc = given == NULL || make_names(b, key, keys, set, sets, given) != 0 ? no_memory(e) : 0;
+    int rc = given == NULL || make_names(b, key, keys, set, sets, given) != 0 ? ds_no_memory(e) : 0;
     if (rc == 0) {
         warn(b, key, keys, given);
     }
     for (size_t i = 0; rc == 0 && i < b->count; i++) {
         char **name = name_of(b->run[i], b->section), *copy = strdup(given[b->class[i]]);
-        rc = copy == NULL ? no_memory(e) : 0;
+        rc = copy == NULL ? ds_no_memory(e) : 0;
         if (rc == 0) {
             free(*name);
             *name = copy;
@@ -238,7 +233,7 @@ static int split(bunch *b, ds_results *const *set, size_t sets, ds_error *e)
     size_t all = 0, keys = 0;
     const char **key = keys_of(b, &all);
     b->class = malloc(3 * b->count * sizeof *b->class);
-    int rc = key == NULL || b->class == NULL ? no_memory(e) : 0;
+    int rc = key == NULL || b->class == NULL ? ds_no_memory(e) : 0;
     if (rc == 0) {
         b->spare = b->class + b->count;
         begin(b);
@@ -275,7 +270,7 @@ static int split_all(ds_results *const *set, size_t sets, int section, ds_error 
     }
     ds_result **run = malloc((all + 1) * sizeof *run);
     if (run == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (size_t s = 0; s < sets; s++) {
         for (size_t i = 0; i < set[s]->count; i++) {

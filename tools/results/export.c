@@ -77,7 +77,7 @@ int ds_export_wake(ds_export_run *r, ds_error *e)
 {
     char *path = r->store == NULL ? ds_folder_path(r->folder, "run.sqlite") : NULL;
     int rc = r->store != NULL ? 0
-             : path == NULL   ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+             : path == NULL   ? ds_no_memory(e)
                               : ds_store_open(path, DS_STORE_READ, &r->store, e);
     free(path);
     return rc;
@@ -91,7 +91,7 @@ int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)
     out->folder = strdup(folder);
     int rc = 0;
     if (path == NULL || out->folder == NULL) {
-        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        rc = ds_no_memory(e);
     } else if (!is_run && !ds_folder_has_landscape(folder)) {
         rc = ds_fail(e, DS_EXIT_IO, "%s holds no run (there is no run.sqlite)", folder);
     }

@@ -61,7 +61,7 @@ static int write_note(const ds_export_set *set, const char *folder, const char *
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     size_t size = strlen(folder) + sizeof(".json");
     char *path = malloc(size);
-    int rc = text == NULL || path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    int rc = text == NULL || path == NULL ? ds_no_memory(e) : 0;
     if (rc == 0) {
         snprintf(path, size, "%s.json", folder);
         rc = ds_file_write_atomic(path, text, strlen(text), e);
@@ -76,7 +76,7 @@ static int write_note(const ds_export_set *set, const char *folder, const char *
 static int open_in(const char *folder, const char *name, ds_printer **out, ds_error *e)
 {
     char *path = ds_folder_path(folder, name);
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_printer_open(path, out, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_printer_open(path, out, e);
     free(path);
     return rc;
 }
@@ -85,7 +85,7 @@ static int open_in(const char *folder, const char *name, ds_printer **out, ds_er
 static int make_in(const char *folder, const char *name, ds_error *e)
 {
     char *path = ds_folder_path(folder, name);
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_folder_make(path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_folder_make(path, e);
     free(path);
     return rc;
 }
@@ -125,7 +125,7 @@ static int for_all(const ds_export_set *set, const char *folder, write_function 
     for (size_t i = 0; i < set->count && rc == 0;) {
         size_t n = part_length(set, i, 1);
         char *place = several ? ds_folder_path(folder, set->run[i].opt) : strdup(folder);
-        rc = place == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_folder_make(place, e);
+        rc = place == NULL ? ds_no_memory(e) : ds_folder_make(place, e);
         for (size_t k = i; k < i + n && rc == 0; k++) {
             if (set->run[k].n != set->run[i].n) {
                 rc = ds_fail(e, DS_EXIT_IO, "%s and %s have the same name and different numbers of variables",
@@ -223,7 +223,7 @@ static int ioh_function(const ds_export_set *set, size_t first, size_t count, co
                           "maximization", 0, "algorithm", "name", r->opt, "info", r->opt_version,
                           "experiment_attributes", "attributes", "raw_y", "scenarios", scenario);
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    rc = text == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : open_in(folder, index, &p, e);
+    rc = text == NULL ? ds_no_memory(e) : open_in(folder, index, &p, e);
     if (rc == 0) {
         ds_print_text(p, text);
         rc = ds_printer_close(p, 0, e);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/printer.h"
-#include "config/npy.h"
 #include "results/export.h"
+#include "results/npy_write.h"
 
 typedef void row_printer(ds_printer *p, const ds_export_run *r, const ds_row *row, double best, int times);
 
@@ -27,12 +27,6 @@ static int print_rows(ds_export_run *r, ds_printer *p, row_printer *print, int t
     }
     ds_cursor_close(c);
     return rc != 0 ? rc : step < 0 ? e->status : 0;
-}
-
-static const char *kind_name(uint32_t kind)
-{
-    static const char *const names[] = {"none", "adjoint", "forward", "fd", "smoothed"};
-    return kind < 5 ? names[kind] : "?";
 }
 
 /* ---- CSV (RFC 4180; empty = no value) ---- */
@@ -64,7 +58,7 @@ static void csv_row(ds_printer *p, const ds_export_run *r, const ds_row *row, do
     ds_print(p, "%llu", (unsigned long long)row->id);
     csv_real(p, row->answer.loss);
     csv_real(p, best);
-    ds_print(p, ",%s,%s", ds_outcome_name(row->answer.outcome), kind_name(row->answer.grad_kind));
+    ds_print(p, ",%s,%s", ds_outcome_name(row->answer.outcome), ds_gradient_name(row->answer.grad_kind));
     csv_text(p, row->tag);
     ds_print(p, ",%llu,%llu,%lld", (unsigned long long)row->group, (unsigned long long)row->answer.cost_steps,
              (long long)row->answer.bad_step);
@@ -148,7 +142,7 @@ static void json_row(ds_printer *p, const ds_export_run *r, const ds_row *row, d
     ds_print(p, ",\"best_loss\":");
     json_real_text(p, best);
     ds_print(p, ",\"outcome\":\"%s\",\"gradient_kind\":\"%s\"", ds_outcome_name(row->answer.outcome),
-             kind_name(row->answer.grad_kind));
+             ds_gradient_name(row->answer.grad_kind));
     json_text(p, "tag", row->tag);
     ds_print(p, ",\"group\":%llu,\"cost_steps\":%llu,\"bad_step\":%lld", (unsigned long long)row->group,
              (unsigned long long)row->answer.cost_steps, (long long)row->answer.bad_step);

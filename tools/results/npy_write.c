@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_write.c - writes NumPy's .npy files and .npz archives (a zip file of .npy members, PKWARE APPNOTE 6.3).
- */
+/* npy_write.c - writes NumPy's .npy files and .npz archives (a zip file of .npy members, PKWARE APPNOTE 6.3). */
 #include "config.h"
 
-#include "config/npy.h"
+#include "results/npy_write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,9 +30,9 @@ size_t ds_npy_item_size(int type)
 
 size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape)
 {
-    char dims[DS_ARRAY_MAX_NDIM * 22 + 4];
+    char dims[DS_NPY_MAX_NDIM * 22 + 4];
     size_t n = 0;
-    for (uint32_t k = 0; k < ndim && k < DS_ARRAY_MAX_NDIM; k++) {
+    for (uint32_t k = 0; k < ndim && k < DS_NPY_MAX_NDIM; k++) {
         n += (size_t)snprintf(dims + n, sizeof dims - n, "%s%" PRIu64, k > 0 ? ", " : "", shape[k]);
     }
     snprintf(dims + n, sizeof dims - n, "%s", ndim == 1 ? "," : "");
@@ -61,7 +60,7 @@ static int data_size(int type, uint32_t ndim, const uint64_t *shape, uint64_t *b
         n *= shape[k];
     }
     *bytes = n;
-    return ndim <= DS_ARRAY_MAX_NDIM ? 0 : -1;
+    return ndim <= DS_NPY_MAX_NDIM ? 0 : -1;
 }
 
 int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shape, const void *data,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point.h - a point of an environment as users name it: a file, a word, a random one, or an evaluation of a
- * run. */
+ * run; and which environment, with which parameters, a run belongs to: elsewhere its points mean something else. */
 #ifndef DS_RESULTS_POINT_H
 #define DS_RESULTS_POINT_H
 
+#include "config/params.h"
 #include "evaluate/pool.h"
+#include "store/store.h"
 
 /* What a point is asked for, and how messages name it. */
 typedef struct ds_point_request {
@@ -32,5 +34,14 @@ int ds_point_check(const ds_point_request *q, const double *x, ds_error *e);
 
 /* DS_EXIT_CONFIG: so many numbers where the environment has another number of variables. */
 int ds_point_wrong_count(const char *origin, const char *id, uint64_t count, uint64_t n, ds_error *e);
+
+/* Fails (DS_EXIT_CONFIG) where the run in the store has another environment than `id`, and warns where it has
+ * other parameters, which it names. `what` ("--x results/a") begins both lines. */
+int ds_provenance_compare(ds_store *store, const char *what, const char *id, const ds_params *params,
+                          ds_error *e);
+
+/* Adds the environment of the run in a folder, its parameters and its seed to settings that do not name an
+ * environment. What they do set stays as it is. */
+int ds_provenance_load(const char *folder, ds_settings *settings, ds_error *e);
 
 #endif

@@ -19,11 +19,6 @@
 
 enum { DEPTH_MAX = 16 };
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 /* ---- one run ---- */
 
 static char *text_of(const json_t *o, const char *key)
@@ -90,7 +85,7 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
     out->best_loss = (double)INFINITY;
     if (path == NULL || out->folder == NULL) {
         free(path);
-        no_memory(e);
+        ds_no_memory(e);
         return -1;
     }
     json_t *o = json_load_file(path, 0, NULL);
@@ -122,7 +117,7 @@ int ds_result_read(const char *folder, ds_result *out, ds_error *e)
     out->env = out->env != NULL ? out->env : strdup("?");
     out->opt = out->opt != NULL ? out->opt : strdup("?");
     if (out->env == NULL || out->opt == NULL) {
-        no_memory(e);
+        ds_no_memory(e);
         return -1;
     }
     return out->ended != NULL;
@@ -198,12 +193,12 @@ static int look_into_store(ds_result *r, ds_error *e)
     char *path = ds_folder_path(r->folder, "run.sqlite");
     ds_store *s = NULL;
     ds_error why = {0, ""};
-    int rc = path == NULL ? no_memory(&why) : ds_store_open(path, DS_STORE_READ, &s, &why);
+    int rc = path == NULL ? ds_no_memory(&why) : ds_store_open(path, DS_STORE_READ, &s, &why);
     rc = rc != 0 ? rc : read_store(r, s, &why);
     ds_store_close(s, NULL);
     free(path);
     if (rc == DS_EXIT_MEMORY) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     return rc != 0 ? ds_result_damaged(r, why.text, e) : 0;
 }
@@ -212,7 +207,7 @@ int ds_result_damaged(ds_result *r, const char *why, ds_error *e)
 {
     char *text = strdup(why);
     if (text == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     free(r->error);
     r->error = text;
@@ -227,7 +222,7 @@ static int add_run(const char *folder, ds_results *all, ds_error *e)
     if ((all->count & (all->count - 1)) == 0) { /* 0, 1, 2, 4, ...: the array is full */
         ds_result *grown = realloc(all->item, (all->count == 0 ? 1 : 2 * all->count) * sizeof(*grown));
         if (grown == NULL) {
-            return no_memory(e);
+            return ds_no_memory(e);
         }
         all->item = grown;
     }
@@ -367,7 +362,7 @@ static int grow(drawing *d)
     double *wall = realloc(c->wall, capacity * sizeof(*wall));
     c->wall = wall != NULL ? wall : c->wall;
     if (id == NULL || loss == NULL || cost == NULL || wall == NULL) {
-        return no_memory(d->e);
+        return ds_no_memory(d->e);
     }
     d->capacity = capacity;
     return 0;
@@ -404,7 +399,7 @@ int ds_curve_read(const char *folder, ds_curve *out, ds_error *e)
     ds_store *s = NULL;
     drawing d = {out, 0, (double)INFINITY, e};
     memset(out, 0, sizeof(*out));
-    int rc = path == NULL ? no_memory(e) : ds_store_open(path, DS_STORE_READ, &s, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_store_open(path, DS_STORE_READ, &s, e);
     rc = rc != 0 ? rc : ds_store_scan(s, visit, &d, e);
     ds_store_close(s, NULL);
     free(path);

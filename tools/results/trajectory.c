@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/npy.h"
+#include "results/npy_write.h"
 #include "scene/snapshot.h"
 #include "scene/snapshot_internal.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/ext/residuals.h - extension "ds.env.residuals/1": the loss is a sum of squares, loss(x) = sum of
- * r_i(x)^2.
+/* diffsim/ext/residuals.h - extension "ds.env.residuals/1": the loss is a sum of squares, loss(x) =
+ * sum of r_i(x)^2.
  *
  * An environment that offers it answers with the m residuals r(x), or with the product of their Jacobian
  * J_ij = d r_i / d x_j, or of its transpose, and a vector. An optimizer for least squares gets the same from
  * objective->get_extension(objective, DS_EXT_RESIDUALS): a ds_residual_objective, or NULL where the
  * environment has none.
  *
- * Residuals cost one evaluation of the budget; every product at a point costs one more. The gradient of the
- * loss is 2 J^T r. A term that is no square, such as a penalty c |x|^2, is written as more residuals, sqrt(c)
- * x_i.
+ * Residuals cost one evaluation of the budget; every product at a point costs one more. The gradient of
+ * the loss is 2 J^T r. A term that is no square, such as a penalty c |x|^2, is written as more
+ * residuals, sqrt(c) x_i.
  */
 #ifndef DIFFSIM_EXT_RESIDUALS_H
 #define DIFFSIM_EXT_RESIDUALS_H

@@ -7,10 +7,10 @@
  * of all steps, one after the other, are the x whose loss evaluate() returns, bit for bit. Action t has the
  * units and the bounds of the components t n_act .. (t + 1) n_act - 1 of x.
  *
- * Rewards are not scaled and not discounted: where the loss belongs to the final state, a reward is the
- * decrease of that loss over the step; where the loss is a sum over the steps, it is minus the step's term.
- * So the sum of the rewards of an episode is minus its loss, up to a constant that depends on the start
- * alone.
+ * Rewards are not scaled and not discounted: where the loss belongs to the final state, a reward is
+ * the decrease of that loss over the step; where the loss is a sum over the steps, it is minus the
+ * step's term. So the sum of the rewards of an episode is minus its loss, up to a constant that
+ * depends on the start alone.
  */
 #ifndef DIFFSIM_EXT_RL_H
 #define DIFFSIM_EXT_RL_H
@@ -79,12 +79,11 @@ typedef struct ds_episode_rows {
     uint64_t count;       /* in: rows, at least 1 */
     const uint64_t *lane; /* in: count different numbers below ds_episodes.lanes */
     const double *action; /* in, step: count x n_act, row-major, inside the bounds; begin: may be NULL */
-    double *obs;    /* out: count x n_obs: after begin the first observation, after a step the next one (where
-                     * the    episode has failed the last one again) */
-    double *reward; /* out, step: count values, 0 where the episode has failed; begin: may be NULL */
-    uint32_t
-        *ended;   /* out, step: count values, 1 = the episode is over and its lane free; begin: may be NULL */
-    double *loss; /* out, step: count values: loss of an episode that is over, +INFINITY where it failed, 0
+    double *obs;     /* out: count x n_obs: after begin the first observation, after a step the next one (the
+                     * last one again where the episode has failed) */
+    double *reward;  /* out, step: count values, 0 where the episode has failed; begin: may be NULL */
+    uint32_t *ended; /* out, step: count values, 1 = the episode is over, its lane free; begin: may be NULL */
+    double *loss;    /* out, step: count values: loss of an episode that is over, +INFINITY where it failed, 0
                    * while it goes on; begin: may be NULL */
     uint32_t *outcome; /* out, step: count values DS_EVAL_*; may be NULL */
     const char *tag;   /* in, begin: what the episodes are for, at most 15 bytes; may be NULL */
@@ -98,9 +97,10 @@ typedef struct ds_episode_rows {
  * Every episode costs one evaluation of the budget, whenever and however it ends, and is recorded as one row.
  * Episodes are numbered in the order of begin(): number and run seed choose the noise. Answers do not depend
  * on the number of jobs. All functions are called from the thread of run(); while episodes are open,
- * evaluate() is refused. They return DS_OK       see below; DS_STOPPED  budget, time, target or the user
- * ended the run: return from run() with DS_STOPPED; DS_E_ARG    the rows break the contract; the host has
- * said which and why. */
+ * evaluate() is refused. They return
+ *   DS_OK       see below
+ *   DS_STOPPED  budget, time, target or the user ended the run: return from run() with DS_STOPPED
+ *   DS_E_ARG    the rows break the contract; the host has said which and why */
 typedef struct ds_episodes {
     uint32_t struct_size;
     uint32_t reserved;

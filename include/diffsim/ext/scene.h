@@ -21,11 +21,9 @@ extern "C" {
  * constants. A rigid element is a pose: position x y z, then the unit quaternion w x y z that turns
  * body axes into world axes. */
 enum {
-    DS_BODY_POINTS =
-        1, /* [3] particles; size = radius of a particle, clearness (0 opaque, towards 1 like glass) */
-    DS_BODY_SPHERE = 2, /* [7] size[0] = radius */
-    DS_BODY_CAPSULE =
-        3, /* [7] axis = body y; size = radius, distance of the end centres; origin in the middle */
+    DS_BODY_POINTS = 1,  /* [3] particles; size = radius, clearness (0 opaque, towards 1 like glass) */
+    DS_BODY_SPHERE = 2,  /* [7] size[0] = radius */
+    DS_BODY_CAPSULE = 3, /* [7] axis = body y, origin in the middle; size = radius, distance of end centres */
     DS_BODY_CYLINDER = 4, /* [7] axis = body y; size = radius, height */
     DS_BODY_TORUS = 5,    /* [7] axis = body y; size = major radius, minor radius */
     DS_BODY_BOX = 6,      /* [7] size = half extents along the body axes */

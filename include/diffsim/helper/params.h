@@ -13,8 +13,8 @@
  *     }
  *
  * The first failure is said to the host and kept in `status`; what is asked after it is not read any more. A
- * failure is an error of the plugin (a name that its schema does not declare, or another type) or of the host;
- * values of users are already checked against the schema.
+ * failure is an error of the plugin (a name that its schema does not declare, or another type) or of the
+ * host; values of users are already checked against the schema.
  *
  * A default that depends on another parameter is an empty LIST in the schema; its value is passed in:
  *

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `dshost bench`: files and their errors, runs that are ordinary runs, failures, resuming, growing, shards
 # and merge.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 cd "$tmp" || exit 99
 

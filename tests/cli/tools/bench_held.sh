@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `dshost bench` in a folder that holds an experiment already: what may change, what is kept, what is refused;
 # estimates; signals.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 cd "$tmp" || exit 99
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # kill -9 of a bench at random moments: the same command again, killed again, at last gives the records of an
 # undisturbed bench. RUNS, BUDGET, KILLS and ONLY are set by the slow version of this test.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 : "${RUNS:=2}" "${BUDGET:=30}" "${KILLS:=5}" "${LONGEST:=1200}" "${ONLY:=*/cmaes */adam */small}"
 cd "$tmp" || exit 99

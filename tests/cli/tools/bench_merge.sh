@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # `dshost merge` with parts that are at work, damaged, read-only, from other machines, or of something else.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 cd "$tmp" || exit 99
 

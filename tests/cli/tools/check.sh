@@ -1,19 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check.sh - the conformance kit: every plugin of tests/bad fails the test that its sin breaks, sound plugins
+# check.sh - the conformance kit: every plugin below tests/bad fails the test that its sin breaks, sound plugins
 # pass all of a known number of tests, and the command keeps its contract (TAP, JSON, exit status).
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 bad=$DS_TOP_SRC/tests/bad
 cd "$tmp" || exit 99
 
 compile() { # compile FILE.c: makes FILE.so here
     # shellcheck disable=SC2086
-    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -o "$(basename "$1" .c).so" "$1" -lm
+    ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$bad" \
+        -o "$(basename "$1" .c).so" "$1" -lm
 }
 
 # plugin, the test it must fail, exit status, flags
 while read -r id test status flags; do
-    if ! compile "$bad/$id.c" > out 2> err; then
+    if ! compile "$bad"/*/"$id.c" > out 2> err; then
         result 1 "$id compiles"
         continue
     fi

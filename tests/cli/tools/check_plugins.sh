@@ -3,7 +3,7 @@
 # check_plugins.sh - every plugin of the tree passes the conformance kit: the whole of it where that is
 # quick, else the tests that need few evaluations. With CHECK_ALL set (check_plugins_slow.sh) the whole of
 # it for all.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 all=${CHECK_ALL-}
 some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure.want,pure.process,rl,scene,search.stop,search.repeat,search.quiet
 

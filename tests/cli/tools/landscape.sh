@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # landscape.sh - `dshost landscape`: slices, words, files, pictures, paths of runs, the same for every
 # number of jobs, errors.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 shapes=$DS_TOP_BUILD/tests/plugins/.libs/shapes.so
 cd "$tmp" || exit 99
 HOME=$tmp

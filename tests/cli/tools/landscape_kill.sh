@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # landscape_kill.sh - kill -9 at random moments, resume, kill again: the record and the files of the
 # landscape equal those of an undisturbed one.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 : "${KILLS:=12}"
 cd "$tmp" || exit 99
 settings="--env $faulty --seed 3 --set env.n=4 --set env.fault=segv --set env.share=0.01 --grid 15x15 --samples 30 --jumps 10"

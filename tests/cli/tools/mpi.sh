@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # `dshost bench` under mpirun: the records of one process; ranks that die; errors that are said once.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 : "${RUNS:=1}" "${BUDGET:=20}" "${ONLY:=*/cmaes */adam}"
 cd "$tmp" || exit 99

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # report, compare and plot on a few short runs: what they write, what they say, what they refuse.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 
 for e in sphere rastrigin; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What report, compare, plot and export take for one sample: runs of one problem and one method, each once, that have
 # finished. Everything else is kept apart or left out, and said.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 
 # make FOLDER OPTIMIZER RUNS BUDGET ARGUMENT...: runs on analytic in two dimensions.

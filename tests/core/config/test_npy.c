@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "config/npy.h"
+#include "results/npy_write.h"
 #include "temporary.h"
 
 #include <zlib.h>

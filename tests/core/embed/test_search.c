@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_search - optimizers and environments inside another program (diffsim/search.h, diffsim/environment.h): the same
  * points as in a run, budgets, failures, ends at every moment, several at once, and what is refused. */
-#include "fake_run.h"
+#include "objective.h"
 
 #include <diffsim/environment.h>
 #include <diffsim/search.h>

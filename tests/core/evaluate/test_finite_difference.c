@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_difference.c - finite differences with a chosen step, on functions with known derivatives. */
+/* test_finite_difference.c - finite differences with a chosen step, on functions with known derivatives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_scenedata.c - the checked copy of a scene: what is taken over, what is refused, damaged blocks,
+/* test_snapshot.c - the checked copy of a scene: what is taken over, what is refused, damaged blocks,
  * trajectory files. */
 #include "config.h"
 

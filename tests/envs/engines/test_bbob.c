@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bbob.c - functions of the BBOB suite: losses of its instances as recorded from pycma 4.5
  * (cma.bbobbenchmarks, zerof=True), the formulas of its transformations, optimum and exact gradient. */
-#include "fake_cma_run.h"
+#include "host.h"
 
-#include "bbob.h"
+#include "functions/bbob.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

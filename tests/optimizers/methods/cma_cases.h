@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "fake_cma_run.h"
+#include "host.h"
 #include "methods/cma/cma.h"
 
 typedef double cma_function(uint64_t n, const double *x);

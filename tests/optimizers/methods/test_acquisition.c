@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_acquisition.c - acquisition functions, their search, and the Sobol points it starts from.
+/* test_acquisition.c - acquisition functions, their search, and the Sobol points it starts from.
  */
 #include "methods/bayes/acquisition.h"
 #include "methods/base/sobol.h"

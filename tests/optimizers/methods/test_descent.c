@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_descent.c - the gradient descent of the optimizers: when it stops, that it stays in the
+/* test_descent.c - the gradient descent of the optimizers: when it stops, that it stays in the
  * box, its step rules; and the covariance matrix adaptation of 2001. */
 #include "functions.h"
 

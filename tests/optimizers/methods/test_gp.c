@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_gp.c - the Gaussian process against recorded values of BoTorch and against identities that
+/* test_gp.c - the Gaussian process against recorded values of BoTorch and against identities that
  * exact inference fulfils. */
 #include "golden.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_lbfgsb.c - L-BFGS-B on bounded problems: against recorded runs of SciPy, evaluation counts,
+/* test_lbfgsb.c - L-BFGS-B on bounded problems: against recorded runs of SciPy, evaluation counts,
  * optimality conditions, and losses that are not finite. */
 #include "functions.h"
 #include "golden.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_surrogate.c - which simulations enter the Gaussian process of Bayesian optimization, and
+/* test_surrogate.c - which simulations enter the Gaussian process of Bayesian optimization, and
  * that its proposals do not depend on what should not matter. */
 #include "functions.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slice.c - slices through a box: what texts mean, where points are, and the way back. */
+/* test_landscape_slice.c - slices through a box: what texts mean, where points are, and the way back. */
 #include "config.h"
 
 #include <setjmp.h>

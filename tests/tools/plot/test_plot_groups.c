@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_figures.c - figures of many groups and lines, and of values that a logarithmic axis has no place for.
+/* test_plot_groups.c - figures of many groups and lines, and of values that a logarithmic axis has no place for.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "plot/plot_groups.h"
 #include "plot/plot_lines.h"
 #include "plot/plot_scale.h"
-#include "tests/unit/temporary.h"
+#include "temporary.h"
 
 enum { MANY = 28 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_maps.c - contour lines, colour scales, heat maps and panels: geometry, and inputs that are hard to
+/* test_plot_map.c - contour lines, colour scales, heat maps and panels: geometry, and inputs that are hard to
  * draw. */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pictures.c - plots and rendered pictures: files are what they say, show something, and hard inputs do
+/* test_render.c - plots and rendered pictures: files are what they say, show something, and hard inputs do
  * no harm. */
 #include "config.h"
 

@@ -20,7 +20,7 @@
 #include "results/results.h"
 #include "store/run_folder.h"
 #include "store/store.h"
-#include "tests/unit/temporary.h"
+#include "temporary.h"
 
 #ifndef ROWS
 #define ROWS 3000

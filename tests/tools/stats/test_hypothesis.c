@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_statistics.c - intervals, rank tests, scores and running times against values of SciPy 1.x on the same
+/* test_hypothesis.c - intervals, rank tests, scores and running times against values of SciPy 1.x on the same
  * samples, and against results that can be counted by hand. */
 #include <setjmp.h>
 #include <stdarg.h>

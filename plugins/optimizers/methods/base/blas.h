@@ -28,8 +28,8 @@ void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivot, 
 void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda,
              const int *pivot, double *b, const int *ldb, int *info, size_t trans_len);
 
-/* Least squares with a matrix of full rank, by QR: the first n rows of b become the solution. lwork = -1 asks for the
- * size of the workspace, which comes in work[0]. */
+/* Least squares with a matrix of full rank, by QR: the first n rows of b become the solution. lwork = -1 asks
+ * for the size of the workspace, which comes in work[0]. */
 void dgels_(const char *trans, const int *m, const int *n, const int *nrhs, double *a, const int *lda,
             double *b, const int *ldb, double *work, const int *lwork, int *info, size_t trans_len);
 

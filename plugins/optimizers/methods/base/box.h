@@ -30,8 +30,8 @@ static inline void box_v_from_u(size_t n, const double *u, double *v)
     }
 }
 
-/* The convex combination stays finite for every finite box; the clamp removes its rounding error at the
- * faces. */
+/* The convex combination stays finite for every finite box; the clamp removes its rounding error
+ * at the faces. */
 static inline void box_x_from_v(size_t n, const double *lower, const double *upper, const double *v,
                                 double *x)
 {

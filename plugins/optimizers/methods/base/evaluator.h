@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* evaluator.h - Sim(x) of the papers: simulates points of the canonical box [-1, 1]^n through the host's
- * objective.
+/* evaluator.h - Sim(x) of the papers: simulates points of the canonical box [-1, 1]^n through
+ * the host's objective.
  *
  * Losses come back as the host tells them (+INFINITY for a failed simulation), gradients with respect to v.
  */

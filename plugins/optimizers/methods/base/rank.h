@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Sorts the rows of x (count x n) with a finite loss into `ranked`, best first, equal ones in their order; order[i]
- * is the row that came to place i. Returns how many there are. */
+/* Sorts the rows of x (count x n) with a finite loss into `ranked`, best first, equal ones in their order;
+ * order[i] is the row that came to place i. Returns how many there are. */
 static inline size_t rank_rows(size_t count, size_t n, const double *x, const double *loss, size_t *order,
                                double *ranked)
 {

@@ -5,8 +5,8 @@
 #include "methods/bayes/acquisition.h"
 
 #include "methods/base/box.h"
-#include "methods/gradient/lbfgsb.h"
 #include "methods/base/sobol.h"
+#include "methods/gradient/lbfgsb.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,8 +91,8 @@ static void free_raw(raw_points *raw)
     free(raw->value);
 }
 
-/* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2), at least
- * one. */
+/* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2),
+ * at least one. */
 static void draw_near(size_t d, const double *good, int few, ds_random *rng, double *u)
 {
     double share = fmin(1.0, 20.0 / (double)d);
@@ -259,8 +259,8 @@ static size_t give_up_half(search_group *s, size_t active)
     return kept;
 }
 
-/* Runs all searches to their ends, but for those that others have left behind: in many dimensions a search takes
- * hundreds of rounds, while it shows early which ones lead somewhere. */
+/* Runs all searches to their ends, but for those that others have left behind: in many dimensions a search
+ * takes hundreds of rounds, while it shows early which ones lead somewhere. */
 static ds_status run_group(gp *g, const acquisition *a, search_group *s, gp_stop stop, const void *stop_ctx)
 {
     size_t d = g->d, active = s->count;
@@ -364,9 +364,7 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
     size_t starts = search->starts < search->raw ? search->starts : search->raw;
     size_t *index = calloc(starts, sizeof(*index));
     ds_status status = index ? make_raw(g, a, search, rng, &raw) : DS_E_NOMEM;
-    if (status == DS_OK) {
-        status = make_group(g->d, starts, search->max_iterations, &group);
-    }
+    status = status != DS_OK ? status : make_group(g->d, starts, search->max_iterations, &group);
     if (status == DS_OK) {
         draw_starts(&raw, starts, rng, index);
         for (size_t j = 0; j < starts; j++) {
@@ -374,9 +372,7 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
         }
         status = run_group(g, a, &group, stop, stop_ctx);
     }
-    if (status == DS_OK) {
-        status = pick_best(g, search, &group, &raw, best_point);
-    }
+    status = status != DS_OK ? status : pick_best(g, search, &group, &raw, best_point);
     free(index);
     free_group(&group);
     free_raw(&raw);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* acquisition.h - acquisition functions of Bayesian optimization and their optimisation over the unit
- * cube.
+/* acquisition.h - acquisition functions of Bayesian optimization and their optimisation over the unit cube.
  *
  * All are written to be minimised, for a loss that is to be minimised, in standardised units:
  *   LCB    mean - alpha sd                       (N. Srinivas et al. 2010)
@@ -23,8 +22,8 @@ typedef struct acquisition {
 /* ln(phi(z) + z Phi(z)) and its derivative, for every z. */
 double acquisition_log_h(double z, double *derivative);
 
-/* Value at a point with the given posterior mean and standard deviation, and derivatives with respect to
- * both. */
+/* Value at a point with the given posterior mean and standard deviation, and derivatives with
+ * respect to both. */
 double acquisition_value(const acquisition *a, double mean, double sd, double *d_mean, double *d_sd);
 
 typedef struct acquisition_search {

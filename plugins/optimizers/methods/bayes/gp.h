@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp.h - exact Gaussian process regression on the unit cube with one length scale per dimension.
  *
- * C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning" (2006), chapter 2. Targets are expected
- * with zero mean and unit variance; hyperparameters come from gp_fit().
+ * C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning" (2006), chapter 2. Targets are
+ * expected with zero mean and unit variance; hyperparameters come from gp_fit().
  */
 #ifndef DS_METHODS_GP_H
 #define DS_METHODS_GP_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp_fit.c - the posterior density of the hyperparameters with its gradient, and its maximisation, see gp_fit.h. */
+/* gp_fit.c - the posterior density of the hyperparameters with its gradient, and its maximisation,
+ * see gp_fit.h. */
 #include "methods/bayes/gp_fit.h"
 
 #include "methods/base/blas.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gp_fit.h - the hyperparameters of a Gaussian process that maximise their posterior density, likelihood times
- * priors. C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning" (2006), chapter 5.
- */
+/* gp_fit.h - the hyperparameters of a Gaussian process that maximise their posterior density, likelihood
+ * times priors. C. Rasmussen, C. Williams, "Gaussian Processes for Machine Learning" (2006), chapter 5. */
 #ifndef DS_METHODS_GP_FIT_H
 #define DS_METHODS_GP_FIT_H
 

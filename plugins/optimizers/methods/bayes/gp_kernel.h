@@ -9,8 +9,8 @@
 
 #include "methods/bayes/gp_model.h"
 
-/* Added to the kernel's diagonal, relative to its variance, one after the other until a Cholesky factor
- * exists. */
+/* Added to the kernel's diagonal, relative to its variance, one after the other until a
+ * Cholesky factor exists. */
 #define GP_JITTERS 6
 extern const double gp_jitters[GP_JITTERS];
 

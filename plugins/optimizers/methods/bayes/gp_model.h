@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gp_model.h - what a Gaussian process on the unit cube is: its kernel, its hyperparameters and their priors.
  *
- * The priors are those that BoTorch uses by default: those of 2024 scale with the dimension (C. Hvarfner et al.,
- * "Vanilla Bayesian optimization performs great in high dimensions", arXiv:2402.02746), those of 2022 are Gamma
- * densities.
+ * The priors are those that BoTorch uses by default: those of 2024 scale with the dimension (C. Hvarfner et
+ * al., "Vanilla Bayesian optimization performs great in high dimensions", arXiv:2402.02746), those of 2022
+ * are Gamma densities.
  */
 #ifndef DS_METHODS_GP_MODEL_H
 #define DS_METHODS_GP_MODEL_H
@@ -45,8 +45,8 @@ typedef struct gp {
     size_t predict_capacity;
 } gp;
 
-/* The start values of the first fit: the modes of the priors of 2024, softplus(0) and 2 under those of
- * 2022. */
+/* The start values of the first fit: the modes of the priors of 2024, softplus(0) and 2 under
+ * those of 2022. */
 void gp_default_hyper(gp *g);
 
 /* Search coordinates of the fit: ln length (d), ln noise unless it is fixed, mean, ln variance under the

@@ -13,9 +13,9 @@
  */
 #include "methods/bayes/surrogate.h"
 
-#include "methods/bayes/acquisition.h"
 #include "methods/base/box.h"
 #include "methods/base/sobol.h"
+#include "methods/bayes/acquisition.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,23 +65,23 @@ struct surrogate {
     size_t *order;
 };
 
-surrogate_options surrogate_read_options(param_reader *in)
+surrogate_options surrogate_read_options(ds_param_reader *in)
 {
     surrogate_options o = {0};
-    o.model.prior = param_int(in, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
-    int64_t kernel = param_int(in, "kernel");
+    o.model.prior = ds_param_int(in, "gp") == 0 ? GP_PRIOR_2024 : GP_PRIOR_2022;
+    int64_t kernel = ds_param_int(in, "kernel");
     o.model.kernel = kernel == 0 ? (o.model.prior == GP_PRIOR_2024 ? GP_SE : GP_MATERN52)
                                  : (kernel == 1 ? GP_SE : GP_MATERN52);
-    o.model.fixed_noise = param_int(in, "noise") == 1 ? param_real(in, "noise_variance") : 0.0;
-    o.acquisition = (int)param_int(in, "acquisition");
-    o.alpha = param_real(in, "alpha");
-    o.raw = param_int(in, "raw");
-    o.starts = param_int(in, "starts");
-    o.around_best = param_int(in, "around_best") != 0;
-    o.fit_max = param_int(in, "fit_max");
-    o.n_max = param_int(in, "n_max");
-    o.on_failure = (int)param_int(in, "on_failure");
-    o.warp = (int)param_int(in, "warp");
+    o.model.fixed_noise = ds_param_int(in, "noise") == 1 ? ds_param_real(in, "noise_variance") : 0.0;
+    o.acquisition = (int)ds_param_int(in, "acquisition");
+    o.alpha = ds_param_real(in, "alpha");
+    o.raw = ds_param_int(in, "raw");
+    o.starts = ds_param_int(in, "starts");
+    o.around_best = ds_param_int(in, "around_best") != 0;
+    o.fit_max = ds_param_int(in, "fit_max");
+    o.n_max = ds_param_int(in, "n_max");
+    o.on_failure = (int)ds_param_int(in, "on_failure");
+    o.warp = (int)ds_param_int(in, "warp");
     return o;
 }
 
@@ -180,8 +180,7 @@ static int is_usable(const surrogate *s, size_t i)
     return isfinite(s->records[i].loss) || s->options.on_failure == SURROGATE_WORST_FOR_FAILED;
 }
 
-/* ---- which points the process holds
- * ---------------------------------------------------------------------------- */
+/* ---- which points the process holds ---- */
 
 /* Squared distance in length scales, or anything above `limit` once it is clear that it exceeds that. */
 static double distance2(const surrogate *s, size_t i, size_t j, double limit)
@@ -249,8 +248,8 @@ static void select_kept(surrogate *s, size_t at, size_t *count)
     (*count)++;
 }
 
-/* Cuts the kept points down to n_max: the best quarter, the starts, then always the point farthest from those
- * selected. */
+/* Cuts the kept points down to n_max: the best quarter, the starts, then always the point farthest
+ * from those selected. */
 static ds_status cut_to_size(surrogate *s)
 {
     size_t limit = (size_t)s->options.n_max, count = 0, total = s->kept_count;
@@ -304,8 +303,7 @@ static ds_status select_points(surrogate *s)
     return cut_to_size(s);
 }
 
-/* ---- targets
- * --------------------------------------------------------------------------------------------------- */
+/* ---- targets ---- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -364,8 +362,7 @@ static void make_targets(surrogate *s)
     }
 }
 
-/* ---- the process
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the process ---- */
 
 static void copy_inputs(surrogate *s, const size_t *index, size_t count)
 {
@@ -416,7 +413,8 @@ static ds_status fit(surrogate *s, uint64_t trial)
     return status;
 }
 
-/* Chooses the points anew and conditions the process on them, with hyperparameters fitted to them or as they are. */
+/* Chooses the points anew and conditions the process on them, with hyperparameters fitted to them or as
+ * they are. */
 static ds_status select_anew(surrogate *s, uint64_t trial, int with_fit)
 {
     ds_status status = select_points(s);

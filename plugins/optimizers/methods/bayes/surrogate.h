@@ -9,8 +9,8 @@
 #define DS_METHODS_SURROGATE_H
 
 #include "methods/bayes/gp.h"
-#include "methods/base/params.h"
 
+#include <diffsim/helper/params.h>
 #include <diffsim/optimizer.h>
 
 enum { SURROGATE_SKIP_FAILED, SURROGATE_WORST_FOR_FAILED };
@@ -55,7 +55,7 @@ extern const char *const surrogate_acquisitions[], *const surrogate_failures[], 
                 "Failed simulations: left out of the model, or given the worst finite loss."),               \
         DS_ENUM("warp", "none", surrogate_warps,                                                             \
                 "log: model the logarithm of the loss above its known floor.")
-surrogate_options surrogate_read_options(param_reader *in);
+surrogate_options surrogate_read_options(ds_param_reader *in);
 
 typedef struct surrogate surrogate;
 
@@ -75,8 +75,8 @@ size_t surrogate_size(const surrogate *s);
  * uniform as long as no finite loss is known. DS_STOPPED, DS_E_NOMEM. */
 ds_status surrogate_propose(surrogate *s, uint64_t trial, double *v);
 
-/* The same while `count` other searches (count x n points v with their losses) are in progress: they count as if they
- * had been simulated, so that the new search begins elsewhere. */
+/* The same while `count` other searches (count x n points v with their losses) are in progress: they count as
+ * if they had been simulated, so that the new search begins elsewhere. */
 ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, const double *points,
                                    const double *loss, double *v);
 

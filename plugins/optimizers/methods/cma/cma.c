@@ -3,12 +3,12 @@
  * Whole generations go through BLAS; only the lower triangle of C is kept, and no generation allocates. */
 #include "methods/cma/cma.h"
 
+#include "methods/cma/eigen.h"
+
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "methods/cma/eigen.h"
 
 struct cma_ranked {
     double f;

@@ -62,16 +62,16 @@ void cma_redraw(cma *c, ds_random *random, uint64_t k, double *x);
 void cma_inject(cma *c, uint64_t k, const double *point, double *x);
 
 /* Updates mean, paths, C and sigma from points x (rows marked `repaired` are read again, the others are
- * known) and losses f[lambda], +INFINITY for failures; equal losses rank by row. `mean`, where not NULL,
- * replaces the weighted mean of the best: the paths then follow this move, shortened as above, and m becomes
- * `mean`. */
+ * known) and losses f[lambda], +INFINITY for failures; equal losses rank by row. `mean`, where not
+ * NULL, replaces the weighted mean of the best: the paths then follow this move, shortened as above,
+ * and m becomes `mean`. */
 void cma_update(cma *c, const double *x, const double *f, const double *mean);
 
 /* sqrt(C_ii). */
 double cma_deviation(const cma *c, uint64_t i);
 
-/* Scales row and column i of C by factor > 0 (C stays positive definite); takes effect at the next
- * decomposition. */
+/* Scales row and column i of C by factor > 0 (C stays positive definite); takes effect at the
+ * next decomposition. */
 void cma_scale_axis(cma *c, uint64_t i, double factor);
 
 #endif

@@ -201,8 +201,8 @@ void cma2001_clip_shift(cma2001 *c, double *shift)
     }
 }
 
-/* Adds the rank-mu part of the tutorial's update; samples with a negative weight are scaled to unit length
- * first. */
+/* Adds the rank-mu part of the tutorial's update; samples with a negative weight are scaled to
+ * unit length first. */
 static void add_rank_mu(cma2001 *c, const double *ranked, size_t count)
 {
     int n = (int)c->n;

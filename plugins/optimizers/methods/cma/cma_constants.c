@@ -99,9 +99,9 @@ static void diagonal_rates(cma_constants *k, int profile)
     k->c_mu = fmin(1 - k->c_1, k->c_mu);
 }
 
-/* Generations from one decomposition to the next. 1/((c_1 + c_mu) 10 n) of the tutorial (appendix B.2) makes
- * its cost O(n^2); a share > 0 waits until C has turned over by that much, which saves more in high
- * dimension. */
+/* Generations from one decomposition to the next. 1/((c_1 + c_mu) 10 n) of the tutorial (appendix
+ * B.2) makes its cost O(n^2); a share > 0 waits until C has turned over by that much, which saves
+ * more in high dimension. */
 static uint64_t decomposition_gap(const cma_constants *k, const cma_options *o)
 {
     if (o->profile == CMA_PAPER || o->profile == CMA_2001 || o->diagonal) {

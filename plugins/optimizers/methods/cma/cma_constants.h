@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cma_constants.h - what a CMA-ES is asked for, and the strategy constants that follow from it: learning rates,
- * weights and schedules of each published code. N. Hansen, arXiv:1604.00772 (2016/2023), table 1. */
+/* cma_constants.h - what a CMA-ES is asked for, and the strategy constants that follow from it: learning
+ * rates, weights and schedules of each published code. N. Hansen, arXiv:1604.00772 (2016/2023), table 1. */
 #ifndef CMA_CONSTANTS_H
 #define CMA_CONSTANTS_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cma_restart.c - IPOP and BIPOP restart schedules of CMA-ES (see cma_restart.h).
- * The interlacing rule of BIPOP follows pycma: a small run whenever small runs have cost less than large
- * ones. */
+/* cma_restart.c - IPOP and BIPOP restart schedules of CMA-ES (see cma_restart.h). The interlacing rule of
+ * BIPOP follows pycma: a small run whenever small runs have cost less than large ones. */
 #include "methods/cma/cma_restart.h"
 
 #include <math.h>
@@ -22,8 +21,8 @@ static void plan_large(cma_restart *r)
     r->max_generations = 0;
 }
 
-/* Population between lambda0 and half of the last large one, mostly near lambda0; a step size up to 100 times
- * smaller. */
+/* Population between lambda0 and half of the last large one, mostly near lambda0; a step size up to
+ * 100 times smaller. */
 static void plan_small(cma_restart *r)
 {
     double u = ds_random_uniform(&r->random), v = ds_random_uniform(&r->random);

@@ -45,8 +45,8 @@ typedef struct cma_stop {
 int cma_stop_start(cma_stop *s, const cma *c, double tolfun, double max_generations, int stall);
 void cma_stop_free(cma_stop *s);
 
-/* Looks at the state after cma_update() with losses f[lambda]; returns CMA_GO_ON or the first rule that
- * fires. */
+/* Looks at the state after cma_update() with losses f[lambda]; returns CMA_GO_ON or the first
+ * rule that fires. */
 int cma_stop_check(cma_stop *s, const cma *c, const double *f);
 
 #endif

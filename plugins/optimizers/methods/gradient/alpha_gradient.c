@@ -36,8 +36,8 @@ static void add_estimate(estimates *e, const alpha_rule *rule, const alpha_sampl
     e->count += used > 0;
 }
 
-/* Mean of the estimates for variables [from, to) and the variance of that mean, summed over the variables; infinite
- * where there are fewer than two. */
+/* Mean of the estimates for variables [from, to) and the variance of that mean, summed over the variables;
+ * infinite where there are fewer than two. */
 static double mean_and_variance(const estimates *e, size_t n, size_t from, size_t to, double *mean)
 {
     double sum = 0.0, m = (double)e->count;

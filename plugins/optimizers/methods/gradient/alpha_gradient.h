@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* alpha_gradient.h - the gradient of a smoothed loss F(x) = E f(x + w), w ~ N(0, s^2 I), as a mixture of two
- * estimates from the same samples (H. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators give
- * better policy gradients?", ICML 2022, arXiv:2202.00817):
+ * estimates from the same samples (H. Suh, M. Simchowitz, K. Zhang, R. Tedrake, "Do differentiable simulators
+ * give better policy gradients?", ICML 2022, arXiv:2202.00817):
  *
- *     first order   g1 = mean of grad f(x + w_i)                      small variance, wrong where f jumps
- *     zeroth order  g0 = mean of (f(x + w_i) - f(x)) w_i / s^2        right for every f, variance grows with n
+ *     first order   g1 = mean of grad f(x + w_i)                 small variance, wrong where f jumps
+ *     zeroth order  g0 = mean of (f(x + w_i) - f(x)) w_i / s^2   right for every f, variance grows with n
  *     g = alpha g1 + (1 - alpha) g0
  */
 #ifndef DS_METHODS_ALPHA_GRADIENT_H
@@ -27,8 +27,8 @@ typedef struct alpha_rule {
     double largest;      /* ALPHA_BIAS: bound of one sample of g0 in Bernstein's inequality */
 } alpha_rule;
 
-/* One set of samples: `count` displacements w (count x n), losses (INFINITY = failed), gradients (count x n; NULL = none)
- * and outcomes DS_EVAL_*; base = f(x). */
+/* One set of samples: `count` displacements w (count x n), losses (INFINITY = failed), gradients (count x n;
+ * NULL = none) and outcomes DS_EVAL_*; base = f(x). */
 typedef struct alpha_samples {
     size_t n, count;
     const double *w, *loss, *gradient;
@@ -36,7 +36,8 @@ typedef struct alpha_samples {
     double base;
 } alpha_samples;
 
-/* Writes g (n values) and the mean alpha. work: (2 count + 1) n values. 0 where fewer than two samples succeeded. */
+/* Writes g (n values) and the mean alpha. work: (2 count + 1) n values. 0 where fewer than two
+ * samples succeeded. */
 int alpha_gradient(const alpha_rule *rule, const alpha_samples *samples, double *work, double *g,
                    double *alpha);
 

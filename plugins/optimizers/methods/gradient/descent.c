@@ -12,10 +12,10 @@
 
 const char *const descent_steps[] = {"adam", "gd", "nsgd", "momentum", "armijo", NULL};
 
-descent_options descent_read_options(param_reader *in)
+descent_options descent_read_options(ds_param_reader *in)
 {
-    descent_options o = {(int)param_int(in, "step"), param_real(in, "lr"), param_int(in, "patience"),
-                         param_real(in, "tol")};
+    descent_options o = {(int)ds_param_int(in, "step"), ds_param_real(in, "lr"), ds_param_int(in, "patience"),
+                         ds_param_real(in, "tol")};
     return o;
 }
 
@@ -90,8 +90,8 @@ static int take_step(descent *d, int64_t t, double largest)
     return moved;
 }
 
-/* The next trial of Armijo's rule from the base point (in `root`) along its normalised gradient (in `moment`). Returns
- * whether it differs from the base point. */
+/* The next trial of Armijo's rule from the base point (in `root`) along its normalised gradient (in
+ * `moment`). Returns whether it differs from the base point. */
 static int try_step(descent *d)
 {
     int moved = 0;

@@ -12,18 +12,18 @@
 #define DS_METHODS_DESCENT_H
 
 #include <diffsim/base.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/host.h>
 #include <stddef.h>
-
-#include "methods/base/params.h"
 
 enum {
     DESCENT_ADAM,     /* D. Kingma, J. Ba 2015: beta 0.9, 0.999, eps 1e-8, bias correction */
     DESCENT_GD,       /* s - lr g */
     DESCENT_NSGD,     /* s - lr sqrt(n) g / |g| */
     DESCENT_MOMENTUM, /* m = 0.9 m + 0.1 g, s - lr m */
-    DESCENT_ARMIJO /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises;
-                        else half of it is tried, at most ten times; the next step begins with twice the last one */
+    /* nsgd with backtracking: a step is taken where the loss falls by 1e-4 of what the slope promises; else
+     * half of it is tried, at most ten times; the next step begins with twice the last one. */
+    DESCENT_ARMIJO
 };
 
 typedef struct descent_options {
@@ -43,7 +43,7 @@ extern const char *const descent_steps[];
         DS_INT("patience", "3", 0, 1e6, "",                                                                  \
                "A descent ends when more than so many evaluations in a row did not improve."),               \
         DS_REAL("tol", "1e-9", 0, 1, "", "Least relative improvement that counts as one.")
-descent_options descent_read_options(param_reader *in);
+descent_options descent_read_options(ds_param_reader *in);
 
 /* Simulates s (n values): loss, gradient with respect to s, and DS_EVAL_* outcome. DS_STOPPED or an error
  * ends the descent. */
@@ -72,8 +72,8 @@ void descent_free(descent *d);
  * itself, else what `evaluate` returned; the results are valid in either case. */
 ds_status descent_run(descent *d, const double *start, int64_t limit, descent_evaluate evaluate, void *ctx);
 
-/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, tell its loss,
- * gradient and outcome, and go on while the answer is 1. */
+/* The same with the caller evaluating, so that several descents can advance in step: evaluate d->s, tell its
+ * loss, gradient and outcome, and go on while the answer is 1. */
 void descent_begin(descent *d, const double *start, int64_t limit);
 int descent_tell(descent *d, double loss, const double *gradient, uint32_t outcome);
 

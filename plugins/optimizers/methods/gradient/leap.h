@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leap.h - one leap of BO-Leap: a semi-local search of a limited number of simulations from one point.
  *
- * Generations of K samples x_k ~ N(mu, sigma^2 C); after each, a gradient descent from the mean of the best ones,
- * which moves mu; sigma and C adapt as in cma2001.h. Lines 7 to 18 of Algorithm 1 of R. Antonova et al.,
- * arXiv:2207.00167. The caller simulates, so that several leaps can advance in step:
+ * Generations of K samples x_k ~ N(mu, sigma^2 C); after each, a gradient descent from the mean of the best
+ * ones, which moves mu; sigma and C adapt as in cma2001.h. Lines 7 to 18 of Algorithm 1 of R. Antonova et
+ * al., arXiv:2207.00167. The caller simulates, so that several leaps can advance in step:
  *
  *     leap_begin(l, x_n, number, rng);
  *     while (l->state != LEAP_OVER) {
@@ -23,8 +23,8 @@ enum { LEAP_MEAN_BEST, LEAP_MEAN_LAST };     /* point of the descent that become
 enum { LEAP_CLIP, LEAP_RESAMPLE };           /* samples outside the box */
 enum {
     LEAP_FIXED, /* every descent may take J evaluations */
-    LEAP_RIVAL, /* twice as many up to 40 after a descent that beat the samples, else half, and a lower rate */
-    LEAP_TRUST  /* half, at least 2, after a descent that never improved its start, else twice, at most J */
+    LEAP_RIVAL, /* twice as many, to 40, after a descent that beat the samples; else half, at a lower rate */
+    LEAP_TRUST  /* half, at least 2, after a descent that never improved its start; else twice, at most J */
 };
 
 typedef struct leap_options {
@@ -74,8 +74,8 @@ void leap_begin(leap *l, const double *start, uint64_t number, ds_random rng);
 size_t leap_points(const leap *l, const double **points);
 void leap_tell(leap *l, const double *loss, const double *gradient, const uint32_t *outcome);
 
-/* A leap that is over goes on for another `steps` evaluations, provided that it holds the best loss of the run
- * and improved it by more than 1 % in the last `steps`. Returns whether it does. */
+/* A leap that is over goes on for another `steps` evaluations, provided that it holds the best loss of the
+ * run and improved it by more than 1 % in the last `steps`. Returns whether it does. */
 int leap_resume(leap *l, double run_best);
 
 #endif

@@ -4,17 +4,18 @@
 
 #include "methods/base/box.h"
 
+#include <diffsim/helper/fail.h>
 #include <diffsim/random.h>
 #include <stdlib.h>
 #include <string.h>
 
-ds_status multistart_init(multistart *m, param_reader *in, const ds_problem *problem)
+ds_status multistart_init(multistart *m, ds_param_reader *in, const ds_problem *problem)
 {
     memset(m, 0, sizeof(*m));
     m->host = in->host;
     m->n = (size_t)problem->n;
-    m->arms = (size_t)param_int(in, "arms");
-    m->use_x0 = param_int(in, "use_x0") != 0;
+    m->arms = (size_t)ds_param_int(in, "arms");
+    m->use_x0 = ds_param_int(in, "use_x0") != 0;
     if (in->status != DS_OK) {
         return in->status;
     }
@@ -23,8 +24,7 @@ ds_status multistart_init(multistart *m, param_reader *in, const ds_problem *pro
     m->fresh = calloc(m->arms, sizeof(*m->fresh));
     m->outcome = calloc(m->arms, sizeof(*m->outcome));
     if (!evaluator_init(&m->evaluator, problem, m->arms) || !m->v || !m->number || !m->fresh || !m->outcome) {
-        m->host->error(m->host, DS_E_NOMEM, "out of memory: lower arms");
-        return DS_E_NOMEM;
+        return ds_host_fail(m->host, DS_E_NOMEM, "out of memory: lower arms");
     }
     m->gradient = m->v + m->arms * m->n;
     m->loss = m->gradient + m->arms * m->n;
@@ -101,11 +101,8 @@ ds_status multistart_need_gradient(const ds_host *host, const ds_problem *proble
     if (problem->has_gradient) {
         return DS_OK;
     }
-    char line[200];
-    snprintf(
-        line, sizeof line,
+    return ds_host_fail(
+        host, DS_E_UNSUPPORTED,
         "%.60s needs gradients and this environment has none: choose another optimizer, for example cmaes",
         name);
-    host->error(host, DS_E_UNSUPPORTED, line);
-    return DS_E_UNSUPPORTED;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multistart.h - local searches from random starts, one after the other or several in step ("arms").
  *
- * Each arm runs a local search; all arms advance together, so that one batch of simulations holds the next point of
- * each. An arm whose search has ended begins the next one at once: the batch stays full. Starts are numbered
- * from 1 over all arms in the order they begin, and start i is drawn from a stream of its own, uniformly from the box.
+ * Each arm runs a local search; all arms advance together, so that one batch of simulations holds the next
+ * point of each. An arm whose search has ended begins the next one at once: the batch stays full. Starts are
+ * numbered from 1 over all arms in the order they begin, and start i is drawn from a stream of its own,
+ * uniformly from the box.
  */
 #ifndef DS_METHODS_MULTISTART_H
 #define DS_METHODS_MULTISTART_H
 
-#include "methods/base/params.h"
 #include "methods/base/evaluator.h"
+
+#include <diffsim/helper/params.h>
 
 /* Schema entries of the options. */
 #define MULTISTART_PARAMS                                                                                    \
@@ -38,12 +40,13 @@ typedef struct multistart {
     uint32_t *outcome;
 } multistart;
 
-/* Reads the options and allocates. On failure the host has been told why; multistart_free() in either case. */
-ds_status multistart_init(multistart *m, param_reader *in, const ds_problem *problem);
+/* Reads the options and allocates. On failure the host has been told why; multistart_free() in
+ * either case. */
+ds_status multistart_init(multistart *m, ds_param_reader *in, const ds_problem *problem);
 void multistart_free(multistart *m);
 
-/* Searches until the objective answers something else than DS_OK. Batches carry the tag "init" where every row
- * is a start, else "descent", and as their group the least start number among their rows. */
+/* Searches until the objective answers something else than DS_OK. Batches carry the tag "init" where every
+ * row is a start, else "descent", and as their group the least start number among their rows. */
 ds_status multistart_run(multistart *m, const ds_objective *objective, const local_search *search,
                          void *self);
 

@@ -3,10 +3,10 @@
 #include "methods/gradient/refine.h"
 
 #include "methods/base/box.h"
+#include "methods/base/rank.h"
 #include "methods/cma/cma2001.h"
 #include "methods/gradient/descent.h"
 #include "methods/gradient/lbfgsb.h"
-#include "methods/base/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  *     L-BFGS-B    for smooth losses;
  *     Adam        with a learning rate that is halved after every descent without progress;
  *     samples     generations of CMA-ES around the point, which need no gradient.
- * The next turn goes to the arm that gained most per evaluation in its last turn (each has one turn first). An arm
- * that gains nothing with its smallest steps is out until another one moves the point. With Adam alone this is the
- * "polish" of a run: descents from the best point, ever more careful.
+ * The next turn goes to the arm that gained most per evaluation in its last turn (each has one turn first).
+ * An arm that gains nothing with its smallest steps is out until another one moves the point. With Adam alone
+ * this is the "polish" of a run: descents from the best point, ever more careful.
  */
 #ifndef DS_METHODS_REFINE_H
 #define DS_METHODS_REFINE_H
@@ -18,8 +18,8 @@
 
 enum { REFINE_LBFGSB, REFINE_ADAM, REFINE_SAMPLES, REFINE_ARMS };
 
-/* Simulates `count` points; `gradient` is NULL where none is wanted. As evaluator_run(), DS_STOPPED ends the
- * refinement. */
+/* Simulates `count` points; `gradient` is NULL where none is wanted. As evaluator_run(), DS_STOPPED
+ * ends the refinement. */
 typedef ds_status (*refine_evaluate)(void *ctx, const char *tag, size_t count, const double *v, double *loss,
                                      double *gradient, uint32_t *outcome);
 
@@ -32,8 +32,8 @@ size_t refine_rows(size_t n);
 refine *refine_create(size_t n, unsigned arms, uint64_t seed);
 void refine_destroy(refine *r);
 
-/* Refines `best` (n values, loss *best_loss), both updated, until no arm gains any more (DS_OK) or `evaluate` answers
- * something else than DS_OK. */
+/* Refines `best` (n values, loss *best_loss), both updated, until no arm gains any more (DS_OK) or `evaluate`
+ * answers something else than DS_OK. */
 ds_status refine_run(refine *r, double *best, double *best_loss, refine_evaluate evaluate, void *ctx);
 
 #endif

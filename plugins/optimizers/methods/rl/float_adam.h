@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float_adam.h - Adam for the weights of networks, and the averages of weights that target networks
- * are.
+/* float_adam.h - Adam for the weights of networks, and the averages of weights that target networks are.
  *
  *     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2
  *     w = w - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps),     b1 = 0.9, b2 = 0.999

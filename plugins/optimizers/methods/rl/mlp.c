@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlp.c - forward and backward passes as matrix products, see mlp.h. Layers with few inputs or outputs, which a
- * matrix product would mostly copy, go through the loops of mlp_loops.h. */
+/* mlp.c - forward and backward passes as matrix products, see mlp.h. Layers with few inputs or outputs, which
+ * a matrix product would mostly copy, go through the loops of mlp_loops.h. */
 #include "methods/rl/mlp.h"
 
 #include "methods/base/blas.h"

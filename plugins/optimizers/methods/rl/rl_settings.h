@@ -5,10 +5,11 @@
 #define DS_METHODS_RL_SETTINGS_H
 
 #include "methods/rl/mlp.h"
-#include "methods/base/params.h"
 #include "methods/rl/stepwise.h"
 
+#include <diffsim/helper/params.h>
 #include <math.h>
+#include <string.h>
 
 /* Short episodes are not discounted. */
 enum { RL_SHORT_HORIZON = 10 };
@@ -21,19 +22,16 @@ static const char *const rl_ends[] = {"terminate", "truncate", NULL};
             "Discount per step; empty = 1 for at most 10 control steps, else 0.99."),                        \
         DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                           \
                 "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), "     \
-                "between 1e-3 "                                                                              \
-                "and 1e3."),                                                                                 \
+                "between 1e-3 and 1e3."),                                                                    \
         DS_BOOL("time", time_,                                                                               \
                 "Give the networks the time of the episode, 0 to 1, as a further observation."),             \
         DS_ENUM("end", "terminate", rl_ends,                                                                 \
-                "What the last step of an episode is: terminate = the end of the task; truncate = a mere "   \
-                "time limit, "                                                                               \
-                "behind which the value of the state counts."),                                              \
+                "What the last step of an episode is: terminate = the end of the task; truncate = a "        \
+                "mere time limit, behind which the value of the state counts."),                             \
         DS_ENUM("activation", activation_, rl_activations, "Of the hidden layers."),                         \
         DS_INT("evaluate_every", "0", 0, 1e9, "",                                                            \
                "After so many training episodes the policy is tried without noise; 0 = never. These "        \
-               "episodes cost "                                                                              \
-               "budget, too."),                                                                              \
+               "episodes cost budget, too."),                                                                \
         DS_INT("evaluate_episodes", "20", 1, 1e6, "", "Episodes of one such trial.")
 
 typedef struct rl_settings {
@@ -42,32 +40,22 @@ typedef struct rl_settings {
     int activation;             /* MLP_* */
     double gamma, reward_scale; /* negative = automatic; gamma until rl_open() */
     int64_t evaluate_every, evaluate_episodes;
-    uint64_t next_trial; /* when so many episodes are finished */
+    uint64_t next_trial, trials; /* when so many episodes are finished; trials so far */
 } rl_settings;
 
 /* Value of a list parameter with at most one entry, or `automatic` where it is empty. */
-static inline double rl_param_auto(param_reader *in, const char *name, double automatic)
+static inline double rl_param_auto(ds_param_reader *in, const char *name, double automatic)
 {
-    const double *v = NULL;
-    uint64_t count = 0;
-    ds_status status = in->host->get_list(in->host, name, &v, &count);
-    if (status != DS_OK) {
-        param_failed(in, status, name);
-        return automatic;
-    }
+    uint64_t count;
+    const double *v = ds_param_list(in, name, &count);
     return count > 0 ? v[0] : automatic;
 }
 
 /* Widths of the hidden layers; returns their number, 0 where the list is empty. */
-static inline size_t rl_param_widths(param_reader *in, const char *name, size_t hidden[MLP_MAX_LAYERS - 1])
+static inline size_t rl_param_widths(ds_param_reader *in, const char *name, size_t hidden[MLP_MAX_LAYERS - 1])
 {
-    const double *v = NULL;
-    uint64_t count = 0;
-    ds_status status = in->host->get_list(in->host, name, &v, &count);
-    if (status != DS_OK) {
-        param_failed(in, status, name);
-        return 0;
-    }
+    uint64_t count;
+    const double *v = ds_param_list(in, name, &count);
     for (uint64_t i = 0; i < count && i < MLP_MAX_LAYERS - 1; i++) {
         hidden[i] = (size_t)v[i];
     }
@@ -75,19 +63,27 @@ static inline size_t rl_param_widths(param_reader *in, const char *name, size_t 
 }
 
 /* Reads RL_PARAMS and `hidden`. */
-static inline rl_settings rl_read_settings(param_reader *in)
+static inline rl_settings rl_read_settings(ds_param_reader *in)
 {
     rl_settings s = {.look.range = 1.0};
-    s.look.time = param_int(in, "time") != 0;
-    s.look.truncate = param_int(in, "end") != 0;
+    s.look.time = ds_param_int(in, "time") != 0;
+    s.look.truncate = ds_param_int(in, "end") != 0;
     s.hidden_count = rl_param_widths(in, "hidden", s.hidden);
-    s.activation = (int)param_int(in, "activation");
+    s.activation = (int)ds_param_int(in, "activation");
     s.gamma = rl_param_auto(in, "gamma", -1.0);
     s.reward_scale = rl_param_auto(in, "reward_scale", -1.0);
-    s.evaluate_every = param_int(in, "evaluate_every");
-    s.evaluate_episodes = param_int(in, "evaluate_episodes");
+    s.evaluate_every = ds_param_int(in, "evaluate_every");
+    s.evaluate_episodes = ds_param_int(in, "evaluate_episodes");
     s.next_trial = (uint64_t)s.evaluate_every;
     return s;
+}
+
+/* The hidden layers of an optimizer's networks. */
+static inline void rl_hidden_layers(const rl_settings *s, size_t *count, size_t *widths, int *activation)
+{
+    *count = s->hidden_count;
+    memcpy(widths, s->hidden, sizeof s->hidden);
+    *activation = s->activation;
 }
 
 /* Takes `lanes` lanes of the host for training and, where there are trials, more for these; chooses gamma.
@@ -111,12 +107,17 @@ static inline ds_status rl_open(rl_settings *s, const ds_host *host, const ds_pr
     return status;
 }
 
-/* Whether enough episodes are finished for the next trial; counts it. */
-static inline int rl_trial_due(rl_settings *s, const stepwise *train)
+/* A trial without noise of the policy that `choose` follows, where enough training episodes are finished for
+ * one; `group` numbers it. */
+static inline ds_status rl_try_policy(rl_settings *s, const stepwise *train, stepwise *trial, uint64_t group,
+                                      float *action, stepwise_policy choose, void *self)
 {
-    int due = s->evaluate_every > 0 && train->finished >= s->next_trial;
-    s->next_trial += due ? (uint64_t)s->evaluate_every : 0;
-    return due;
+    if (s->evaluate_every == 0 || train->finished < s->next_trial) {
+        return DS_OK;
+    }
+    s->next_trial += (uint64_t)s->evaluate_every;
+    s->trials++;
+    return stepwise_trial(trial, (uint64_t)s->evaluate_episodes, group, action, choose, self);
 }
 
 #endif

@@ -38,7 +38,8 @@ void rollout_clear(rollout *r);
 /* The next steps of a lane go to the rows from `row` on. */
 void rollout_place(rollout *r, size_t lane, size_t row);
 
-/* What the policy does in a lane, with the logarithm of its density and the value of the state; then the reward. */
+/* What the policy does in a lane, with the logarithm of its density and the value of the state; then
+ * the reward. */
 void rollout_action(rollout *r, size_t lane, const float *obs, const float *action, double log_density,
                     double value);
 void rollout_reward(rollout *r, size_t lane, double reward);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* running_moments.h - mean and variance of a stream of numbers, for normalising observations and
- * rewards. Source: B. Welford, "Note on a method for calculating corrected sums of squares and products",
- * 1962. */
+/* running_moments.h - mean and variance of a stream of numbers, for normalising observations and rewards.
+ * Source: B. Welford, "Note on a method for calculating corrected sums of squares and products", 1962. */
 #ifndef DS_METHODS_RUNNING_MOMENTS_H
 #define DS_METHODS_RUNNING_MOMENTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* soft_actor_critic.h - the networks of soft actor-critic, and one gradient step of each of them.
  *
- * The policy is a squashed Gaussian: x_k = mu_k(s) + d_k(s) xi_k with standard normal xi, a_k = tanh(x_k), and
+ * The policy is a squashed Gaussian, x_k = mu_k(s) + d_k(s) xi_k with standard normal xi, a_k = tanh(x_k):
  *
  *     ln pi(a|s) = sum_k [ -xi_k^2/2 - ln d_k - 0.5 ln 2 pi - 2 (ln 2 - x_k - softplus(-2 x_k)) ]
  *

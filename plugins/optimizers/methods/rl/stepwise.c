@@ -4,6 +4,7 @@
 
 #include "methods/base/box.h"
 
+#include <diffsim/helper/fail.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +45,8 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
     memset(s, 0, sizeof *s);
     s->ext = objective->get_extension ? objective->get_extension(objective, DS_EXT_EPISODES) : NULL;
     if (!s->ext) {
-        host->error(host, DS_E_UNSUPPORTED,
-                    "this environment has no stepwise control (ds.env.rl/1): take another optimizer");
-        return DS_E_UNSUPPORTED;
+        return ds_host_fail(host, DS_E_UNSUPPORTED,
+                            "this environment has no stepwise control (ds.env.rl/1): take another optimizer");
     }
     s->problem = problem;
     s->objective = objective;
@@ -61,8 +61,7 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
     size_t free_lanes = s->ext->lanes > first ? (size_t)s->ext->lanes - first : 1;
     lanes = lanes > free_lanes ? free_lanes : lanes;
     if (!allocate(s, lanes)) {
-        host->error(host, DS_E_NOMEM, "out of memory for the episodes: lower envs");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory for the episodes: lower envs");
     }
     return DS_OK;
 }
@@ -203,7 +202,7 @@ ds_status stepwise_step(stepwise *s, const float *action)
 }
 
 ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
-                         void (*choose)(void *ctx, float *action), void *ctx)
+                         stepwise_policy choose, void *ctx)
 {
     uint64_t first = s->begun;
     for (;;) {

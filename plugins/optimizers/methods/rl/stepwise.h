@@ -58,17 +58,20 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
                         const stepwise_options *options);
 void stepwise_free(stepwise *s);
 
-/* Begins episodes in the free lanes, at most `most`. DS_OK where nothing is to be begun; DS_STOPPED: see
- * ds_episodes. */
+/* Begins episodes in the free lanes, at most `most`. DS_OK where nothing is to be begun;
+ * DS_STOPPED: see ds_episodes. */
 ds_status stepwise_begin(stepwise *s, uint64_t most, const char *tag, uint64_t group);
 
 /* Takes a step in every open lane with action[lane * act ...], in [-range, range], cut to it. Sets the fields
  * of the lanes. A failed episode gets such a last reward that it is as bad as the worst episode so far. */
 ds_status stepwise_step(stepwise *s, const float *action);
 
-/* Whole episodes of a policy without noise, tagged "evaluate": `choose` writes the actions of all lanes. */
+/* A policy: writes the actions of all lanes. */
+typedef void (*stepwise_policy)(void *ctx, float *action);
+
+/* Whole episodes of a policy without noise, tagged "evaluate". */
 ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *action,
-                         void (*choose)(void *ctx, float *action), void *ctx);
+                         stepwise_policy choose, void *ctx);
 
 size_t stepwise_open(const stepwise *s);
 

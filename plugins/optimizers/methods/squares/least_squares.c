@@ -4,6 +4,7 @@
 
 #include "methods/base/box.h"
 
+#include <diffsim/helper/fail.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,9 @@ ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_pro
         q->vector = objective->get_extension(objective, DS_EXT_RESIDUALS);
     }
     if (wanted == LEAST_SQUARES_VECTOR && !q->vector) {
-        host->error(host, DS_E_UNSUPPORTED,
-                    "parameter residuals = vector: this environment has no residuals; use auto or scalar");
-        return DS_E_UNSUPPORTED;
+        return ds_host_fail(
+            host, DS_E_UNSUPPORTED,
+            "parameter residuals = vector: this environment has no residuals; use auto or scalar");
     }
     q->m = q->vector ? (size_t)q->vector->m : 1;
     size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
@@ -47,8 +48,7 @@ ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_pro
     q->last_loss = calloc(arms * (q->n + 2), sizeof(double));
     q->fresh = calloc(arms, sizeof(*q->fresh));
     if (!evaluator_init(&q->evaluator, problem, rows) || !q->x || !q->outcome || !q->last_loss || !q->fresh) {
-        host->error(host, DS_E_NOMEM, "out of memory");
-        return DS_E_NOMEM;
+        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     q->evaluator.objective = objective;
     q->seed = q->x + rows * q->n;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* least_squares.h - residuals and their Jacobian for a search in [-1, 1]^n, from whatever the
- * environment has.
+/* least_squares.h - residuals and their Jacobian for a search in [-1, 1]^n, from what the environment has.
  *
  *     vector       the residuals themselves (extension residuals): 1 evaluation; their Jacobian: min(n, m)
- * products scalar       one residual, the loss above its floor, with its gradient as Jacobian: 1 evaluation
- * for both differences  the same where there is no gradient: forward differences, n evaluations
+ *                  products
+ *     scalar       one residual, the loss above its floor, with its gradient as Jacobian: 1 evaluation for
+ *                  both
+ *     differences  the same where there is no gradient: forward differences, n evaluations
  *
  * A product or difference that fails leaves zeros: that variable rests.
  */
 #ifndef DS_METHODS_LEAST_SQUARES_H
 #define DS_METHODS_LEAST_SQUARES_H
 
-#include <diffsim/ext/residuals.h>
-
 #include "methods/base/evaluator.h"
+
+#include <diffsim/ext/residuals.h>
 
 enum { LEAST_SQUARES_AUTO = 0, LEAST_SQUARES_VECTOR = 1, LEAST_SQUARES_SCALAR = 2 };
 
@@ -38,16 +39,16 @@ void least_squares_free(least_squares *q);
 /* A search of this arm begins. */
 void least_squares_begin(least_squares *q, size_t arm);
 
-/* r (count x m) and loss at points v (count x n) of the arms listed. Where a simulation fails the loss is
- * +INFINITY. */
+/* r (count x m) and loss at points v (count x n) of the arms listed. Where a simulation fails the
+ * loss is +INFINITY. */
 ds_status least_squares_residuals(least_squares *q, batch_label label, size_t count, const size_t *arm,
                                   const double *v, double *r, double *loss);
 
 /* Evaluations that one Jacobian costs. */
 size_t least_squares_cost(const least_squares *q);
 
-/* J (m x n, column by column) with respect to v at the point where the residuals of the arm were asked for
- * last. */
+/* J (m x n, column by column) with respect to v at the point where the residuals of the arm were
+ * asked for last. */
 ds_status least_squares_jacobian(least_squares *q, batch_label label, size_t arm, const double *v, double *j);
 
 #endif

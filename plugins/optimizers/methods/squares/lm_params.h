@@ -5,33 +5,32 @@
 
 #include "methods/squares/least_squares.h"
 #include "methods/squares/levenberg.h"
-#include "methods/base/params.h"
+
+#include <diffsim/helper/params.h>
 
 #define LM_PARAMS                                                                                            \
     DS_ENUM("residuals", "auto", lm_residual_choices,                                                        \
-            "vector = the residuals of the environment; scalar = one residual, the loss above its floor; "   \
-            "auto = "                                                                                        \
-            "vector where the environment has them."),                                                       \
+            "vector = the residuals of the environment; scalar = one residual, the loss above its "          \
+            "floor; auto = vector where the environment has them."),                                         \
         DS_INT("iterations", "50", 1, 1e6, "", "Most steps of a search, rejected ones included."),           \
         DS_REAL("radius", "1e4", 1e-16, 1e16, "", "Trust radius at the start: the damping is D/radius."),    \
         DS_REAL("ftol", "1e-6", 0, 1, "",                                                                    \
                 "A search ends when a step lowers the loss by less than ftol times it."),                    \
         DS_REAL("xtol", "1e-8", 0, 1, "", "A search ends when a step is shorter than xtol (|x| + xtol)."),   \
         DS_REAL("gtol", "1e-10", 0, INFINITY, "",                                                            \
-                "A search ends when no component of the projected gradient of half the loss exceeds gtol, "  \
-                "where "                                                                                     \
-                "the box is [-1, 1].")
+                "A search ends when no component of the projected gradient of half the loss exceeds "        \
+                "gtol, where the box is [-1, 1].")
 
 static const char *const lm_residual_choices[] = {"auto", "vector", "scalar", NULL};
 
-static inline lm_options lm_read_options(param_reader *in)
+static inline lm_options lm_read_options(ds_param_reader *in)
 {
-    return (lm_options){.radius = param_real(in, "radius"),
-                        .iterations = (size_t)param_int(in, "iterations"),
+    return (lm_options){.radius = ds_param_real(in, "radius"),
+                        .iterations = (size_t)ds_param_int(in, "iterations"),
                         .accept = 1e-3,
-                        .ftol = param_real(in, "ftol"),
-                        .xtol = param_real(in, "xtol"),
-                        .gtol = param_real(in, "gtol")};
+                        .ftol = ds_param_real(in, "ftol"),
+                        .xtol = ds_param_real(in, "xtol"),
+                        .gtol = ds_param_real(in, "gtol")};
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* local_solver.c - local searches of several workers in step, see local_solver.h. */
 #include "methods/squares/local_solver.h"
 
+#include <diffsim/helper/fail.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,9 +84,8 @@ local_solver *local_solver_create(const ds_host *host, const ds_problem *problem
         *status = least_squares_open(&s->squares, host, problem, objective, options->residuals, workers);
         m = s->squares.m;
         if (*status == DS_OK && options->limit > 0 && options->limit < least_squares_cost(&s->squares) + 2) {
-            *status = DS_E_PARAM;
-            host->error(
-                host, *status,
+            *status = ds_host_fail(
+                host, DS_E_PARAM,
                 "j leaves a search no evaluation for a step: it needs 2 and the products of a Jacobian, "
                 "min(variables, residuals) + 2 in all");
         }
@@ -111,7 +111,7 @@ local_solver *local_solver_create(const ds_host *host, const ds_problem *problem
         *status = made ? DS_OK : DS_E_NOMEM;
     }
     if (*status == DS_E_NOMEM) {
-        host->error(host, *status, "out of memory: lower workers");
+        ds_host_fail(host, *status, "out of memory: lower workers");
     }
     if (*status != DS_OK) {
         local_solver_destroy(s);
@@ -221,7 +221,7 @@ ds_status local_solver_run(local_solver *s, uint64_t group, const double *start,
     }
     while (status == DS_OK && open > 0) {
         status = values(s, group, loss, best);
-        status = status == DS_OK ? jacobians(s, group) : status;
+        status = status != DS_OK ? status : jacobians(s, group);
         open = 0;
         for (size_t i = 0; i < s->workers; i++) {
             worker *w = &s->worker[i];

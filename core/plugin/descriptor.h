@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* descriptor.h - the descriptor of a plugin as bytes, for a process that must not load it. */
+#ifndef DS_PLUGIN_DESCRIPTOR_H
+#define DS_PLUGIN_DESCRIPTOR_H
+
+#include <diffsim/plugin.h>
+
+#include "base/error.h"
+
+/* The bytes of an accepted descriptor, to be freed; NULL without memory. */
+char *ds_descriptor_pack(const ds_desc *d, size_t *size);
+
+/* Makes a plugin without functions from bytes of which nothing is believed: DS_EXIT_PLUGIN where they are damaged.
+ * What is in it has yet to be accepted (accept.h). */
+int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_error *e);
+void ds_descriptor_free(ds_plugin *p);
+
+#endif

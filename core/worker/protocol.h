@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* protocol.h - what the host tells a worker process at its start, and what it answers.
+ *
+ * A worker loads the plugin that the start file names, makes an instance with the settings in it, says DS_WORKER_HELLO,
+ * waits for DS_WORKER_GO and works. One that is to describe the plugin first (probe.h) says DS_WORKER_DESCRIBED when it
+ * is loaded, and waits for DS_WORKER_SETTINGS: a start file with the settings. */
+#ifndef DS_WORKER_PROTOCOL_H
+#define DS_WORKER_PROTOCOL_H
+
+#include <diffsim/env.h>
+#include <diffsim/ext/rl.h>
+
+#include "base/error.h"
+
+/* Descriptors of a worker: one byte messages, the start file, the shared memory, the scene. */
+enum {
+    DS_WORKER_SOCKET = 3,
+    DS_WORKER_START = 4,
+    DS_WORKER_SHARE = 5,
+    DS_WORKER_SCENE = 6,
+    DS_WORKER_FDS = 7
+};
+
+/* Messages on the socket. */
+enum {
+    DS_WORKER_DESCRIBED = 'd', /* worker: the start file holds a report (loader.h) */
+    DS_WORKER_SETTINGS = 's',  /* host: the start file holds the settings of an instance */
+    DS_WORKER_HELLO = 'h',     /* worker: the start file holds my answer */
+    DS_WORKER_GO = 'g'         /* host: the shared memory is ready */
+};
+
+/* The start file, written by the host: this head, then NUL-terminated texts: path and id of the plugin, and key and
+ * value of each setting of [env] that was given. */
+typedef struct ds_worker_start {
+    uint64_t magic;
+    uint64_t seed;
+    int64_t memory; /* bytes beyond the start; 0 = no limit */
+    uint32_t threads;
+    uint32_t index;    /* number of the worker */
+    uint32_t settings; /* pairs */
+    uint32_t describe; /* nonzero = describe the plugin first */
+    uint64_t texts;    /* bytes of the texts */
+    int64_t parent;    /* process id of the host */
+} ds_worker_start;
+
+#define DS_WORKER_MAGIC 0x3131524b524f5744u
+
+/* The worker's answer replaces the content of the start file: this head, then lower, upper, x0. */
+typedef struct ds_worker_hello {
+    uint64_t magic;
+    uint32_t has_gradient;
+    uint32_t reserved;
+    uint64_t residuals; /* their number, 0 = not offered */
+    ds_env_info info;
+    ds_rl_info rl;  /* horizon 0 = no stepwise control */
+    ds_error error; /* status 0 = the instance was made */
+} ds_worker_hello;
+
+#endif

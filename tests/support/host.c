@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.c - a host in miniature for tests of one plugin, see host.h.
+ * Fails the running cmocka test where the plugin or the test breaks a rule. */
+#include "host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <diffsim/ext/scene.h>
+#include <math.h>
+
+/* ---- services ---- */
+
+static fake_host *of(const ds_host *host)
+{
+    return host->ctx; /* the services, the first member */
+}
+
+static void take_log(const ds_host *host, uint32_t level, const char *line)
+{
+    (void)level;
+    snprintf(of(host)->log, sizeof of(host)->log, "%s", line);
+}
+
+static void take_error(const ds_host *host, ds_status status, const char *line)
+{
+    (void)status;
+    snprintf(of(host)->error, sizeof of(host)->error, "%s", line);
+}
+
+static uint32_t should_stop(const ds_host *host)
+{
+    fake_host *f = of(host);
+    f->polls++;
+    return f->stop_after > 0 && f->polls >= f->stop_after;
+}
+
+static ds_status get_array(const ds_host *host, const char *name, const double **data, uint64_t *ndim,
+                           uint64_t shape[8])
+{
+    const fake_host *f = of(host);
+    if (f->array_name == NULL || strcmp(name, f->array_name) != 0) {
+        return ds_params_array(f->services.params, name, data, ndim, shape);
+    }
+    *data = f->array.data;
+    *ndim = f->array.ndim;
+    memcpy(shape, f->array.shape, sizeof f->array.shape);
+    return DS_OK;
+}
+
+static void must(int status, const ds_error *e)
+{
+    if (status != 0) {
+        fail_msg("%s", e->text);
+    }
+}
+
+static void set(fake_host *f, const char *setting)
+{
+    char text[1024];
+    ds_error e = {0};
+    snprintf(text, sizeof text, "%s.%s", f->plugin->desc->kind == DS_KIND_ENV ? "env" : "opt", setting);
+    must(ds_settings_set(&f->settings, text, &e), &e);
+}
+
+static ds_params *parameters(const fake_host *f)
+{
+    ds_params *params = NULL;
+    ds_error e = {0};
+    must(ds_params_make(f->plugin->desc->params, f->plugin->desc->id, &f->settings,
+                        f->plugin->desc->kind == DS_KIND_ENV ? DS_SECTION_ENV : DS_SECTION_OPT, &params, &e),
+         &e);
+    return params;
+}
+
+void fake_host_open(fake_host *f, const char *name, uint64_t seed, const char *const *settings)
+{
+    const char *top = getenv("DS_TOP_BUILD");
+    const ds_module *module = NULL;
+    ds_error e = {0};
+    char path[4096];
+    memset(f, 0, sizeof *f);
+    snprintf(path, sizeof path, "%s/plugins/%s.so", top ? top : ".", name);
+    must(ds_loader_open(name[0] == '/' ? name : path, 0, &module, &e), &e);
+    f->plugin = module->plugin;
+    for (; settings && *settings; settings++) {
+        set(f, *settings);
+    }
+    ds_services_init(&f->services, module, parameters(f), seed, 1, NULL);
+    f->services.host.log = take_log;
+    f->services.host.error = take_error;
+    f->services.host.should_stop = should_stop;
+    f->services.host.get_array = get_array;
+}
+
+void fake_host_close(fake_host *f)
+{
+    ds_services_clear(&f->services);
+    ds_settings_clear(&f->settings);
+}
+
+void fake_host_set(fake_host *f, const char *name, const char *text)
+{
+    char setting[512];
+    snprintf(setting, sizeof setting, "%s=%s", name, text);
+    set(f, setting);
+    ds_params_free(f->services.params);
+    f->services.params = parameters(f);
+}
+
+void fake_host_set_array(fake_host *f, const char *name, const double *data, uint64_t ndim,
+                         const uint64_t *shape)
+{
+    f->array_name = name;
+    f->array = (ds_array){.ndim = ndim};
+    f->array.data = (double *)(uintptr_t)data;
+    memcpy(f->array.shape, shape, ndim * sizeof *shape);
+}
+
+void fake_env_refuses(const char *name, const char *const *settings, const char *word)
+{
+    fake_host f;
+    void *self = NULL;
+    fake_host_open(&f, name, 0, settings);
+    assert_int_equal(f.plugin->env->create(&f.services.host, &self), DS_E_PARAM);
+    assert_null(self);
+    if (!strstr(f.error, word)) {
+        fail_msg("'%s' instead of '%s'", f.error, word);
+    }
+    fake_host_close(&f);
+}
+
+/* ---- environment and objective ---- */
+
+double fake_eval(fake_env *e, const double *x, double *grad, uint64_t noise_key, uint32_t *outcome)
+{
+    ds_eval io = {.struct_size = sizeof io,
+                  .want = grad ? DS_WANT_GRAD : 0,
+                  .n = e->info.n,
+                  .x = x,
+                  .noise_key = noise_key,
+                  .grad = grad};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    assert_true(io.outcome == DS_EVAL_OK || io.outcome == DS_EVAL_BAD_GRAD ? isfinite(io.loss)
+                                                                           : isinf(io.loss));
+    if (outcome) {
+        *outcome = io.outcome;
+    }
+    return io.loss;
+}
+
+static int inside(const fake_env *e, const double *x)
+{
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        if (!(x[i] >= e->lower[i] && x[i] <= e->upper[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void record(fake_env *e, const double *x, double loss)
+{
+    uint64_t n = e->info.n;
+    if (e->done == e->capacity) {
+        e->capacity = e->capacity ? 2 * e->capacity : 1024;
+        e->x = realloc(e->x, e->capacity * n * sizeof(double));
+        e->loss = realloc(e->loss, e->capacity * sizeof(double));
+        assert_true(e->x && e->loss);
+    }
+    memcpy(e->x + e->done * n, x, n * sizeof(double));
+    e->loss[e->done++] = loss;
+    e->best = fmin(e->best, loss);
+}
+
+static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
+{
+    fake_env *e = objective->ctx;
+    uint64_t n = e->info.n;
+    assert_true(batch->count >= 1);
+    assert_true(!batch->tag || strlen(batch->tag) <= 15);
+    batch->done = 0;
+    e->calls++;
+    e->groups = batch->group > e->groups ? batch->group : e->groups;
+    for (uint64_t k = 0; k < batch->count; k++) {
+        if (e->done >= e->budget || e->best <= e->problem.target) {
+            return DS_STOPPED;
+        }
+        const double *x = batch->x + k * n;
+        uint32_t outcome = 0;
+        if (!inside(e, x)) {
+            e->out_of_bounds++;
+            return DS_E_ARG;
+        }
+        double loss = fake_eval(e, x, batch->want & DS_WANT_GRAD ? batch->grad + k * n : NULL, 0, &outcome);
+        record(e, x, loss);
+        batch->loss[k] = e->transform && isfinite(loss) ? e->transform(loss) : loss;
+        if (batch->outcome) {
+            batch->outcome[k] = outcome;
+        }
+        batch->done++;
+    }
+    return DS_OK;
+}
+
+void fake_env_open(fake_env *e, const char *name, const char *const *settings, uint64_t budget, double target)
+{
+    memset(e, 0, sizeof *e);
+    fake_host_open(&e->host, name, 0, settings);
+    e->plugin = e->host.plugin;
+    ds_status status = e->plugin->env->create(&e->host.services.host, &e->self);
+    if (status != DS_OK) {
+        fail_msg("create: %s", e->host.error);
+    }
+    e->info.struct_size = sizeof e->info;
+    assert_int_equal(e->plugin->env->info(e->self, &e->info), DS_OK);
+    uint64_t n = e->info.n;
+    e->lower = malloc(3 * n * sizeof(double));
+    assert_non_null(e->lower);
+    e->upper = e->lower + n;
+    e->x0 = e->upper + n;
+    assert_int_equal(e->plugin->env->bounds(e->self, n, e->lower, e->upper, e->x0), DS_OK);
+    assert_true(inside(e, e->x0));
+    e->problem = (ds_problem){.struct_size = sizeof(ds_problem),
+                              .has_gradient = (e->plugin->desc->flags & DS_ENV_GRADIENT) != 0,
+                              .n = n,
+                              .lower = e->lower,
+                              .upper = e->upper,
+                              .x0 = e->x0,
+                              .budget = budget,
+                              .target = target,
+                              .loss_floor = e->info.loss_floor};
+    e->objective = (ds_objective){.struct_size = sizeof(ds_objective), .ctx = e, .evaluate = evaluate};
+    e->budget = budget;
+    e->best = HUGE_VAL;
+}
+
+void fake_env_close(fake_env *e)
+{
+    e->plugin->env->destroy(e->self);
+    fake_host_close(&e->host);
+    free(e->lower);
+    free(e->x);
+    free(e->loss);
+}
+
+const double *fake_values(fake_env *e, const char *want)
+{
+    const ds_scene *scene = e->plugin->env->get_extension(e->self, DS_EXT_SCENE);
+    const char *name = NULL, *unit = NULL;
+    const double *values = NULL;
+    for (uint64_t m = 0; scene->metric(e->self, m, &name, &unit, &values) == DS_OK; m++) {
+        if (strcmp(name, want) == 0) {
+            return values;
+        }
+    }
+    fail_msg("no metric %s", want);
+    return NULL;
+}
+
+const double *fake_metric(fake_env *e, const double *x, const char *want)
+{
+    ds_eval io = {.struct_size = sizeof io, .want = DS_WANT_SCENE, .n = e->info.n, .x = x};
+    assert_int_equal(e->plugin->env->evaluate(e->self, &io), DS_OK);
+    return fake_values(e, want);
+}
+
+ds_status fake_env_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings)
+{
+    fake_host f;
+    void *self = NULL;
+    fake_host_open(&f, optimizer, seed, settings);
+    ds_status status = f.plugin->optimizer->create(&f.services.host, &e->problem, &self);
+    if (status == DS_OK) {
+        status = f.plugin->optimizer->run(self, &e->objective);
+        f.plugin->optimizer->destroy(self);
+    }
+    snprintf(e->host.error, sizeof e->host.error, "%s", f.error);
+    fake_host_close(&f);
+    return status;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.h - a host in miniature for tests of one plugin: loads it, gives it parameters as a user would write them, and
+ * evaluates in this process. No worker, no store: the services of plugin/services.h, and what the plugin said. */
+#ifndef DS_TESTS_HOST_H
+#define DS_TESTS_HOST_H
+
+#include <diffsim/diffsim.h>
+
+#include "config/npy.h"
+#include "plugin/env.h"
+
+/* |a - b| <= tolerance, with the values in the message (cmocka compares only floats). */
+#define assert_near(a, b, tolerance)                                                                         \
+    do {                                                                                                     \
+        double near_a = (a), near_b = (b);                                                                   \
+        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                       \
+            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                           \
+        }                                                                                                    \
+    } while (0)
+
+typedef struct fake_host {
+    ds_services services; /* services.host is what the plugin sees */
+    const ds_plugin *plugin;
+    ds_settings settings;
+    const char *array_name; /* parameter whose array is given as data, or NULL */
+    ds_array array;
+    uint64_t polls;      /* of should_stop() */
+    uint64_t stop_after; /* should_stop() answers 1 after so many polls; 0 = never */
+    char error[1024];    /* last error of the plugin */
+    char log[1024];      /* last line of its log */
+} fake_host;
+
+/* Loads a plugin of the build tree ("envs/analytic"; or a path with a leading slash) and gives it its defaults and
+ * `settings` ("name=value", NULL-terminated; NULL = none). Fails the test where that is impossible. */
+void fake_host_open(fake_host *f, const char *name, uint64_t seed, const char *const *settings);
+void fake_host_close(fake_host *f);
+/* Another value; the plugin has no living instance then. */
+void fake_host_set(fake_host *f, const char *name, const char *text);
+void fake_host_set_array(fake_host *f, const char *name, const double *data, uint64_t ndim,
+                         const uint64_t *shape);
+
+/* create() of an environment must refuse the settings with DS_E_PARAM and a message with `word` in it. */
+void fake_env_refuses(const char *name, const char *const *settings, const char *word);
+
+/* An environment, the problem it poses and a record of all evaluations. */
+typedef struct fake_env {
+    fake_host host;
+    const ds_plugin *plugin;
+    void *self;
+    ds_env_info info;
+    ds_problem problem;
+    double *lower, *upper, *x0;
+    ds_objective objective;
+    uint64_t budget, done;  /* evaluations allowed and made */
+    uint64_t calls;         /* calls of objective.evaluate that were not refused */
+    uint64_t out_of_bounds; /* rows that broke the contract */
+    uint64_t groups;        /* largest group seen */
+    double best;
+    double *x, *loss; /* all rows answered: done x n, done */
+    uint64_t capacity;
+    double (*transform)(double loss); /* applied to the losses told, where not NULL */
+} fake_env;
+
+void fake_env_open(fake_env *e, const char *name, const char *const *settings, uint64_t budget,
+                   double target);
+void fake_env_close(fake_env *e);
+
+/* One evaluation of the environment; returns the loss. */
+double fake_eval(fake_env *e, const double *x, double *grad, uint64_t noise_key, uint32_t *outcome);
+
+/* The values of a metric in an episode at x; fails the test where there is no such metric. */
+const double *fake_metric(fake_env *e, const double *x, const char *want);
+/* Those of another metric of the same episode. */
+const double *fake_values(fake_env *e, const char *want);
+
+/* Runs an optimizer to its end and returns what run() returned. */
+ds_status fake_env_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_run.h - the conformance kit behind `dshost check`: tables of tests, each run in a process of its own. */
+#ifndef DS_CHECK_CHECK_RUN_H
+#define DS_CHECK_CHECK_RUN_H
+
+#include "harness/check.h"
+
+/* Runs the tests that are asked for and prints the report. Exit status 0, 4, 8, or 2 where --only matches
+ * nothing. */
+int ds_check_run(ds_check_options *o, ds_error *e);
+
+/* In the child: runs one test by its id and writes its lines to descriptor `fd`. */
+int ds_check_child(const ds_check_options *o, const char *id, int fd, ds_error *e);
+
+/* Prints ids and titles of the tests for a kind of plugin (0 = all). */
+void ds_check_list(uint32_t kind);
+
+#endif

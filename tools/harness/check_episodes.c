@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_episodes.c - the problems of the conformance kit as episodes, for optimizers that step through them:
+ * each step sets one or two variables, those to come stand at the start point, and the reward is by how much
+ * the loss falls. */
+#include "config.h"
+
+#include "harness/check_episodes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANES = 64, N_OBS = 2 };
+
+typedef struct lane {
+    int open;
+    uint64_t t;
+    double loss; /* with the variables so far */
+    double x[DS_CHECK_MAX_N];
+} lane;
+
+typedef struct ds_check_episodes {
+    ds_episodes table;
+    ds_rl_info info;
+    uint64_t open;
+    lane lane[LANES];
+} ds_check_episodes;
+
+/* Are the rows what the contract says? */
+static int sound_rows(ds_check_watch *w, const ds_episode_rows *r, int stepping)
+{
+    const ds_check_episodes *s = w->episodes;
+    uint64_t seen = 0;
+    if (r == NULL || r->struct_size < sizeof *r || r->count < 1 || r->count > LANES || r->lane == NULL ||
+        r->obs == NULL ||
+        (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
+        ds_check_breach(
+            w, "rows of episodes without lanes, without room for the answers, or with struct_size %u",
+            r != NULL ? r->struct_size : 0);
+        return 0;
+    }
+    for (uint64_t k = 0; k < r->count; k++) {
+        uint64_t at = r->lane[k];
+        if (at >= LANES || (seen >> at & 1) != 0 || (s->lane[at].open != 0) != stepping) {
+            ds_check_breach(w, "row %llu: lane %llu is %s", (unsigned long long)k, (unsigned long long)at,
+                            at >= LANES             ? "out of range"
+                            : (seen >> at & 1) != 0 ? "named twice"
+                            : stepping              ? "without an episode"
+                                                    : "taken by an open episode");
+            return 0;
+        }
+        seen |= (uint64_t)1 << at;
+    }
+    return 1;
+}
+
+static int sound_actions(ds_check_watch *w, const ds_episode_rows *r)
+{
+    const ds_check_episodes *s = w->episodes;
+    uint64_t m = s->info.n_act;
+    for (uint64_t k = 0; k < r->count; k++) {
+        for (uint64_t i = 0; i < m; i++) {
+            uint64_t variable = s->lane[r->lane[k]].t * m + i;
+            double a = r->action[k * m + i];
+            if (!(a >= w->problem.lower[variable] && a <= w->problem.upper[variable])) {
+                ds_check_breach(w, "episode %llu: the action %.17g is outside of its bounds %g..%g",
+                                (unsigned long long)w->s->used, a, w->problem.lower[variable],
+                                w->problem.upper[variable]);
+                ds_check_advise(
+                    w, "an action has the bounds of the variables that it stands for; cut it to them");
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* The loss at x, whose variables behind the steps taken stand at the start point. */
+static double value_of(const ds_check_search *s, const double *x)
+{
+    double chance = (double)(ds_check_hash_row(x, s->n, 77) >> 12) * 0x1p-52;
+    if (s->failure == DS_CHECK_FAIL_HUGE) {
+        return chance < 0.5 ? 1e300 : -1e300;
+    }
+    return ds_check_problem_value(s->function, s->n, x, NULL);
+}
+
+static void observe(const ds_check_episodes *s, const lane *l, double *obs)
+{
+    obs[0] = l->t > 0 ? l->x[l->t * s->info.n_act - 1] : 0.0;
+    obs[1] = fmin(fmax(l->loss, -1e6), 1e6);
+}
+
+static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
+{
+    ds_check_watch *w = objective->ctx;
+    ds_check_search *s = w->s;
+    ds_check_episodes *e = w->episodes;
+    uint64_t limit = s->stop_after > 0 ? s->stop_after : s->budget;
+    if (w->stopped) {
+        return ds_check_asked_after(w);
+    }
+    if (!sound_rows(w, r, 0)) {
+        longjmp(w->cut, 2);
+    }
+    r->done = 0;
+    if (ds_check_time_is_up(w) || (e->open == 0 && s->used >= limit)) {
+        return ds_check_watch_stop(w);
+    }
+    for (uint64_t k = 0; k < r->count && s->used + e->open < limit; k++) {
+        lane *l = &e->lane[r->lane[k]];
+        l->open = 1;
+        l->t = 0;
+        memcpy(l->x, w->problem.x0, s->n * sizeof l->x[0]);
+        l->loss = value_of(s, l->x);
+        observe(e, l, r->obs + k * N_OBS);
+        e->open++;
+        r->done++;
+    }
+    return DS_OK;
+}
+
+/* Episodes that fail do so with their first step, or with their last one. */
+static int fails(const ds_check_watch *w, const lane *l)
+{
+    const ds_check_search *s = w->s;
+    int last = l->t == w->episodes->info.horizon;
+    double chance = (double)(ds_check_hash_row(l->x, s->n, 77) >> 12) * 0x1p-52;
+    return s->failure == DS_CHECK_FAIL_ALL ? last || chance < 0.3
+                                           : s->failure == DS_CHECK_FAIL_SOME && last && chance < 0.3;
+}
+
+static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
+{
+    ds_check_search *s = w->s;
+    ds_check_episodes *e = w->episodes;
+    lane *l = &e->lane[r->lane[k]];
+    uint64_t m = e->info.n_act;
+    double before = l->loss;
+    memcpy(l->x + l->t * m, r->action + k * m, m * sizeof l->x[0]);
+    l->t++;
+    l->loss = value_of(s, l->x);
+    int failed = fails(w, l), over = failed || l->t == e->info.horizon;
+    observe(e, l, r->obs + k * N_OBS);
+    r->reward[k] = failed ? 0.0 : before - l->loss;
+    r->ended[k] = over != 0;
+    r->loss[k] = failed ? (double)INFINITY : over ? l->loss : 0.0;
+    if (r->outcome != NULL) {
+        r->outcome[k] = failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+    }
+    if (over) {
+        l->open = 0;
+        e->open--;
+        s->trace[s->used++] = ds_check_hash_row(l->x, s->n, 0);
+        s->best = failed ? s->best : fmin(s->best, l->loss);
+    }
+}
+
+static ds_status step(const ds_objective *objective, ds_episode_rows *r)
+{
+    ds_check_watch *w = objective->ctx;
+    if (w->stopped) {
+        return ds_check_asked_after(w);
+    }
+    if (!sound_rows(w, r, 1) || !sound_actions(w, r)) {
+        longjmp(w->cut, 2);
+    }
+    r->done = 0;
+    if (ds_check_time_is_up(w)) {
+        return ds_check_watch_stop(w);
+    }
+    for (uint64_t k = 0; k < r->count; k++) {
+        step_row(w, r, k);
+    }
+    r->done = r->count;
+    return DS_OK;
+}
+
+const ds_episodes *ds_check_episodes_of(ds_check_watch *w)
+{
+    if (w->episodes == NULL) {
+        ds_check_episodes *s = calloc(1, sizeof *s);
+        if (s == NULL) {
+            return NULL;
+        }
+        uint64_t m = w->s->n > 2 && w->s->n % 2 == 0 ? 2 : 1;
+        s->info =
+            (ds_rl_info){.struct_size = sizeof s->info, .horizon = w->s->n / m, .n_act = m, .n_obs = N_OBS};
+        s->table = (ds_episodes){sizeof s->table, 0, &s->info, LANES, begin, step};
+        w->episodes = s;
+    }
+    return &w->episodes->table;
+}

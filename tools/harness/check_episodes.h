@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_episodes.h - the small problems as episodes, for optimizers that step through them. */
+#ifndef DS_HARNESS_CHECK_EPISODES_H
+#define DS_HARNESS_CHECK_EPISODES_H
+
+#include "harness/check_watch.h"
+
+/* The extension ds.objective.rl/1 of the problem; NULL without memory. */
+const ds_episodes *ds_check_episodes_of(ds_check_watch *w);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_host.c - recording host services, raw environment instances and the comparison of their answers. */
+#include "config.h"
+
+#include "harness/check_host.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- host services ---- */
+
+enum { EXTRA_BYTE = 0x5a };
+
+static ds_check_host *of(const ds_host *host)
+{
+    return host->ctx;
+}
+
+static void host_log(const ds_host *host, uint32_t level, const char *line)
+{
+    (void)host;
+    (void)level;
+    (void)line;
+}
+
+static void host_error(const ds_host *host, ds_status status, const char *line)
+{
+    ds_check_host *h = of(host);
+    h->errors++;
+    h->error_status = status;
+    snprintf(h->error_text, sizeof h->error_text, "%s", line != NULL ? line : "");
+}
+
+static uint32_t host_stop(const ds_host *host)
+{
+    atomic_fetch_add(&of(host)->polls, 1);
+    return atomic_load(&of(host)->stop) != 0;
+}
+
+/* Does this question for a parameter fail on purpose? */
+static int inject(ds_check_host *h)
+{
+    h->getters++;
+    if (h->getters == h->fail_at) {
+        h->injected++;
+        return 1;
+    }
+    return 0;
+}
+
+static ds_status asked(ds_check_host *h, const char *name, ds_status status)
+{
+    if (status != DS_OK && h->undeclared++ == 0) {
+        snprintf(h->undeclared_name, sizeof h->undeclared_name, "%s", name);
+    }
+    return status;
+}
+
+static ds_status host_int(const ds_host *host, const char *name, int64_t *out)
+{
+    ds_check_host *h = of(host);
+    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_int(h->services.params, name, out));
+}
+
+static ds_status host_real(const ds_host *host, const char *name, double *out)
+{
+    ds_check_host *h = of(host);
+    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_real(h->services.params, name, out));
+}
+
+static ds_status host_text(const ds_host *host, const char *name, const char **out)
+{
+    ds_check_host *h = of(host);
+    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_text(h->services.params, name, out));
+}
+
+static ds_status host_list(const ds_host *host, const char *name, const double **out, uint64_t *count)
+{
+    ds_check_host *h = of(host);
+    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_list(h->services.params, name, out, count));
+}
+
+static ds_status host_array(const ds_host *host, const char *name, const double **data, uint64_t *ndim,
+                            uint64_t shape[8])
+{
+    ds_check_host *h = of(host);
+    return inject(h) ? DS_E_PARAM
+                     : asked(h, name, ds_params_array(h->services.params, name, data, ndim, shape));
+}
+
+static ds_status host_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
+{
+    const ds_host *inner = &of(host)->services.host;
+    return inner->resource(inner, relative, buf, cap);
+}
+
+int ds_check_host_open(ds_check *c, const ds_settings *settings, uint64_t seed, uint32_t threads,
+                       size_t extra, ds_check_host *h)
+{
+    int section = c->module->plugin->desc->kind == DS_KIND_ENV ? DS_SECTION_ENV : DS_SECTION_OPT;
+    ds_params *params = NULL;
+    ds_error e = {0};
+
+    memset(h, 0, sizeof *h);
+    if (ds_params_make(c->module->plugin->desc->params, c->module->id, settings, section, &params, &e) != 0) {
+        ds_check_fail(c, "no instance can be made: %s", e.text);
+        ds_check_hint(c, "give what is missing with --set env.NAME=VALUE or --set opt.NAME=VALUE");
+        return 0;
+    }
+    ds_services_init(&h->services, c->module, params, seed, threads, NULL);
+    h->host = malloc(sizeof *h->host + extra);
+    if (h->host == NULL) {
+        ds_check_fail(c, "out of memory");
+        ds_services_clear(&h->services);
+        return 0;
+    }
+    h->extra = extra;
+    memset(h->host, EXTRA_BYTE, sizeof *h->host + extra);
+    *h->host = h->services.host;
+    h->host->struct_size = (uint32_t)(sizeof *h->host + extra);
+    h->host->ctx = h;
+    h->host->log = host_log;
+    h->host->error = host_error;
+    h->host->should_stop = host_stop;
+    h->host->get_int = host_int;
+    h->host->get_real = host_real;
+    h->host->get_text = host_text;
+    h->host->get_list = host_list;
+    h->host->get_array = host_array;
+    h->host->resource = host_resource;
+    return 1;
+}
+
+void ds_check_host_close(ds_check_host *h)
+{
+    free(h->host);
+    h->host = NULL;
+    ds_services_clear(&h->services);
+}
+
+void ds_check_host_look(ds_check *c, const ds_check_host *h)
+{
+    const unsigned char *p = (const unsigned char *)h->host + sizeof *h->host;
+    for (size_t i = 0; i < h->extra; i++) {
+        if (p[i] != EXTRA_BYTE) {
+            ds_check_fail(c, "the plugin wrote behind the part of ds_host that it knows");
+            return;
+        }
+    }
+}
+
+void ds_check_said_why(ds_check *c, const ds_check_host *h, const char *function, ds_status status)
+{
+    if (status > 0 || status < DS_E_NUMERIC) {
+        ds_check_fail(c, "%s returned %d, which is no error status", function, (int)status);
+        ds_check_hint(c, "return one of DS_E_*");
+    }
+    /* A getter that failed has told the host why already; the plugin may just pass it on. */
+    if (h->errors == 0 && h->injected + h->undeclared == 0) {
+        ds_check_fail(c, "%s returned %s without a word", function, ds_status_name(status));
+        ds_check_hint(c,
+                      "call host->error(host, status, line) first: which value, what is allowed, what to do");
+    } else if (h->errors > 0 && (h->error_text[0] == '\0' || strchr(h->error_text, '\n') != NULL)) {
+        ds_check_fail(c, "%s explained itself with \"%.80s\": one line of text without a newline is wanted",
+                      function, h->error_text);
+    }
+}
+
+/* ---- environments ---- */
+
+static int ask(ds_check *c, ds_check_env *env)
+{
+    ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
+    ds_status st = env->vt->info(env->self, &info);
+    if (st != DS_OK || info.n < 1 || info.n > (1u << 24)) {
+        ds_check_fail(c, "info() returned %s and n = %llu; DS_OK and 1 to 16777216 variables are possible",
+                      ds_status_name(st), (unsigned long long)info.n);
+        return 0;
+    }
+    env->n = info.n;
+    env->steps = info.steps;
+    env->loss_floor = info.loss_floor;
+    env->has_gradient = env->has_gradient && (info.flags & DS_INFO_NO_GRADIENT) == 0;
+    env->lower = calloc(3 * info.n, sizeof(double));
+    if (env->lower == NULL) {
+        ds_check_fail(c, "out of memory");
+        return 0;
+    }
+    env->upper = env->lower + info.n;
+    env->x0 = env->upper + info.n;
+    st = env->vt->bounds(env->self, info.n, env->lower, env->upper, env->x0);
+    if (st != DS_OK) {
+        ds_check_fail(c, "bounds() returned %s: %.200s", ds_status_name(st), env->h.error_text);
+        return 0;
+    }
+    return 1;
+}
+
+int ds_check_env_open(ds_check *c, uint32_t threads, ds_check_env *env)
+{
+    memset(env, 0, sizeof *env);
+    env->vt = &c->module->env;
+    env->has_gradient = (c->module->plugin->desc->flags & DS_ENV_GRADIENT) != 0;
+    if (!ds_check_host_open(c, &c->options->settings, c->options->seed, threads, 0, &env->h)) {
+        return 0;
+    }
+    ds_status st = env->vt->create(env->h.host, &env->self);
+    if (st != DS_OK || env->self == NULL) {
+        ds_check_fail(c, "create() returned %s%s: %.300s", ds_status_name(st),
+                      st == DS_OK ? " and a NULL instance" : "", env->h.error_text);
+        env->self = NULL;
+    } else if (ask(c, env)) {
+        return 1;
+    }
+    ds_check_env_close(env);
+    return 0;
+}
+
+void ds_check_env_close(ds_check_env *env)
+{
+    if (env->self != NULL) {
+        env->vt->destroy(env->self);
+    }
+    free(env->lower);
+    ds_check_host_close(&env->h);
+    memset(env, 0, sizeof *env);
+}
+
+/* ---- answers ---- */
+
+double ds_check_poison(void)
+{
+    const uint64_t bits = 0x7ff8dead5eed5eedu; /* a quiet NaN that no computation makes */
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+int ds_check_is_poison(double v)
+{
+    const double poison = ds_check_poison();
+    return memcmp(&v, &poison, sizeof v) == 0;
+}
+
+void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64_t noise_key, double *grad,
+                       ds_check_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    a->io = (ds_eval){.struct_size = sizeof a->io,
+                      .want = want,
+                      .n = env->n,
+                      .x = x,
+                      .noise_key = noise_key,
+                      .grad = grad,
+                      .loss = ds_check_poison(),
+                      .outcome = UINT32_MAX,
+                      .bad_step = -1};
+    for (uint64_t i = 0; grad != NULL && i < env->n; i++) {
+        grad[i] = ds_check_poison();
+    }
+    env->h.errors = 0;
+    env->h.error_text[0] = '\0';
+    double begin = ds_check_now();
+    a->status = env->vt->evaluate(env->self, &a->io);
+    a->wall = ds_check_now() - begin;
+}
+
+static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
+                             const char *where)
+{
+    const double *g = a->io.grad;
+    if ((a->io.want & DS_WANT_GRAD) == 0 || a->io.outcome != DS_EVAL_OK) {
+        return;
+    }
+    if (a->io.grad_kind == DS_GRAD_NONE || a->io.grad_kind > DS_GRAD_SMOOTHED) {
+        ds_check_fail(c, "%s: a gradient was wanted, but grad_kind is %u", where, a->io.grad_kind);
+        ds_check_hint(c, "set grad_kind to DS_GRAD_ADJOINT, _FORWARD, _FD or _SMOOTHED");
+    }
+    for (uint64_t i = 0; i < env->n; i++) {
+        if (ds_check_is_poison(g[i])) {
+            ds_check_fail(c, "%s: entry %llu of the gradient was not written", where, (unsigned long long)i);
+            ds_check_hint(c,
+                          "write all n entries, zeros included: the buffer is not cleared before the call");
+            return;
+        }
+        if (!isfinite(g[i])) {
+            ds_check_fail(c, "%s: entry %llu of the gradient is %g, and the outcome says ok", where,
+                          (unsigned long long)i, g[i]);
+            ds_check_hint(
+                c, "report a broken gradient with outcome DS_EVAL_BAD_GRAD; often it is 0/0 or sqrt'(0)");
+            return;
+        }
+    }
+}
+
+int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_answer *a, const char *where)
+{
+    const ds_eval *io = &a->io;
+    if (a->status != DS_OK) {
+        ds_check_fail(c, "%s: evaluate() returned %s: %.200s", where, ds_status_name(a->status),
+                      env->h.error_text);
+        ds_check_hint(
+            c,
+            "a point that cannot be simulated is DS_OK with outcome DS_EVAL_DIVERGED or DS_EVAL_INFEASIBLE");
+        return 0;
+    }
+    if (io->outcome > DS_EVAL_INFEASIBLE) {
+        ds_check_fail(c,
+                      io->outcome == UINT32_MAX ? "%s: evaluate() did not set the outcome"
+                                                : "%s: evaluate() set outcome %u, which only the host sets",
+                      where, io->outcome);
+        ds_check_hint(c, "set io->outcome to DS_EVAL_OK, _BAD_GRAD, _DIVERGED or _INFEASIBLE");
+        return 0;
+    }
+    if (io->outcome >= DS_EVAL_DIVERGED) {
+        if (!(isinf(io->loss) && io->loss > 0)) {
+            ds_check_fail(c, "%s: outcome %s comes with the loss %.17g", where, ds_outcome_name(io->outcome),
+                          io->loss);
+            ds_check_hint(c, "where there is no loss, set it to INFINITY");
+        }
+        return 0;
+    }
+    if (!isfinite(io->loss)) {
+        ds_check_fail(c,
+                      ds_check_is_poison(io->loss) ? "%s: evaluate() did not set the loss"
+                                                   : "%s: the loss is %g and the outcome says ok",
+                      where, io->loss);
+        ds_check_hint(
+            c, "test isfinite(loss) at the end: if not, outcome = DS_EVAL_DIVERGED and loss = INFINITY");
+        return 0;
+    }
+    if (io->loss < env->loss_floor) {
+        ds_check_fail(c, "%s: the loss %.17g is below loss_floor %.17g of info()", where, io->loss,
+                      env->loss_floor);
+        ds_check_hint(c, "loss_floor is a proven lower bound; say -INFINITY where none is known");
+    }
+    look_at_gradient(c, env, a, where);
+    return 1;
+}
+
+ds_check_bits ds_check_answer_bits(const ds_check_answer *a, uint64_t n)
+{
+    ds_check_bits b = {0, 0};
+    memcpy(&b.loss, &a->io.loss, sizeof b.loss);
+    for (uint64_t i = 0; a->io.grad != NULL && i < n; i++) {
+        uint64_t v;
+        memcpy(&v, &a->io.grad[i], sizeof v);
+        b.grad = ds_random_mix(b.grad ^ v);
+    }
+    return b;
+}
+
+void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n, int grad,
+                   const char *what)
+{
+    if (a->status != b->status || a->io.outcome != b->io.outcome) {
+        ds_check_fail(c, "%s: outcome %s, then %s", what, ds_outcome_name(a->io.outcome),
+                      ds_outcome_name(b->io.outcome));
+    } else if (memcmp(&a->io.loss, &b->io.loss, sizeof a->io.loss) != 0) {
+        ds_check_fail(c, "%s: loss %.17g, then %.17g", what, a->io.loss, b->io.loss);
+    } else if (grad && a->io.grad != NULL && b->io.grad != NULL && a->io.outcome == DS_EVAL_OK) {
+        for (uint64_t i = 0; i < n; i++) {
+            if (memcmp(&a->io.grad[i], &b->io.grad[i], sizeof(double)) != 0) {
+                ds_check_fail(c, "%s: entry %llu of the gradient %.17g, then %.17g", what,
+                              (unsigned long long)i, a->io.grad[i], b->io.grad[i]);
+                break;
+            }
+        }
+    }
+}
+
+void ds_check_random_point(ds_check *c, const ds_check_env *env, double *x)
+{
+    for (uint64_t i = 0; i < env->n; i++) {
+        double u = ds_random_uniform(&c->random);
+        x[i] = fmin(fmax(env->lower[i] + u * (env->upper[i] - env->lower[i]), env->lower[i]), env->upper[i]);
+    }
+}
+
+void ds_check_corner(ds_check *c, const ds_check_env *env, int which, double *x)
+{
+    for (uint64_t i = 0; i < env->n; i++) {
+        int up = which > 1 ? (int)(ds_random_u32(&c->random) & 1u) : which;
+        x[i] = up ? env->upper[i] : env->lower[i];
+    }
+}

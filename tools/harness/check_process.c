@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_process.c - snapshots of the process for the conformance kit: everything here is global, so a plugin
+ * that changes it breaks the host or another plugin. */
+#include "config.h"
+
+#include "harness/check_process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FOREIGN_ALLOCATOR 1
+#else
+#define FOREIGN_ALLOCATOR 0
+#endif
+
+extern char **environ;
+
+/* FNV-1a, continued from h. */
+static uint64_t hash_text(uint64_t h, const char *s)
+{
+    for (; *s != '\0'; s++) {
+        h = (h ^ (uint64_t)(unsigned char)*s) * 0x100000001b3u;
+    }
+    return h * 31 + 1;
+}
+
+static uint32_t floating_point_control(void)
+{
+#if defined(__x86_64__)
+    uint16_t x87;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return (_mm_getcsr() & ~0x3fu) | ((uint32_t)x87 << 16); /* without the sticky flags */
+#elif defined(__aarch64__)
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return (uint32_t)fpcr;
+#else
+    return (uint32_t)fegetround();
+#endif
+}
+
+/* Numbers of /proc/self/status: Umask is octal, Threads decimal. */
+static void read_status(ds_process *p)
+{
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (strncmp(line, "Umask:", 6) == 0) {
+            p->umask = (unsigned)strtoul(line + 6, NULL, 8);
+        } else if (strncmp(line, "Threads:", 8) == 0) {
+            p->threads = (unsigned)strtoul(line + 8, NULL, 10);
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+}
+
+static void read_fds(ds_process *p)
+{
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;) {
+        char target[512];
+        char *end;
+        int fd = (int)strtol(f->d_name, &end, 10);
+        if (f->d_name[0] == '.' || *end != '\0' || fd == dirfd(d) || p->fds == DS_PROCESS_FDS) {
+            continue;
+        }
+        ssize_t n = readlinkat(dirfd(d), f->d_name, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = '\0';
+        p->fd[p->fds] = fd;
+        p->fd_target[p->fds++] = hash_text(0, target);
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+}
+
+ds_process *ds_process_snapshot(void)
+{
+    ds_process *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return NULL;
+    }
+    p->fp_control = floating_point_control();
+    if (getcwd(p->cwd, sizeof p->cwd) == NULL) {
+        p->cwd[0] = '\0';
+    }
+    const char *name = setlocale(LC_ALL, NULL);
+    snprintf(p->locale, sizeof p->locale, "%s", name != NULL ? name : "");
+    for (int s = 1; s < DS_PROCESS_SIGNALS; s++) {
+        sigaction(s, NULL, &p->handler[s]);
+    }
+    pthread_sigmask(SIG_SETMASK, NULL, &p->mask);
+    for (char **v = environ; v != NULL && *v != NULL; v++) {
+        p->environment = hash_text(p->environment, *v);
+    }
+    read_status(p);
+    read_fds(p);
+    return p;
+}
+
+static int has_fd(const ds_process *p, int fd, uint64_t target)
+{
+    for (unsigned i = 0; i < p->fds; i++) {
+        if (p->fd[i] == fd && p->fd_target[i] == target) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void compare_signals(ds_check *c, const ds_process *a, const ds_process *b, const char *who)
+{
+    for (int s = 1; s < DS_PROCESS_SIGNALS; s++) {
+        if (a->handler[s].sa_handler != b->handler[s].sa_handler ||
+            a->handler[s].sa_flags != b->handler[s].sa_flags) {
+            ds_check_fail(c, "%s changed the handler of signal %d (%s)", who, s, strsignal(s));
+            ds_check_hint(
+                c, "signals belong to the host; use host->should_stop() to learn that a run should end");
+        }
+        if (sigismember(&a->mask, s) != sigismember(&b->mask, s)) {
+            ds_check_fail(c, "%s changed the signal mask: signal %d (%s)", who, s, strsignal(s));
+        }
+    }
+}
+
+static void compare_fds(ds_check *c, const ds_process *a, const ds_process *b, const char *who)
+{
+    for (unsigned i = 0; i < b->fds; i++) {
+        char link[64], target[200];
+        if (has_fd(a, b->fd[i], b->fd_target[i])) {
+            continue;
+        }
+        snprintf(link, sizeof link, "/proc/self/fd/%d", b->fd[i]);
+        ssize_t n = readlink(link, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = '\0';
+        ds_check_fail(c, "%s left descriptor %d open: %s", who, b->fd[i], target);
+        ds_check_hint(
+            c, "close every file and pipe before the call returns (host->resource() names data files)");
+    }
+    for (unsigned i = 0; i < a->fds; i++) {
+        if (!has_fd(b, a->fd[i], a->fd_target[i])) {
+            ds_check_fail(c, "%s closed or replaced descriptor %d, which it did not open", who, a->fd[i]);
+        }
+    }
+}
+
+void ds_process_compare(ds_check *c, const ds_process *a, const ds_process *b, const char *who)
+{
+    if (a == NULL || b == NULL) {
+        ds_check_note(c, "no snapshot of the process: out of memory");
+        return;
+    }
+    if (a->fp_control != b->fp_control) {
+        ds_check_fail(
+            c, "%s changed the floating-point mode from %08x to %08x (rounding, traps, or denormals as zero)",
+            who, a->fp_control, b->fp_control);
+        ds_check_hint(c,
+                      "compile and LINK without -ffast-math and -Ofast; put fesetround() and the like back");
+    }
+    if (strcmp(a->cwd, b->cwd) != 0) {
+        ds_check_fail(c, "%s changed the working directory from %s to %s", who, a->cwd, b->cwd);
+        ds_check_hint(c, "use absolute paths; host->resource() and PATH parameters give them");
+    }
+    if (a->umask != b->umask) {
+        ds_check_fail(c, "%s changed the umask from %03o to %03o", who, a->umask, b->umask);
+    }
+    if (strcmp(a->locale, b->locale) != 0) {
+        ds_check_fail(c, "%s changed the locale from %s to %s", who, a->locale, b->locale);
+        ds_check_hint(
+            c, "do not call setlocale(): it changes how the whole program reads numbers; use newlocale()");
+    }
+    if (a->environment != b->environment) {
+        ds_check_fail(c, "%s changed the environment variables", who);
+        ds_check_hint(c, "setenv() is not safe beside other threads; pass settings as parameters");
+    }
+    if (b->threads > a->threads) {
+        ds_check_fail(c, "%s left %u thread%s running", who, b->threads - a->threads,
+                      b->threads - a->threads == 1 ? "" : "s");
+        ds_check_hint(c, "join every thread before the call returns");
+    }
+    compare_signals(c, a, b, who);
+    compare_fds(c, a, b, who);
+}
+
+uint64_t ds_process_heap(void)
+{
+#if FOREIGN_ALLOCATOR
+    return 0;
+#else
+    struct mallinfo2 m = mallinfo2();
+    return (uint64_t)m.uordblks + (uint64_t)m.hblkhd;
+#endif
+}
+
+uint64_t ds_process_resident(void)
+{
+    unsigned long long size = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f != NULL) {
+        if (fscanf(f, "%llu %llu", &size, &resident) != 2) {
+            resident = 0;
+        }
+        fclose(f);
+    }
+    return FOREIGN_ALLOCATOR ? 0 : (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- output ---- */
+
+struct ds_capture {
+    int file, out, err; /* the memory file, and copies of the true descriptors 1 and 2 */
+};
+
+ds_capture *ds_capture_start(void)
+{
+    ds_capture *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return NULL;
+    }
+    fflush(stdout);
+    fflush(stderr);
+    p->file = memfd_create("captured", MFD_CLOEXEC);
+    p->out = fcntl(1, F_DUPFD_CLOEXEC, 10);
+    p->err = fcntl(2, F_DUPFD_CLOEXEC, 10);
+    if (p->file < 0 || p->out < 0 || p->err < 0) {
+        free(p);
+        return NULL;
+    }
+    dup2(p->file, 1);
+    dup2(p->file, 2);
+    return p;
+}
+
+void ds_capture_end(ds_check *c, ds_capture *p, const char *who)
+{
+    char text[121];
+    if (p == NULL) {
+        ds_check_note(c, "output could not be captured");
+        return;
+    }
+    fflush(stdout);
+    fflush(stderr);
+    dup2(p->out, 1);
+    dup2(p->err, 2);
+    ssize_t n = pread(p->file, text, sizeof text - 1, 0);
+    if (n > 0) {
+        text[n] = '\0';
+        text[strcspn(text, "\r\n")] = '\0';
+        ds_check_fail(c, "%s printed \"%s\"%s", who, text, n == (ssize_t)sizeof text - 1 ? " ..." : "");
+        ds_check_hint(c,
+                      "stdout carries the results of dshost and stderr its progress line: use host->log()");
+    }
+    close(p->file);
+    close(p->out);
+    close(p->err);
+    free(p);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* canvas_svg.c - writes SVG elements into memory. */
+#include "config.h"
+
+#include "plot/canvas_svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ds_svg {
+    FILE *f; /* into `text` */
+    char *text;
+    size_t length;
+    int failed;
+};
+
+ds_svg *ds_svg_new(int width, int height)
+{
+    ds_svg *s = calloc(1, sizeof *s);
+    s = s != NULL && (s->f = open_memstream(&s->text, &s->length)) != NULL ? s : (free(s), NULL);
+    if (s != NULL) {
+        fprintf(s->f,
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                "font-family=\"DejaVu Sans, Verdana, sans-serif\" stroke-linejoin=\"round\">\n",
+                width, height, width, height);
+    }
+    return s;
+}
+
+void ds_svg_free(ds_svg *s)
+{
+    if (s != NULL) {
+        fclose(s->f);
+        free(s->text);
+        free(s);
+    }
+}
+
+int ds_svg_document(ds_svg *s, const char **text, size_t *length)
+{
+    static const char end[] = "</svg>\n";
+    fputs(end, s->f);
+    if (fflush(s->f) != 0 || ferror(s->f) || s->failed) {
+        return 0;
+    }
+    *text = s->text;
+    *length = s->length;
+    return fseek(s->f, -(long)strlen(end), SEEK_CUR) == 0;
+}
+
+/* ---- attributes ---- */
+
+/* A coordinate with at most two decimals, independent of the locale; far outside the page is as good as outside. */
+static void add_number(ds_svg *s, double v)
+{
+    v = isnan(v) ? 0 : fmax(-1e6, fmin(1e6, v));
+    long k = lround(v * 100), a = labs(k), rest = a % 100;
+    fprintf(s->f, "%s%ld", k < 0 ? "-" : "", a / 100);
+    if (rest != 0) {
+        fprintf(s->f, rest % 10 == 0 ? ".%ld" : ".%02ld", rest % 10 == 0 ? rest / 10 : rest);
+    }
+}
+
+/* Attributes that are numbers; `names` lies between blanks. */
+static void add_attributes(ds_svg *s, const char *names, const double *v)
+{
+    for (; *names != '\0'; v++) {
+        int n = (int)strcspn(names, " ");
+        fprintf(s->f, " %.*s=\"", n, names);
+        add_number(s, *v);
+        fputc('"', s->f);
+        names += n + (names[n] == ' ');
+    }
+}
+
+static void add_color(ds_svg *s, const char *name, ds_color v)
+{
+    fprintf(s->f, " %s=\"#%02x%02x%02x\"", name, (unsigned)lround(v.r * 255), (unsigned)lround(v.g * 255),
+            (unsigned)lround(v.b * 255));
+    if (v.a < 1) {
+        fprintf(s->f, " %s-opacity=\"", name);
+        add_number(s, v.a);
+        fputc('"', s->f);
+    }
+}
+
+/* Ends an element that was begun with its shape. */
+static void add_paint(ds_svg *s, ds_color fill, ds_color stroke, double line)
+{
+    if (fill.a > 0) {
+        add_color(s, "fill", fill);
+    } else {
+        fputs(" fill=\"none\"", s->f);
+    }
+    if (line > 0 && stroke.a > 0) {
+        add_color(s, "stroke", stroke);
+        add_attributes(s, "stroke-width", &line);
+    }
+    fputs("/>\n", s->f);
+}
+
+/* ---- elements ---- */
+
+void ds_svg_rect(ds_svg *s, const double box[4], ds_color fill, ds_color stroke, double line)
+{
+    fputs("<rect", s->f);
+    add_attributes(s, "x y width height", box);
+    add_paint(s, fill, stroke, line);
+}
+
+void ds_svg_circle(ds_svg *s, const double circle[3], ds_color fill, ds_color stroke, double line)
+{
+    fputs("<circle", s->f);
+    add_attributes(s, "cx cy r", circle);
+    add_paint(s, fill, stroke, line);
+}
+
+static void add_point(ds_svg *s, const char *before, const double *xy, const char *between)
+{
+    fputs(before, s->f);
+    add_number(s, xy[0]);
+    fputs(between, s->f);
+    add_number(s, xy[1]);
+}
+
+void ds_svg_points(ds_svg *s, const char *element, const double *xy, size_t n, double dash, ds_color fill,
+                   ds_color stroke, double line)
+{
+    fprintf(s->f, "<%s points=\"", element);
+    for (size_t i = 0; i < n; i++) {
+        add_point(s, i > 0 ? " " : "", xy + 2 * i, ",");
+    }
+    fputc('"', s->f);
+    if (dash > 0) {
+        add_attributes(s, "stroke-dasharray", &dash);
+    }
+    add_paint(s, fill, stroke, line);
+}
+
+void ds_svg_sticks(ds_svg *s, const double *from, const double *to, size_t n, ds_color stroke, double line)
+{
+    fputs("<path stroke-linecap=\"round\" d=\"", s->f);
+    for (size_t i = 0; i < n; i++) {
+        add_point(s, "M", from + 2 * i, " ");
+        add_point(s, "L", to + 2 * i, " ");
+    }
+    fputc('"', s->f);
+    add_paint(s, (ds_color){0, 0, 0, 0}, stroke, line);
+}
+
+/* An inner svg cuts off what is outside of it, without a name that could be another figure's in a page. */
+void ds_svg_clip(ds_svg *s, const double box[4])
+{
+    fputs("<svg", s->f);
+    add_attributes(s, "x y width height", box);
+    fprintf(s->f, " viewBox=\"%.8g %.8g %.8g %.8g\">\n", box[0], box[1], box[2], box[3]);
+}
+
+void ds_svg_unclip(ds_svg *s)
+{
+    fputs("</svg>\n", s->f);
+}
+
+/* What base64 has not written yet: up to two bytes. */
+typedef struct base64 {
+    FILE *f;
+    unsigned char rest[3];
+    int have;
+} base64;
+
+static void add_group(base64 *b)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t v = (uint32_t)b->rest[0] << 16 | (uint32_t)b->rest[1] << 8 | b->rest[2];
+    char out[5] = {digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63], '\0'};
+    for (int k = b->have + 1; k < 4; k++) {
+        out[k] = '=';
+    }
+    fputs(out, b->f);
+    memset(b->rest, 0, sizeof b->rest);
+    b->have = 0;
+}
+
+static cairo_status_t add_base64(void *closure, const unsigned char *data, unsigned int length)
+{
+    base64 *b = closure;
+    for (unsigned int k = 0; k < length; k++) {
+        b->rest[b->have++] = data[k];
+        if (b->have == 3) {
+            add_group(b);
+        }
+    }
+    return CAIRO_STATUS_SUCCESS;
+}
+
+/* The image as a PNG inside of the SVG. */
+void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells)
+{
+    base64 b = {s->f, {0, 0, 0}, 0};
+    fputs("<image", s->f);
+    add_attributes(s, "x y width height", box);
+    fputs(" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
+          s->f);
+    s->failed |= cairo_surface_write_to_png_stream(cells, add_base64, &b) != CAIRO_STATUS_SUCCESS;
+    if (b.have > 0) {
+        add_group(&b);
+    }
+    fputs("\"/>\n", s->f);
+}
+
+void ds_svg_text(ds_svg *s, double x, double y, double size, int style, ds_color color, double turn,
+                 const char *text)
+{
+    static const char *const anchors[4] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\"", ""};
+    fputs("<text", s->f);
+    add_attributes(s, "x y font-size", (double[]){x, y, size});
+    add_color(s, "fill", color);
+    fputs(anchors[style & 3], s->f);
+    fputs((style & DS_TEXT_BOLD) != 0 ? " font-weight=\"bold\"" : "", s->f);
+    if (turn < 0 || turn > 0) {
+        fputs(" transform=\"rotate(", s->f);
+        add_number(s, turn);
+        add_point(s, " ", (double[]){x, y}, " ");
+        fputs(")\"", s->f);
+    }
+    fputc('>', s->f);
+    for (; *text != '\0'; text++) {
+        fputs(*text == '&'   ? "&amp;"
+              : *text == '<' ? "&lt;"
+              : *text == '>' ? "&gt;"
+                             : (char[]){*text, '\0'},
+              s->f);
+    }
+    fputs("</text>\n", s->f);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* canvas_svg.h - a canvas as SVG elements, with text as text: cairo can write SVG too, but turns every letter into
+ * an outline, and labels are worth searching, copying and editing. */
+#ifndef DS_PLOT_CANVAS_SVG_H
+#define DS_PLOT_CANVAS_SVG_H
+
+#include <cairo.h>
+
+#include "plot/canvas.h"
+
+typedef struct ds_svg ds_svg;
+
+/* What the functions of canvas.h say that are called like these. */
+ds_svg *ds_svg_new(int width, int height);
+void ds_svg_free(ds_svg *s);
+void ds_svg_rect(ds_svg *s, const double box[4], ds_color fill, ds_color stroke, double line);
+void ds_svg_circle(ds_svg *s, const double circle[3], ds_color fill, ds_color stroke, double line);
+/* `element` is a polygon or a polyline. */
+void ds_svg_points(ds_svg *s, const char *element, const double *xy, size_t n, double dash, ds_color fill,
+                   ds_color stroke, double line);
+/* Single segments with round ends. */
+void ds_svg_sticks(ds_svg *s, const double *from, const double *to, size_t n, ds_color stroke, double line);
+void ds_svg_clip(ds_svg *s, const double box[4]);
+void ds_svg_unclip(ds_svg *s);
+void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells);
+void ds_svg_text(ds_svg *s, double x, double y, double size, int style, ds_color color, double turn,
+                 const char *text);
+
+/* The document so far, complete; drawing may go on afterwards. 0 where memory ran out. */
+int ds_svg_document(ds_svg *s, const char **text, size_t *length);
+
+#endif
