@@ -8,7 +8,7 @@ core_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) $(INIH_CFLAGS) $(SQLIT
 base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/printer.c core/base/printer.h \
 	core/base/program.c core/base/program.h \
 	core/base/stop.c core/base/stop.h core/base/error.c core/base/error.h core/base/file.c core/base/file.h \
-	core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h core/base/text.c \
+	core/base/guard.c core/base/guard.h core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h core/base/text.c \
 	core/base/text.h
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
@@ -23,7 +23,7 @@ plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/describe.
 scene_sources = core/scene/snapshot_take.c core/scene/snapshot_take.h core/scene/snapshot.c \
 	core/scene/snapshot.h core/scene/snapshot_file.c core/scene/snapshot_internal.h
 worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c \
-	core/worker/childlog.h core/worker/guard.c core/worker/guard.h core/worker/probe.c core/worker/probe.h \
+	core/worker/childlog.h core/worker/probe.c core/worker/probe.h \
 	core/worker/process.c core/worker/process.h core/worker/protocol.h core/worker/ring.c core/worker/ring.h \
 	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
