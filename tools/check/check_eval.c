@@ -21,7 +21,7 @@ typedef struct work {
     uint32_t want;     /* DS_WANT_GRAD where the plugin has it */
 } work;
 
-static int begin(ds_check *c, uint32_t threads, work *w)
+static int begin_points(ds_check *c, uint32_t threads, work *w)
 {
     memset(w, 0, sizeof *w);
     if (!ds_check_env_open(c, threads, &w->env)) {
@@ -60,14 +60,14 @@ static double cost(const ds_check *c, const work *w, int gradient)
 
 /* ---- answers ---- */
 
-void ds_check_eval_points(ds_check *c)
+static void eval_points(ds_check *c)
 {
     work w;
     ds_check_answer a;
     unsigned outcomes[4] = {0, 0, 0, 0};
     char where[64];
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     int gradient = w.want != 0 && c->options->cost_gradient < 2;
@@ -104,12 +104,12 @@ void ds_check_eval_points(ds_check *c)
 
 enum { X, GRAD, GUARDS };
 
-void ds_check_eval_buffers(ds_check *c)
+static void eval_buffers(ds_check *c)
 {
     work w;
     ds_check_answer a;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     size_t bytes = w.env.n * sizeof(double);
@@ -152,7 +152,7 @@ void ds_check_eval_buffers(ds_check *c)
 /* ---- bad input ---- */
 
 /* Points that break the host's side of the contract: no promise but that nothing breaks. */
-void ds_check_eval_strange(ds_check *c)
+static void eval_strange(ds_check *c)
 {
     static const double strange[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e12};
     work w;
@@ -160,7 +160,7 @@ void ds_check_eval_strange(ds_check *c)
     char where[64];
     unsigned refused = 0;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     uint64_t count =
@@ -212,7 +212,7 @@ static void *run_timer(void *arg)
     return NULL;
 }
 
-void ds_check_eval_stop(ds_check *c)
+static void eval_stop(ds_check *c)
 {
     /* An evaluation that ends sooner than this by itself need not ask. */
     const double allowed = 2;
@@ -220,7 +220,7 @@ void ds_check_eval_stop(ds_check *c)
     ds_check_answer a;
     pthread_t thread;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     timer t = {&w.env.h.stop, 0.05, 0};
@@ -270,11 +270,11 @@ void ds_check_eval_stop(ds_check *c)
 
 /* ---- side effects ---- */
 
-void ds_check_eval_state(ds_check *c)
+static void eval_state(ds_check *c)
 {
     work w;
     ds_check_answer a;
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     ds_process *before = ds_process_snapshot();
@@ -289,12 +289,12 @@ void ds_check_eval_state(ds_check *c)
     end(&w);
 }
 
-void ds_check_eval_quiet(ds_check *c)
+static void eval_quiet(ds_check *c)
 {
     work w;
     ds_check_answer a;
     ds_capture *capture = ds_capture_start();
-    int made = begin(c, 1, &w);
+    int made = begin_points(c, 1, &w);
     if (made) {
         call(&w, w.x, c->options->cost_gradient < 5, &a);
         end(&w);
@@ -302,13 +302,13 @@ void ds_check_eval_quiet(ds_check *c)
     ds_capture_end(c, capture, "create(), evaluate() or destroy()");
 }
 
-void ds_check_eval_leak(ds_check *c)
+static void eval_leak(ds_check *c)
 {
     work w;
     ds_check_answer a;
     uint64_t heap[3], resident[3];
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     int gradient = c->options->cost_gradient < 2;
@@ -337,3 +337,14 @@ void ds_check_eval_leak(ds_check *c)
                   (unsigned long long)(resident[2] >> 20));
     end(&w);
 }
+
+const ds_check_test ds_check_eval_tests[] = {
+    {"eval.points", "evaluate() gives a finite loss or says that there is none", 0, 2, 0, eval_points},
+    {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ALONE, 1, 1,
+     eval_buffers},
+    {"eval.strange", "points outside of the box and NaN do no harm", 0, 3, 0, eval_strange},
+    {"eval.stop", "evaluate() ends soon when the host asks for it", 0, 0, 1, eval_stop},
+    {"eval.state", "evaluate() changes nothing in the process", 0, 0, 1, eval_state},
+    {"eval.quiet", "nothing is printed", 0, 1, 0, eval_quiet},
+    {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ALONE, 4, 0, eval_leak},
+    {NULL, NULL, 0, 0, 0, NULL}};
