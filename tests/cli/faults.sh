@@ -146,7 +146,7 @@ if ${DS_CC:-cc} ${DS_SANITIZE-} -w -fPIC -shared -fvisibility=hidden -I"$DS_TOP_
     refuses 3 "--set env.steps: born: steps = 10: expected a whole number from 1 to 9" "settings are refused as ever" \
         "$dshost" eval --env ./born.so --set env.steps=10
     born dshost-worker 1
-    status 0 "without isolation" "$dshost" eval --env ./born.so --isolation none
+    status 0 "without isolation" "$dshost" --env ./born.so --opt rand --budget 2 --isolation none --pictures no --out born-here
     born dshost 1
     BORN=abort
     export BORN
