@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The host: layers from the ground up, the programs dshost and dshost-worker, and libdiffsim for other programs.
+# The host: layers from the ground up, the programs dshost and dshost-worker, and libdiffsim for others.
 host_include = -I$(top_srcdir)/core -I$(top_srcdir)/tools
 core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 noinst_LTLIBRARIES += core/libcore.la
@@ -39,7 +39,8 @@ run_sources = core/run/objective_rl.c core/run/objective_rl.h core/run/statistic
 	core/run/summary.c
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
-cli_sources = core/cli/command.c core/cli/command.h core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h \
+cli_sources = core/cli/command.c core/cli/command.h core/cli/arguments.c core/cli/arguments.h \
+	core/cli/run_flags.c core/cli/run_flags.h \
 	core/cli/pictures.c core/cli/pictures.h core/cli/dispatch.c core/cli/dispatch.h
 cli_commands = core/cli/cmd_doctor.c core/cli/cmd_help.c core/cli/cmd_list.c core/cli/cmd_resume.c \
 	core/cli/cmd_run.c core/cli/cmd_template.c core/cli/commands.h core/cli/main.c
