@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The host: layers from the ground up, the programs dshost and dshost-worker, and libdiffsim for other programs.
+# The host: layers from the ground up, the programs dshost and dshost-worker, and libdiffsim for others.
 host_include = -I$(top_srcdir)/core -I$(top_srcdir)/tools
 core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 noinst_LTLIBRARIES += core/libcore.la

@@ -68,8 +68,9 @@ tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(render_sources) $
 	$(ranks_sources) $(harness_sources) $(check_sources)
 
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
-pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare libexec/dshost-eval libexec/dshost-export \
-	libexec/dshost-landscape libexec/dshost-merge libexec/dshost-picture libexec/dshost-plot libexec/dshost-report
+pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare libexec/dshost-eval \
+	libexec/dshost-export libexec/dshost-landscape libexec/dshost-merge libexec/dshost-picture libexec/dshost-plot \
+	libexec/dshost-report
 libexec_dshost_bench_CPPFLAGS = $(tools_libtools_la_CPPFLAGS)
 libexec_dshost_bench_LDADD = $(tools_link)
 libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands.h - the commands in dshost itself: each parses its own arguments (argv[0] is its name) and returns an
- * exit status. */
+/* commands.h - the commands in dshost itself: each parses its own arguments (argv[0] is its name) and
+ * returns an exit status. */
 #ifndef DS_CLI_COMMANDS_H
 #define DS_CLI_COMMANDS_H
 

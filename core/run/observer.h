@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observer.h - who wants to see how a run goes on, the pictures for example. The run tells, and does nothing else
- * for it. */
+/* observer.h - who wants to see how a run goes on, the pictures for example. The run tells, and does
+ * nothing else for it. */
 #ifndef DS_RUN_OBSERVER_H
 #define DS_RUN_OBSERVER_H
 

@@ -11,9 +11,10 @@
 #include "run/session.h"
 
 /* Runs what the settings say in a folder that holds no run yet (it is made). A finished or interrupted run
- * (also one that was ended by a signal, or by failures) leaves run.sqlite, run.ini and summary.json, and tells
- * `observer` (NULL is fine) how it goes on. Returns the exit status; where that is an error, *e has the line to show, else e->text is empty.
- * *summary, where not NULL, gets the content of summary.json (NULL where there is none). */
+ * (also one that was ended by a signal, or by failures) leaves run.sqlite, run.ini and summary.json, and
+ * tells `observer` (NULL is fine) how it goes on. Returns the exit status; where that is an error, *e has
+ * the line to show, else e->text is empty. *summary, where not NULL, gets the content of summary.json (NULL
+ * where there is none). */
 int ds_run_start(const ds_settings *settings, const char *folder, const ds_observer *observer,
                  json_t **summary, ds_error *e);
 

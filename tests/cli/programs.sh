@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# programs.sh - dshost and the programs beside it: what they are linked with, commands of others, dshost-picture.
+# programs.sh - dshost and the programs beside it: their libraries, commands of others, pictures.
 . "$(dirname "$0")/lib.sh"
 mkdir "$tmp/bin" && cd "$tmp" || exit 99
 export HOME="$tmp"
@@ -57,7 +57,7 @@ export DS_PLUGIN_PATH
 PATH=$libexec:$PATH other/dshost run --env analytic --opt rand --budget 20 --out moved > /dev/null 2> err
 [ $? -eq 0 ] && [ -s moved/best.png ] && ! grep -q warning err
 result $? "programs on PATH"
-if command -v dshost-worker > /dev/null || ls /usr/local/libexec/diffsim /usr/libexec/diffsim > /dev/null 2>&1; then
+if command -v dshost-worker > /dev/null || [ -e /usr/local/libexec/diffsim ] || [ -e /usr/libexec/diffsim ]; then
     skip "dshost is installed here, too"
 else
     other/dshost run --env analytic --opt rand --budget 20 --isolation none --out alone > /dev/null 2> err
