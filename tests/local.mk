@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests: cmocka programs (TAP through tap-wrap.sh) and shell scripts that print TAP. A new test program is one word
-# in check_PROGRAMS: its source has its name, it sees all headers and is linked with what it uses of test_libs.
+# Tests: cmocka programs (TAP through tap-wrap.sh) and shell scripts that print TAP. A new test program is one
+# word in check_PROGRAMS: its source has its name, it sees all headers and is linked with what it uses of
+# test_libs.
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/support/tap-wrap.sh
@@ -19,7 +20,8 @@ AM_TESTS_ENVIRONMENT = \
 TESTS += $(check_PROGRAMS) $(check_SCRIPTS)
 check_SCRIPTS = $(dist_check_SCRIPTS)
 
-test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
+test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) \
+	$(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
 %D%/%.$(OBJEXT) %D%/%.lo: AM_CPPFLAGS += $(test_cppflags)
 methods = plugins/optimizers/methods
 engines = plugins/envs/engines
@@ -86,8 +88,8 @@ check_PROGRAMS += %D%/optimizers/test_nlopt
 endif
 endif
 
-# Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the whole
-# tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
+# Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the
+# whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_ini \
 	%D%/fuzz/fuzz_npy %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot \
 	%D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
@@ -114,7 +116,8 @@ dist_check_SCRIPTS = %D%/layers.sh \
 	%D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
 	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
 	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh \
+	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
+	%D%/cli/squares.sh \
 	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
 	%D%/cli/tools/bench_merge.sh %D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh \
 	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cartpole_gym.c - environment cartpole_gym: episodes of Gymnasium 1.4.0's CartPole-v1, stepwise and as a whole. */
+/* test_cartpole_gym.c - environment cartpole_gym: episodes of Gymnasium 1.4.0's
+ * CartPole-v1, stepwise and as a whole. */
 #include "host.h"
 
 #include <setjmp.h>
@@ -48,9 +49,9 @@ static void assert_state(const double *obs, const double *want, double tolerance
     }
 }
 
-/* Recorded from CartPole-v1 with the state set to (0, 0, theta, 0) after reset(): the states after steps 1, 2 and 10,
- * the number of steps, and the state at the end or after 100 steps: from there on rounding shows, as the pole doubles
- * every difference in 9 steps and pushes of constant size do not undo it. */
+/* Recorded from CartPole-v1 with the state set to (0, 0, theta, 0) after reset(): the states after steps
+ * 1, 2 and 10, the number of steps, and the state at the end or after 100 steps: from there on rounding
+ * shows, as the pole doubles every difference in 9 steps and pushes of constant size do not undo it. */
 typedef struct recorded {
     const char *theta;
     policy *act;

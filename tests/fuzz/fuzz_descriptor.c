@@ -254,7 +254,8 @@ static void use(const ds_plugin *p)
     ds_params_free(made);
 }
 
-/* The descriptor as another process gets it: the same, and where a byte has changed, refused or still of use. */
+/* The descriptor as another process gets it: the same, and where a byte has
+ * changed, refused or still of use. */
 static void hand_over(source *s, const ds_plugin *p)
 {
     size_t size = 0;

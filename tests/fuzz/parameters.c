@@ -105,8 +105,8 @@ static void crash(int number)
     raise(number);
 }
 
-/* 0 = no limit. It holds for the program alone: a million particles fill a gigabyte, which the kernel clears first. A set
- * that waits instead of computing is found by the clock on the wall. */
+/* 0 = no limit. It holds for the program alone: a million particles fill a gigabyte, which the kernel
+ * clears first. A set that waits instead of computing is found by the clock on the wall. */
 static void set_timer(double seconds)
 {
     struct itimerval t = {
@@ -175,7 +175,8 @@ static void read_scene(ds_env *env)
 /* The answer keeps the rules; what the host had to put right counts against the environment. */
 static void check_answer(const ds_env *env, const ds_answer *a, const double *grad)
 {
-    /* What an episode takes may be known only when it is asked for: a gradient has no memory where a loss has. */
+    /* What an episode takes may be known only when it is asked for: a gradient has
+     * no memory where a loss has. */
     bool no_memory = a->outcome == DS_EVAL_ERROR && strncmp(a->message, "no memory for", 13) == 0;
     if ((a->outcome > DS_EVAL_INFEASIBLE && !no_memory) || strncmp(a->message, "component", 9) == 0 ||
         strncmp(a->message, "evaluate()", 10) == 0) {

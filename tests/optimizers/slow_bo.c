@@ -221,8 +221,8 @@ static double mean_best(const char *plugin, const char *parameters, size_t n, fa
 }
 
 /* On a rippled bowl in 10 dimensions descents are worth more than a factor 2, and so is a narrow first
- * generation; continued leaps are at least no worse. The mean of 8 runs has a standard error of a quarter here: what
- * differs by less needs more runs. */
+ * generation; continued leaps are at least no worse. The mean of 8 runs has a standard error of a quarter
+ * here: what differs by less needs more runs. */
 static void test_rippled_bowl(void **state)
 {
     (void)state;

@@ -114,8 +114,8 @@ static void test_ppo_default(void **state)
     assert_true(r < -600);
 }
 
-/* CartPole-v1 with the settings of the RL Zoo (without its schedules): the last trial of 20 episodes that began within
- * 100000 training steps holds the pole to the end in every one. */
+/* CartPole-v1 with the settings of the RL Zoo (without its schedules): the last trial of 20 episodes that
+ * began within 100000 training steps holds the pole to the end in every one. */
 static void test_ppo_cartpole(void **state)
 {
     (void)state;

@@ -179,8 +179,9 @@ static void silent(const ds_host *host, uint32_t level, const char *line)
     (void)host, (void)level, (void)line;
 }
 
-/* A model that is told the rows of a record proposes the starts of its searches: so every sample and every step of a
- * descent has been told. The box is [-1, 1]^3; the samples of boleap are drawn closely around their start. */
+/* A model that is told the rows of a record proposes the starts of its searches: so every sample and
+ * every step of a descent has been told. The box is [-1, 1]^3; the samples of boleap are drawn
+ * closely around their start. */
 static void test_every_point_is_told(void **state)
 {
     (void)state;

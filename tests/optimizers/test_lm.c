@@ -166,7 +166,8 @@ static void solve_four(double a[4][4], double b[4])
     }
 }
 
-/* Error of a step with trust radius `radius` from one with error e: (A^T A + D/radius)^{-1} D/radius e, D = diag A^T A. */
+/* Error of a step with trust radius `radius` from one with error e: (A^T A + D/radius)^{-1}
+ * D/radius e, D = diag A^T A. */
 static void damped_error(const linear *l, double radius, double e[4])
 {
     double a[4][4];
@@ -186,9 +187,10 @@ static void damped_error(const linear *l, double radius, double e[4])
     solve_four(a, e);
 }
 
-/* Random 8 x 4 problems with a solution. The errors after one and two steps are those that the damping leaves, to all
- * digits: the radius is 1e4, and 3e4 after a step that kept its promise. With columns that are nearly orthogonal that
- * is below 1e-4 and 1e-8; in general the condition number of A^T A comes in, once and twice. */
+/* Random 8 x 4 problems with a solution. The errors after one and two steps are those that the
+ * damping leaves, to all digits: the radius is 1e4, and 3e4 after a step that kept its promise. With
+ * columns that are nearly orthogonal that is below 1e-4 and 1e-8; in general the condition number of
+ * A^T A comes in, once and twice. */
 static void test_linear(void **state)
 {
     (void)state;
@@ -366,10 +368,11 @@ static void test_rows(void **state)
     fake_free(&r);
 }
 
-/* Hops of the width of a basin in Rastrigin's function with 4 variables beat searches from random starts at the same
- * budget, and always find the bottom in the end. From a place with one variable in the wrong valley a hop gets there if
- * that variable falls within 1/2 of 0 and the others stay there: 0.243 0.383^3, one hop in 73, each some 60 evaluations
- * long. 2000 evaluations suffice in a third of the seeds, 50000 but for e^-11. */
+/* Hops of the width of a basin in Rastrigin's function with 4 variables beat searches from random starts
+ * at the same budget, and always find the bottom in the end. From a place with one variable in the wrong
+ * valley a hop gets there if that variable falls within 1/2 of 0 and the others stay there: 0.243
+ * 0.383^3, one hop in 73, each some 60 evaluations long. 2000 evaluations suffice in a third of the
+ * seeds, 50000 but for e^-11. */
 static void test_basins(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stepwise.c - stepwise control of the environment plugins: an episode has the loss of evaluate() at its actions to
- * the last bit, rewards add up to it, nothing is left of what was before, and observations say what they should. */
+/* test_stepwise.c - stepwise control of the environment plugins: an episode has the loss of evaluate()
+ * at its actions to the last bit, rewards add up to it, nothing is left of what was before, and
+ * observations say what they should. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -116,7 +117,8 @@ static void same_bits(double a, double b)
     }
 }
 
-/* Episodes one behind the other, and one that is given up; the sum of rewards and loss is that of the first. */
+/* Episodes one behind the other, and one that is given up; the sum of rewards and
+ * loss is that of the first. */
 static void check_losses(player *p, int episodes)
 {
     double x[MOST], constant = 0;
@@ -224,7 +226,8 @@ static void test_fluid(void **state)
     check("envs/fluid", SETTINGS("preset=small", "steps=3", "segments=2", "engine=scalar"), 1);
 }
 
-/* An episode fails in a step as it does in evaluate(); for the material point engine see test_mpm_plugins.c. */
+/* An episode fails in a step as it does in evaluate(); for the material point
+ * engine see test_mpm_plugins.c. */
 static void test_failures(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.h - a host in miniature for tests of one plugin: loads it, gives it parameters as a user would write them, and
- * evaluates in this process. No worker, no store: the services of plugin/services.h, and what the plugin said. */
+/* host.h - a host in miniature for tests of one plugin: loads it, gives it parameters as a user
+ * would write them, and evaluates in this process. No worker, no store: the services of
+ * plugin/services.h, and what the plugin said. */
 #ifndef DS_TESTS_HOST_H
 #define DS_TESTS_HOST_H
 
@@ -30,8 +31,9 @@ typedef struct fake_host {
     char log[1024];      /* last line of its log */
 } fake_host;
 
-/* Loads a plugin of the build tree ("envs/analytic"; or a path with a leading slash) and gives it its defaults and
- * `settings` ("name=value", NULL-terminated; NULL = none). Fails the test where that is impossible. */
+/* Loads a plugin of the build tree ("envs/analytic"; or a path with a leading slash) and
+ * gives it its defaults and `settings` ("name=value", NULL-terminated; NULL = none). Fails
+ * the test where that is impossible. */
 void fake_host_open(fake_host *f, const char *name, uint64_t seed, const char *const *settings);
 void fake_host_close(fake_host *f);
 /* Another value; the plugin has no living instance then. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objective.h - runs an optimizer plugin on an analytic function without the host: an objective that counts, checks
- * and records every evaluation and can make some fail. */
+/* objective.h - runs an optimizer plugin on an analytic function without the host: an objective that
+ * counts, checks and records every evaluation and can make some fail. */
 #ifndef DS_TESTS_OBJECTIVE_H
 #define DS_TESTS_OBJECTIVE_H
 

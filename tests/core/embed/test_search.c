@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_search - optimizers and environments inside another program (diffsim/search.h, diffsim/environment.h): the same
- * points as in a run, budgets, failures, ends at every moment, several at once, and what is refused. */
+/* test_search - optimizers and environments inside another program (diffsim/search.h,
+ * diffsim/environment.h): the same points as in a run, budgets, failures, ends at every moment, several at
+ * once, and what is refused. */
 #include "objective.h"
 
 #include <diffsim/environment.h>
@@ -184,7 +185,8 @@ static void test_two_at_once(void **state)
     }
 }
 
-/* Every third evaluation fails, every fifth gradient is bad: the search goes on, and no such loss is the best. */
+/* Every third evaluation fails, every fifth gradient is bad: the search goes on,
+ * and no such loss is the best. */
 static void test_failed_evaluations(void **state)
 {
     static const char *const plugins[] = {"cmaes", "boleap", "bo", "lbfgsb", "adam"};

@@ -396,9 +396,10 @@ static void test_order_invariance(void **state)
     cma_free(c[1]);
 }
 
-/* Without selection (random ranking, positive weights) ln sigma has no drift, and C would stay I on average but for
- * the stalled path: it leaves out the longest steps, which shortens C in few dimensions. `deviation` of ln sigma and
- * `variance`, the mean of C_ii, after 200 generations are those of an independent program. */
+/* Without selection (random ranking, positive weights) ln sigma has no drift, and C would stay I on
+ * average but for the stalled path: it leaves out the longest steps, which shortens C in few
+ * dimensions. `deviation` of ln sigma and `variance`, the mean of C_ii, after 200 generations are those
+ * of an independent program. */
 static void drift_without_selection(uint64_t n, double deviation, double variance)
 {
     enum { RUNS = 400, MOST = 20 };

@@ -29,7 +29,8 @@ static void fill(size_t count, float *to, ds_random *rng)
     }
 }
 
-/* Each loop once, on the first `width` columns and `narrow` rows of its arrays; everything that came out in `out`. */
+/* Each loop once, on the first `width` columns and `narrow` rows of its arrays;
+ * everything that came out in `out`. */
 static void run_all(data *s, size_t narrow, size_t width, data *out)
 {
     ds_random rng = ds_random_open(5, "loops", 1000 * narrow + width);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plot_groups.c - figures of many groups and lines, and of values that a logarithmic axis has no place for.
- */
+/* test_plot_groups.c - figures of many groups and lines, and of values that a
+ * logarithmic axis has no place for. */
 #include "config.h"
 
 #include <math.h>
