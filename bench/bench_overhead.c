@@ -73,7 +73,7 @@ static ds_pool *open_pool(int isolation, uint32_t jobs)
     ds_pool *p = NULL;
     memset(&s, 0, sizeof(s));
     ds_pool_config c = {
-        .settings = &s, .threads = 1, .jobs = jobs, .isolation = isolation, .program = "./dshost"};
+        .settings = &s, .threads = 1, .jobs = jobs, .isolation = isolation, .program = "libexec/dshost-worker"};
     if (ds_settings_set(&s, "env.function=sphere", &e) != 0 || ds_settings_set(&s, "env.dim=2", &e) != 0 ||
         ds_loader_open("plugins/envs/analytic.so", DS_KIND_ENV, &c.module, &e) != 0 ||
         ds_pool_open(&c, &p, &e) != 0) {
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
     }
     snprintf(path, sizeof(path), "%s/run.sqlite", folder);
     p = open_pool(DS_ISOLATION_PROCESS, 1);
-    if (ds_store_create(path, NULL, N, &store, &e) != 0 || ds_recorder_open(store, &recorder, &e) != 0) {
+    if (ds_store_create(path, NULL, N, &store, &e) != 0 || ds_recorder_open(store, 0, &recorder, &e) != 0) {
         die(&e);
     }
     sum warm = {0.0, 0, 0, x, recorder};

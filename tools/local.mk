@@ -58,10 +58,10 @@ harness_sources = tools/harness/check.h tools/harness/check_episodes.c tools/har
 	tools/harness/check_process.h tools/harness/check_record.c tools/harness/check_watch.c \
 	tools/harness/check_watch.h
 check_sources = tools/check/check_eval.c tools/check/check_extensions.c tools/check/check_gradient.c \
-	tools/check/check_instance.c tools/check/check_load.c tools/check/check_pure.c \
-	tools/check/check_report.c tools/check/check_report.h tools/check/check_rl.c tools/check/check_run.c \
-	tools/check/check_run.h tools/check/check_scene.c tools/check/check_search.c \
-	tools/check/check_tables.c tools/check/check_tests.h
+	tools/check/check_info.c tools/check/check_instance.c tools/check/check_load.c \
+	tools/check/check_pure.c tools/check/check_report.c tools/check/check_report.h tools/check/check_rl.c \
+	tools/check/check_run.c tools/check/check_run.h tools/check/check_scene.c tools/check/check_search.c \
+	tools/check/check_tests.h
 
 tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(render_sources) $(results_sources) \
 	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \

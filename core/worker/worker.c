@@ -17,10 +17,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "plugin/env.h"
 #include "scene/snapshot.h"
-#include "worker/guard.h"
 #include "worker/protocol.h"
 #include "worker/ring.h"
 #include "worker/rl_worker.h"
@@ -220,16 +220,16 @@ static int send_hello(const worker *w, const ds_error *why)
 static int open_guards(worker *w)
 {
     uint64_t n = w->share->n, m = w->share->m, most = n > m ? n : m;
-    if (ds_guard_open(&w->x, n) != 0 || ds_guard_open(&w->grad, n) != 0 ||
-        (m > 0 && (ds_guard_open(&w->v, most) != 0 || ds_guard_open(&w->out, most) != 0))) {
+    if (ds_guard_open(&w->x, n, 1) != 0 || ds_guard_open(&w->grad, n, 1) != 0 ||
+        (m > 0 && (ds_guard_open(&w->v, most, 1) != 0 || ds_guard_open(&w->out, most, 1) != 0))) {
         return -1;
     }
     if (w->env->batch != NULL) {
         w->many = MANY_NUMBERS / n < DS_MANY_MAX ? MANY_NUMBERS / n : DS_MANY_MAX;
     }
     return w->many < 2 ? 0
-           : ds_guard_open(&w->xs, w->many * (n + GAP)) != 0 ||
-                   ds_guard_open(&w->grads, w->many * (n + GAP)) != 0
+           : ds_guard_open(&w->xs, w->many * (n + GAP), 1) != 0 ||
+                   ds_guard_open(&w->grads, w->many * (n + GAP), 1) != 0
                ? -1
                : 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_file.c - reads experiment files: first all lines, then what they mean, so that sections may stand in
- * any order. */
+/* bench_file.c - reads experiment files: first all lines, then what they mean: sections have no order. */
 #include "config.h"
 
 #include "bench/bench_file.h"

@@ -27,8 +27,7 @@ typedef struct ds_bench_file {
 } ds_bench_file;
 
 /* Reads a file. `flags` are settings that win: keys of [bench] in section [run], with layer DS_LAYER_FLAG;
- * `sets` are those of [run] from --set and from flags. Every error is one line with file and line
- * (DS_EXIT_CONFIG). */
+ * `sets` are those of [run] from --set and from flags. An error (DS_EXIT_CONFIG) names file and line. */
 int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_settings *sets,
                        ds_bench_file *out, ds_error *e);
 

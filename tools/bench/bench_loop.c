@@ -408,7 +408,7 @@ static void report(const ds_ranks *ranks, const ds_bench_event *v)
     ranks->send(ranks, 0, &m, sizeof(m));
 }
 
-static void begin(const ds_ranks *ranks, ds_bench_work *work, size_t run)
+static void begin_run(const ds_ranks *ranks, ds_bench_work *work, size_t run)
 {
     ds_bench_event v;
     ds_error why = {0, ""};
@@ -450,7 +450,7 @@ static void obey(const ds_ranks *ranks, ds_bench_work *work, follower *f)
         f->heard = ds_clock_ns();
         if (m.kind == RUN) {
             f->asked--;
-            begin(ranks, work, m.event.run);
+            begin_run(ranks, work, m.event.run);
         } else if (m.kind == HALT) {
             ds_stop_raise(SIGTERM);
         } else if (m.kind == QUIT) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_loop.h - works an experiment off: this process alone, or one process per rank of an MPI job, where
- * rank 0 owns the queue and every rank runs what it is told, with the stores of its runs.
- */
+ * rank 0 owns the queue and every rank runs what it is told, with the stores of its runs. */
 #ifndef DS_BENCH_BENCH_LOOP_H
 #define DS_BENCH_BENCH_LOOP_H
 

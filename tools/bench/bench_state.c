@@ -42,7 +42,7 @@ static char *skipped_text(const ds_bench_plan *p, size_t run)
 }
 
 /* Takes over what summary.json says. */
-static int look(ds_bench_state *s, size_t k, int retry, ds_error *e)
+static int look_at_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
 {
     ds_bench_run *r = &s->run[k];
     ds_result found;
@@ -81,7 +81,7 @@ int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *ou
     for (size_t k = 0; k < plan->runs && rc == 0; k++) {
         int mine = ds_bench_is_mine(plan, k);
         out->run[k].best = (double)INFINITY;
-        rc = ds_bench_is_here(plan, k) ? look(out, k, retry && mine, e) : 0;
+        rc = ds_bench_is_here(plan, k) ? look_at_run(out, k, retry && mine, e) : 0;
         out->mine += mine;
         out->done += mine && out->run[k].state == DS_BENCH_DONE;
         out->failed += mine && out->run[k].state == DS_BENCH_FAILED;
@@ -138,7 +138,7 @@ void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error
     ds_error e = {0, ""};
     s->running--;
     r->status = 0;
-    if (look(s, run, 0, &e) != 0) {
+    if (look_at_run(s, run, 0, &e) != 0) {
         fail_run(r, e.status, e.text);
     } else if (status == DS_EXIT_SIGINT || status == DS_EXIT_SIGTERM) {
         r->status = status;

@@ -9,8 +9,7 @@
  *              "state": "done", "status": 0, "error": null, "evaluations": 1000, "best_loss": 0.31,
  *              "cost_steps": 2000000, "wall_s": 2.5}, ...]}
  *
- * state is open (not begun, or interrupted), done or failed; status is the exit status of a failed run.
- */
+ * state is open (not begun, or interrupted), done or failed; status is the exit status of a failed run. */
 #ifndef DS_BENCH_BENCH_STATE_H
 #define DS_BENCH_BENCH_STATE_H
 

@@ -76,8 +76,7 @@ static int add_variants(const ds_bench_part *from, int section, const ds_bench_l
     return rc;
 }
 
-/* Replaces the parts that a sweep line names (also variants of earlier lines of the sweep) by their
- * variants. */
+/* Replaces the parts that a sweep line names (also variants by earlier lines) by their variants. */
 static int sweep_one(ds_bench_parts *list, int which, const char *name, const ds_bench_line *l,
                      const char *base, ds_error *e)
 {

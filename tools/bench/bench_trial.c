@@ -18,6 +18,14 @@
 #include "evaluate/pool.h"
 #include "run/run.h"
 
+/* Seconds of one evaluation of an environment. */
+typedef struct trial_cost {
+    uint64_t n;            /* variables */
+    double loss, gradient; /* without and with gradient; INFINITY = it failed, or there is none */
+    int status;            /* exit status where it cannot be made at all */
+    char error[400];
+} trial_cost;
+
 enum { POINTS = 4 /* the first one warms up */ };
 static const double ENOUGH_S = 2.0; /* no further point of an environment when this time is spent */
 static const double OWN_S = 0.3;    /* of one search that shows what an optimizer itself takes */
@@ -70,7 +78,8 @@ static double measure(ds_pool *pool, uint32_t want, double *x, char *why, size_t
     return count > 0 ? sum / count : first;
 }
 
-void ds_bench_trial(const ds_bench_plan *plan, size_t env, ds_bench_cost *out)
+/* Evaluates a few points of an environment (variant `env`), for a few seconds at most. */
+static void evaluate_trial(const ds_bench_plan *plan, size_t env, trial_cost *out)
 {
     const ds_bench_variant *v = &plan->variant[DS_BENCH_ENV][env];
     ds_run_options o;
@@ -80,7 +89,7 @@ void ds_bench_trial(const ds_bench_plan *plan, size_t env, ds_bench_cost *out)
     double *x = NULL;
     memset(&s, 0, sizeof(s));
     memset(&o, 0, sizeof(o));
-    *out = (ds_bench_cost){.loss = (double)INFINITY, .gradient = (double)INFINITY};
+    *out = (trial_cost){.loss = (double)INFINITY, .gradient = (double)INFINITY};
     int rc = ds_settings_copy(&s, &v->part->settings, &e);
     rc = rc != 0 ? rc : ds_run_options_make(&plan->file.run, &o, &e);
     if (rc == 0) {
@@ -130,15 +139,15 @@ typedef struct own_time {
 
 typedef struct estimate {
     const ds_bench_state *state;
-    ds_bench_cost *cost; /* per variant of the environment */
-    own_time *own;       /* at most one per cell */
+    trial_cost *cost; /* per variant of the environment */
+    own_time *own;    /* at most one per cell */
     size_t owns;
 } estimate;
 
 static double own_of(estimate *q, size_t cell)
 {
     const ds_bench_plan *p = q->state->plan;
-    const ds_bench_cost *cost = &q->cost[p->cell[cell].env];
+    const trial_cost *cost = &q->cost[p->cell[cell].env];
     const ds_bench_variant *opt = &p->variant[DS_BENCH_OPT][p->cell[cell].opt];
     own_time t = {p->cell[cell].opt, cost->n, isfinite(cost->gradient), 0.0};
     if (cost->n == 0) {
@@ -158,7 +167,7 @@ static double own_of(estimate *q, size_t cell)
 static row make_row(estimate *q, size_t cell)
 {
     const ds_bench_state *s = q->state;
-    const ds_bench_cost *cost = &q->cost[s->plan->cell[cell].env];
+    const trial_cost *cost = &q->cost[s->plan->cell[cell].env];
     const ds_bench_plan *p = s->plan;
     const ds_desc *opt = p->variant[DS_BENCH_OPT][p->cell[cell].opt].module->plugin->desc;
     row r = {0, 0, 0, 0.0, 0.0, 0.0, 0};
@@ -206,7 +215,7 @@ static double left_seconds(const ds_bench_plan *p, const row *r)
     return r->evaluations > 0 ? run_seconds(p, r) * r->evaluations / (double)p->budget : 0.0;
 }
 
-static void print_row(const ds_bench_state *s, size_t cell, const row *r, const ds_bench_cost *cost)
+static void print_row(const ds_bench_state *s, size_t cell, const row *r, const trial_cost *cost)
 {
     char run[32], all[32], each[32];
     ds_duration_text(run_seconds(s->plan, r), run, sizeof(run));
@@ -221,7 +230,7 @@ static void print_row(const ds_bench_state *s, size_t cell, const row *r, const 
            cost->error[0] != '\0' ? "  " : "", cost->error);
 }
 
-static json_t *row_json(const ds_bench_state *s, size_t cell, const row *r, const ds_bench_cost *cost)
+static json_t *row_json(const ds_bench_state *s, size_t cell, const row *r, const trial_cost *cost)
 {
     json_t *o = json_object();
     json_object_set_new(o, "cell", json_string(s->plan->cell[cell].name));
@@ -259,7 +268,7 @@ static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, in
 }
 
 /* The first environment that cannot be made: the experiment would end with its status. */
-static int broken_status(const ds_bench_plan *p, const ds_bench_cost *cost, ds_error *e)
+static int broken_status(const ds_bench_plan *p, const trial_cost *cost, ds_error *e)
 {
     for (size_t i = 0; i < p->variants[DS_BENCH_ENV]; i++) {
         if (cost[i].status != 0) {
@@ -303,12 +312,12 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
                "one run", "left");
     }
     for (size_t c = 0; c < p->cells && rc == 0; c++) {
-        ds_bench_cost *mine = &q.cost[p->cell[c].env];
+        trial_cost *mine = &q.cost[p->cell[c].env];
         if (!p->cell[c].wanted) {
             continue;
         }
         if (mine->loss == 0.0 && mine->n == 0) {
-            ds_bench_trial(p, p->cell[c].env, mine);
+            evaluate_trial(p, p->cell[c].env, mine);
         }
         row r = make_row(&q, c);
         int sig = atomic_load(&ds_stop_flag);

@@ -74,7 +74,7 @@ typedef struct arguments {
     int bad;
 } arguments;
 
-static void add(arguments *a, const char *text)
+static void add_argument(arguments *a, const char *text)
 {
     a->bad |= text == NULL || a->count == ARGS_MAX || (a->item[a->count] = strdup(text)) == NULL;
     a->count += !a->bad;
@@ -88,8 +88,8 @@ static void add_flag(arguments *a, const char *key, const char *value)
     for (char *c = flag; *c != '\0'; c++) {
         *c = (char)(*c == '_' ? '-' : *c);
     }
-    add(a, flag);
-    add(a, value);
+    add_argument(a, flag);
+    add_argument(a, value);
 }
 
 /* Of a run that ended because its time was over: what is left of a larger limit, since every process that
@@ -106,21 +106,20 @@ static double seconds_left(const char *folder, double limit)
     return left;
 }
 
-/* `dshost run` on the run.ini of its cell; `dshost resume`, with what a resumed run takes, where there is a
- * record. */
+/* `dshost run` on the run.ini of its cell; where there is a record, `dshost resume` with what that takes. */
 static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder, arguments *a, ds_error *e)
 {
     char number[32];
     int rc = 0;
     snprintf(number, sizeof(number), "%ld", (long)getpid());
-    add(a, "dshost-bench");
-    add(a, "--run");
-    add(a, number);
+    add_argument(a, "dshost-bench");
+    add_argument(a, "--run");
+    add_argument(a, number);
     if (ds_folder_has_run(folder)) {
         ds_run_options o;
         rc = ds_run_options_make(&p->file.run, &o, e);
-        add(a, "resume");
-        add(a, folder);
+        add_argument(a, "resume");
+        add_argument(a, folder);
         for (size_t i = 0; rc == 0 && i < ds_params_count(o.params); i++) {
             const char *key = ds_params_info(o.params, i)->name;
             if (strcmp(key, "seconds") == 0) {
@@ -136,7 +135,7 @@ static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder
         char *cell = ds_folder_path(p->out, ds_bench_cell_of(p, run)->name);
         char *config = cell != NULL ? ds_folder_path(cell, "run.ini") : NULL;
         snprintf(number, sizeof(number), "%llu", (unsigned long long)ds_bench_seed_of(p, run));
-        add(a, "run");
+        add_argument(a, "run");
         add_flag(a, "config", config);
         add_flag(a, "runs", "1");
         add_flag(a, "seed", number);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_work.h - the runs at work on this machine: each is a `dshost run` or `dshost resume` of its own, so
- * that nothing that happens to it touches the others.
- */
+ * that nothing that happens to it touches the others. */
 #ifndef DS_BENCH_BENCH_WORK_H
 #define DS_BENCH_BENCH_WORK_H
 

@@ -113,7 +113,7 @@ static int take_set(request *q, const char *text, ds_error *e)
     return ds_settings_set(&q->sets, text, e);
 }
 
-static int take(request *q, int c, ds_error *e)
+static int take_flag(request *q, int c, ds_error *e)
 {
     static const struct {
         int code;
@@ -164,7 +164,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     q->choice.shards = 1;
     int rc = ds_arguments_check(argc, argv, "bench", options, 1, e);
     while (rc == 0 && !q->help && (c = ds_arguments_next(argc, argv, "bench", options, e)) != -1) {
-        rc = take(q, c, e);
+        rc = take_flag(q, c, e);
     }
     if (rc != 0 || q->help) {
         return rc;
@@ -268,7 +268,7 @@ static void name_other_kind(const char *path, ds_error *e)
     ds_settings_clear(&s);
 }
 
-static int run(const request *q, ds_error *e)
+static int run_bench(const request *q, ds_error *e)
 {
     ds_bench_plan plan;
     ds_ranks *ranks = NULL;
@@ -315,16 +315,17 @@ static int command(int argc, char **argv)
     request q;
     ds_error e = {0, ""};
     int rc = parse(argc, argv, &q, &e);
-    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) { /* rank 0 says or does it */
+    /* Rank 0 says or does it; a failure of ours might end it before. */
+    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) {
         ds_settings_clear(&q.flags);
         ds_settings_clear(&q.sets);
-        return rc;
+        return 0;
     }
     if (rc == 0 && q.help) {
         usage();
         rc = ds_stdout_done(&e);
     } else if (rc == 0) {
-        rc = run(&q, &e);
+        rc = run_bench(&q, &e);
     }
     ds_settings_clear(&q.flags);
     ds_settings_clear(&q.sets);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optimizer_cost.c - see optimizer_cost.h. The search runs in a process of its own, which may crash and is killed where it does
- * not end. */
+/* optimizer_cost.c - the search runs in a process of its own, which may crash, and is killed at the limit. */
 #include "config.h"
 
 #include "bench/optimizer_cost.h"
@@ -74,7 +73,7 @@ static int remember(watch *w, double s)
 }
 
 /* The time of the whole search: measured where it ends within the limit, else extended. */
-static double follow(watch *w, uint64_t budget, double limit)
+static double follow_search(watch *w, uint64_t budget, double limit)
 {
     const double *x;
     uint64_t count;
@@ -120,7 +119,7 @@ static double search_for(const ds_module *optimizer, const ds_settings *settings
         w.search = ds_search_start(optimizer, settings, &o, &ignored);
     }
     if (w.search != NULL) {
-        own = follow(&w, budget, limit);
+        own = follow_search(&w, budget, limit);
         ds_search_close(w.search);
     }
     free(w.loss);

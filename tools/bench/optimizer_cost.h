@@ -6,10 +6,9 @@
 #include "config/settings.h"
 #include "plugin/loader.h"
 
-/* Seconds of its own of one run of `budget` evaluations with `n` variables, simulation excluded: from a search on a
- * function that costs nothing, cut off after `limit` seconds and extended to the budget by the power of the number of
- * evaluations with which the time has grown so far. INFINITY where it cannot search without an environment (stepwise
- * control). */
+/* Seconds of its own of one run of `budget` evaluations with `n` variables, without simulation: from a search
+ * on a function that costs nothing, cut off after `limit` seconds and extended to the budget by the power of
+ * the evaluations with which the time has grown. INFINITY where it needs an environment (by steps). */
 double ds_optimizer_cost(const ds_module *optimizer, const ds_settings *settings, uint64_t n, uint64_t budget,
                          int has_gradient, double limit);
 

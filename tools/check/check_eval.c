@@ -21,7 +21,7 @@ typedef struct work {
     uint32_t want;     /* DS_WANT_GRAD where the plugin has it */
 } work;
 
-static int begin(ds_check *c, uint32_t threads, work *w)
+static int begin_points(ds_check *c, uint32_t threads, work *w)
 {
     memset(w, 0, sizeof *w);
     if (!ds_check_env_open(c, threads, &w->env)) {
@@ -60,14 +60,14 @@ static double cost(const ds_check *c, const work *w, int gradient)
 
 /* ---- answers ---- */
 
-void ds_check_eval_points(ds_check *c)
+static void eval_points(ds_check *c)
 {
     work w;
     ds_check_answer a;
     unsigned outcomes[4] = {0, 0, 0, 0};
     char where[64];
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     int gradient = w.want != 0 && c->options->cost_gradient < 2;
@@ -104,33 +104,33 @@ void ds_check_eval_points(ds_check *c)
 
 enum { X, GRAD, GUARDS };
 
-void ds_check_eval_buffers(ds_check *c)
+static void eval_buffers(ds_check *c)
 {
     work w;
     ds_check_answer a;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     size_t bytes = w.env.n * sizeof(double);
-    ds_guard guard[GUARDS] = {0};
-    ds_guard_watch(c, guard, GUARDS, "evaluate()");
+    ds_check_buffer buffer[GUARDS] = {0};
+    ds_check_buffer_watch(c, buffer, GUARDS, "evaluate()");
     for (int at_end = 1; at_end >= 0; at_end--) {
-        if (!ds_guard_make(&guard[X], "x", bytes, at_end) ||
-            !ds_guard_make(&guard[GRAD], "grad", bytes, at_end)) {
+        if (!ds_check_buffer_open(&buffer[X], "x", w.env.n, at_end) ||
+            !ds_check_buffer_open(&buffer[GRAD], "grad", w.env.n, at_end)) {
             ds_check_note(c, "no memory for guarded buffers");
             break;
         }
         /* evaluate() gets addresses that are multiples of 8 and no more: the contract promises nothing else.
          */
-        double *x = (double *)(void *)guard[X].data, *g = (double *)(void *)guard[GRAD].data;
+        double *x = buffer[X].guard.data, *g = buffer[GRAD].guard.data;
         memcpy(x, w.env.x0, bytes);
-        ds_guard_readonly(&guard[X], 1);
+        ds_guard_readonly(&buffer[X].guard, 1);
         ds_check_evaluate(&w.env, x, at_end ? w.want : 0, 0, g, &a);
-        ds_guard_readonly(&guard[X], 0);
+        ds_guard_readonly(&buffer[X].guard, 0);
         ds_check_answer_look(c, &w.env, &a, at_end ? "guarded buffers" : "gradient not wanted");
         for (int i = 0; i < GUARDS; i++) {
-            ds_guard_look(c, &guard[i], "evaluate()");
+            ds_check_buffer_look(c, &buffer[i], "evaluate()");
         }
         if (memcmp(x, w.env.x0, bytes) != 0) {
             ds_check_fail(c, "evaluate() changed x");
@@ -143,8 +143,8 @@ void ds_check_eval_buffers(ds_check *c)
                 break;
             }
         }
-        ds_guard_free(&guard[X]);
-        ds_guard_free(&guard[GRAD]);
+        ds_guard_close(&buffer[X].guard);
+        ds_guard_close(&buffer[GRAD].guard);
     }
     end(&w);
 }
@@ -152,7 +152,7 @@ void ds_check_eval_buffers(ds_check *c)
 /* ---- bad input ---- */
 
 /* Points that break the host's side of the contract: no promise but that nothing breaks. */
-void ds_check_eval_strange(ds_check *c)
+static void eval_strange(ds_check *c)
 {
     static const double strange[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e12};
     work w;
@@ -160,7 +160,7 @@ void ds_check_eval_strange(ds_check *c)
     char where[64];
     unsigned refused = 0;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     uint64_t count =
@@ -212,7 +212,7 @@ static void *run_timer(void *arg)
     return NULL;
 }
 
-void ds_check_eval_stop(ds_check *c)
+static void eval_stop(ds_check *c)
 {
     /* An evaluation that ends sooner than this by itself need not ask. */
     const double allowed = 2;
@@ -220,7 +220,7 @@ void ds_check_eval_stop(ds_check *c)
     ds_check_answer a;
     pthread_t thread;
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     timer t = {&w.env.h.stop, 0.05, 0};
@@ -270,11 +270,11 @@ void ds_check_eval_stop(ds_check *c)
 
 /* ---- side effects ---- */
 
-void ds_check_eval_state(ds_check *c)
+static void eval_state(ds_check *c)
 {
     work w;
     ds_check_answer a;
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     ds_process *before = ds_process_snapshot();
@@ -289,12 +289,12 @@ void ds_check_eval_state(ds_check *c)
     end(&w);
 }
 
-void ds_check_eval_quiet(ds_check *c)
+static void eval_quiet(ds_check *c)
 {
     work w;
     ds_check_answer a;
     ds_capture *capture = ds_capture_start();
-    int made = begin(c, 1, &w);
+    int made = begin_points(c, 1, &w);
     if (made) {
         call(&w, w.x, c->options->cost_gradient < 5, &a);
         end(&w);
@@ -302,13 +302,13 @@ void ds_check_eval_quiet(ds_check *c)
     ds_capture_end(c, capture, "create(), evaluate() or destroy()");
 }
 
-void ds_check_eval_leak(ds_check *c)
+static void eval_leak(ds_check *c)
 {
     work w;
     ds_check_answer a;
     uint64_t heap[3], resident[3];
 
-    if (!begin(c, 1, &w)) {
+    if (!begin_points(c, 1, &w)) {
         return;
     }
     int gradient = c->options->cost_gradient < 2;
@@ -337,3 +337,14 @@ void ds_check_eval_leak(ds_check *c)
                   (unsigned long long)(resident[2] >> 20));
     end(&w);
 }
+
+const ds_check_test ds_check_eval_tests[] = {
+    {"eval.points", "evaluate() gives a finite loss or says that there is none", 0, 2, 0, eval_points},
+    {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ALONE, 1, 1,
+     eval_buffers},
+    {"eval.strange", "points outside of the box and NaN do no harm", 0, 3, 0, eval_strange},
+    {"eval.stop", "evaluate() ends soon when the host asks for it", 0, 0, 1, eval_stop},
+    {"eval.state", "evaluate() changes nothing in the process", 0, 0, 1, eval_state},
+    {"eval.quiet", "nothing is printed", 0, 1, 0, eval_quiet},
+    {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ALONE, 4, 0, eval_leak},
+    {NULL, NULL, 0, 0, 0, NULL}};

@@ -15,7 +15,7 @@
 
 enum { ROWS = 5, POINTS = 5 };
 
-static const void *ask(const ds_check_env *env, const char *id)
+static const void *ask_extension(const ds_check_env *env, const char *id)
 {
     return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, id) : NULL;
 }
@@ -60,14 +60,14 @@ static void compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext
     }
 }
 
-void ds_check_batch(ds_check *c)
+static void extension_batch(ds_check *c)
 {
     static const uint64_t orders[][ROWS] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 1, 1, 0, 1}};
     ds_check_env env;
     if (!ds_check_env_open(c, 1, &env)) {
         return;
     }
-    const ds_env_batch *ext = ask(&env, DS_EXT_BATCH);
+    const ds_env_batch *ext = ask_extension(&env, DS_EXT_BATCH);
     double *x = calloc((size_t)(2 * ROWS + 1) * env.n, sizeof *x);
     if (ext == NULL) {
         ds_check_skip(c, "this environment does not offer it");
@@ -288,14 +288,14 @@ static void judge(bench *b)
     }
 }
 
-void ds_check_residuals(ds_check *c)
+static void extension_residuals(ds_check *c)
 {
     ds_check_env env;
     bench b = {.c = c, .env = &env};
     if (!ds_check_env_open(c, 1, &env)) {
         return;
     }
-    b.ext = ask(&env, DS_EXT_RESIDUALS);
+    b.ext = ask_extension(&env, DS_EXT_RESIDUALS);
     b.n = env.n;
     if (b.ext == NULL) {
         ds_check_skip(c, "this environment does not offer them");
@@ -329,3 +329,9 @@ void ds_check_residuals(ds_check *c)
     free(memory);
     ds_check_env_close(&env);
 }
+
+const ds_check_test ds_check_extension_tests[] = {
+    {"ext.batch", "many points in one call give the bits of single calls", 0, 8, 4, extension_batch},
+    {"ext.residuals", "residuals are those of the loss, and products those with their Jacobian", 0, 8, 4,
+     extension_residuals},
+    {NULL, NULL, 0, 0, 0, NULL}};

@@ -220,7 +220,7 @@ static void judge(ds_check *c, const work *w)
     free(list);
 }
 
-void ds_check_gradient(ds_check *c)
+static void gradient_difference(ds_check *c)
 {
     work w = {0};
     if (!ds_check_env_open(c, 1, &w.env)) {
@@ -266,3 +266,8 @@ void ds_check_gradient(ds_check *c)
     free(w.probe);
     ds_check_env_close(&w.env);
 }
+
+const ds_check_test ds_check_gradient_tests[] = {{"grad.difference",
+                                                  "the gradient equals difference quotients",
+                                                  DS_CHECK_GRADIENT, 8, 1, gradient_difference},
+                                                 {NULL, NULL, 0, 0, 0, NULL}};

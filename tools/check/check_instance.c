@@ -177,7 +177,7 @@ static void try_param(ds_check *c, const ds_param *q, tally *t)
     }
 }
 
-void ds_check_instance_params(ds_check *c)
+static void instance_params(ds_check *c)
 {
     const ds_desc *d = c->module->plugin->desc;
     tally t = {.end = ds_check_now() + LOOP_SECONDS};
@@ -204,8 +204,7 @@ void ds_check_instance_params(ds_check *c)
 
 /* ---- errors ---- */
 
-/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer
- * questions. */
+/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer. */
 static int fail_getter(ds_check *c, unsigned k)
 {
     ds_check_host h;
@@ -243,7 +242,7 @@ static int fail_getter(ds_check *c, unsigned k)
     return found;
 }
 
-void ds_check_instance_errors(ds_check *c)
+static void instance_errors(ds_check *c)
 {
     double end = ds_check_now() + LOOP_SECONDS;
     unsigned k = 1;
@@ -290,7 +289,7 @@ static int make_once(ds_check *c, double *seconds)
     return st == DS_OK;
 }
 
-void ds_check_instance_leak(ds_check *c)
+static void instance_leak(ds_check *c)
 {
     double seconds;
     uint64_t heap[3], resident[3];
@@ -391,7 +390,7 @@ static void try_size(ds_check *c, size_t extra)
 
 /* The structs of a later host are longer: that must not matter. An earlier one may lack the last field of
  * ds_host; a plugin looks with DS_HAS() and does without, or refuses. */
-void ds_check_instance_sizes(ds_check *c)
+static void instance_sizes(ds_check *c)
 {
     try_size(c, EXTRA);
     try_size(c, 0);
@@ -446,7 +445,7 @@ static void ask_extensions(ds_check *c, extension_function *get, void *self)
     ds_check_note(c, "%u listed, %u offered", count, answered);
 }
 
-void ds_check_instance_extensions(ds_check *c)
+static void instance_extensions(ds_check *c)
 {
     ds_check_host h;
     ds_check_problem p;
@@ -467,3 +466,15 @@ void ds_check_instance_extensions(ds_check *c)
     }
     ds_check_host_close(&h);
 }
+
+const ds_check_test ds_check_instance_tests[] = {
+    {"inst.params", "every parameter works over its range, or is refused with a message", 0, 0, 0,
+     instance_params},
+    {"inst.errors", "create() passes on errors and leaves nothing behind", 0, 0, 0, instance_errors},
+    {"inst.leak", "create() and destroy() leave no memory, files or threads", DS_CHECK_ALONE, 0, 0,
+     instance_leak},
+    {"inst.sizes", "hosts of other versions, with longer or shorter structs, are no trouble", 0, 0, 0,
+     instance_sizes},
+    {"inst.extensions", "get_extension() answers for what the descriptor lists, and for nothing else", 0, 0,
+     0, instance_extensions},
+    {NULL, NULL, 0, 0, 0, NULL}};

@@ -67,8 +67,7 @@ static void answer(ds_check_env *env, const points *p, uint64_t k, answers *r)
     ds_check_evaluate(env, p->x + k * p->n, p->want, 0, p->want != 0 ? r->grad + k * p->n : NULL, &r->a[k]);
 }
 
-/* Compares an answer at the start point with the one of the parent's first measurement, made in another
- * process. */
+/* Compares an answer at the start point with the parent's first measurement, made in another process. */
 static void compare_reference(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
                               const char *what)
 {
@@ -89,7 +88,7 @@ static void compare_reference(ds_check *c, const ds_check_env *env, const ds_che
 
 /* ---- tests ---- */
 
-void ds_check_pure_repeat(ds_check *c)
+static void pure_repeat(ds_check *c)
 {
     ds_check_env env;
     points p = {0};
@@ -129,7 +128,7 @@ void ds_check_pure_repeat(ds_check *c)
 
 /* The loss must not depend on whether a gradient is wanted: a run with an optimizer that uses gradients is
  * compared with one that does not. */
-void ds_check_pure_want(ds_check *c)
+static void pure_want(ds_check *c)
 {
     ds_check_env env;
     points p = {0};
@@ -166,7 +165,7 @@ void ds_check_pure_want(ds_check *c)
     ds_check_env_close(&env);
 }
 
-void ds_check_pure_instance(ds_check *c)
+static void pure_instance(ds_check *c)
 {
     ds_check_env one, two;
     points p = {0};
@@ -230,13 +229,13 @@ static void start_point(ds_check *c, uint32_t threads, const char *what, const c
     ds_check_env_close(&env);
 }
 
-void ds_check_pure_process(ds_check *c)
+static void pure_process(ds_check *c)
 {
     start_point(c, 1, "another process",
                 "no time, no addresses, no process id, no uninitialised memory in the computation");
 }
 
-void ds_check_pure_threads(ds_check *c)
+static void pure_threads(ds_check *c)
 {
     start_point(c, 2, "with 1 and 2 threads", hint_threads);
     start_point(c, 3, "with 1 and 3 threads", hint_threads);
@@ -319,7 +318,7 @@ static void two_at_once(ds_check *c, parallel *t)
     pthread_barrier_destroy(&start);
 }
 
-void ds_check_pure_parallel(ds_check *c)
+static void pure_parallel(ds_check *c)
 {
     parallel t[2];
     points p = {0};
@@ -350,7 +349,7 @@ void ds_check_pure_parallel(ds_check *c)
 
 /* ---- noise ---- */
 
-void ds_check_pure_noise(ds_check *c)
+static void pure_noise(ds_check *c)
 {
     int stochastic = (c->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0;
     ds_check_env env;
@@ -374,3 +373,13 @@ void ds_check_pure_noise(ds_check *c)
     }
     ds_check_env_close(&env);
 }
+
+const ds_check_test ds_check_pure_tests[] = {
+    {"pure.repeat", "the same point gives the same bits, whatever came before", 0, 0, 2, pure_repeat},
+    {"pure.want", "the loss is the same with and without gradient", DS_CHECK_GRADIENT, 1, 0, pure_want},
+    {"pure.instance", "another instance gives the same bits", 0, 0, 1, pure_instance},
+    {"pure.process", "another process gives the same bits", 0, 0, 1, pure_process},
+    {"pure.threads", "every number of threads gives the same bits", 0, 0, 2, pure_threads},
+    {"pure.parallel", "instances in two threads do not disturb each other", 0, 0, 2, pure_parallel},
+    {"pure.noise", "noise depends on the noise key alone", 0, 1, 0, pure_noise},
+    {NULL, NULL, 0, 0, 0, NULL}};

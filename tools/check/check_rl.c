@@ -173,7 +173,7 @@ static void compare_with_evaluate(bench *b, uint64_t key, const episode *ep, con
     }
 }
 
-void ds_check_rl_loss(ds_check *c)
+static void rl_loss(ds_check *c)
 {
     bench b;
     double constant = 0, scale = 0;
@@ -224,7 +224,7 @@ static void same(bench *b, const episode *a, const episode *other, const char *w
     }
 }
 
-void ds_check_rl_repeat(ds_check *c)
+static void rl_repeat(ds_check *c)
 {
     bench b, other;
     episode first, again;
@@ -267,7 +267,7 @@ static void expect_state(bench *b, const char *when)
     }
 }
 
-void ds_check_rl_strange(ds_check *c)
+static void rl_strange(ds_check *c)
 {
     static const double strange[] = {1e300, -1e300, 1e6, NAN, INFINITY};
     bench b;
@@ -301,3 +301,11 @@ void ds_check_rl_strange(ds_check *c)
     }
     close_bench(&b);
 }
+
+const ds_check_test ds_check_rl_tests[] = {
+    {"rl.loss",
+     "an episode of steps has the loss of evaluate() at its actions, and rewards that add up to it", 0, 0, 0,
+     rl_loss},
+    {"rl.repeat", "the same actions give the same answers", 0, 0, 0, rl_repeat},
+    {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0, rl_strange},
+    {NULL, NULL, 0, 0, 0, NULL}};

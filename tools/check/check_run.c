@@ -29,12 +29,33 @@ extern char **environ;
 /* A test is left out where the evaluations that it cannot do without would take longer than this. */
 static const double LEAST_SECONDS = 100;
 
+enum { TESTS_MAX = 100 };
+
 static const ds_check_test describe_test = {"describe", "", 0, 0, 0, ds_check_describe};
 static const ds_check_test env_measure_test = {"measure_env", "", 0, 1, 1, ds_check_env_measure};
 static const ds_check_test opt_measure_test = {"measure_opt", "", 0, 0, 0, ds_check_opt_measure};
 
 static const ds_check_test *const hidden[] = {&describe_test, &env_measure_test, &opt_measure_test};
-static const ds_check_test *const tables[] = {ds_check_load_tests, ds_check_env_tests, ds_check_opt_tests};
+/* By kind of the plugin; 0 = of all. */
+static const ds_check_test *const *const tables[] = {
+    (const ds_check_test *const[]){ds_check_load_tests, NULL},
+    (const ds_check_test *const[]){ds_check_instance_tests, ds_check_info_tests, ds_check_eval_tests,
+                                   ds_check_pure_tests, ds_check_gradient_tests, ds_check_extension_tests,
+                                   ds_check_scene_tests, ds_check_rl_tests, NULL},
+    (const ds_check_test *const[]){ds_check_instance_tests, ds_check_search_tests, NULL}};
+
+/* Test k of a kind, or NULL. */
+static const ds_check_test *test_at(size_t kind, size_t k)
+{
+    for (const ds_check_test *const *table = tables[kind]; *table != NULL; table++) {
+        for (const ds_check_test *t = *table; t->id != NULL; t++) {
+            if (k-- == 0) {
+                return t;
+            }
+        }
+    }
+    return NULL;
+}
 
 static const ds_check_test *find_test(const char *id)
 {
@@ -44,7 +65,8 @@ static const ds_check_test *find_test(const char *id)
         }
     }
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (const ds_check_test *t = tables[i]; t->id != NULL; t++) {
+        const ds_check_test *t;
+        for (size_t k = 0; (t = test_at(i, k)) != NULL; k++) {
             if (strcmp(t->id, id) == 0) {
                 return t;
             }
@@ -56,7 +78,8 @@ static const ds_check_test *find_test(const char *id)
 void ds_check_list(uint32_t kind)
 {
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (const ds_check_test *t = tables[i]; t->id != NULL && (i == 0 || kind == 0 || i == kind); t++) {
+        const ds_check_test *t;
+        for (size_t k = 0; (i == 0 || kind == 0 || i == kind) && (t = test_at(i, k)) != NULL; k++) {
             printf("%-16s %s\n", t->id, t->title);
         }
     }
@@ -127,7 +150,7 @@ static const char **child_environment(const ds_check_test *test)
     return e;
 }
 
-static pid_t start(const ds_check_options *o, const ds_check_test *test, int result, int errors)
+static pid_t start_child(const ds_check_options *o, const ds_check_test *test, int result, int errors)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -194,7 +217,7 @@ static void take_lines(char *text, size_t *length, ds_check_lines *lines)
 }
 
 /* Reads until the child is gone. Returns its wait status, or -1 after killing it at the deadline. */
-static int follow(pid_t pid, int fd, double deadline, ds_check_lines *lines)
+static int follow_child(pid_t pid, int fd, double deadline, ds_check_lines *lines)
 {
     char text[8192];
     size_t length = 0;
@@ -306,7 +329,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
             close(result[1]);
             result[1] = moved;
         }
-        pid = start(o, r->test, result[1], errors);
+        pid = start_child(o, r->test, result[1], errors);
         close(result[1]);
     }
     if (pid < 0) {
@@ -314,7 +337,7 @@ static void run_in_child(const ds_check_options *o, ds_check_result *r)
         ds_check_lines_add(&r->lines, DS_CHECK_FAILURE, text, strlen(text));
     } else {
         double limit = time_limit(o, r->test);
-        int status = follow(pid, result[0], ds_check_now() + limit, &r->lines);
+        int status = follow_child(pid, result[0], ds_check_now() + limit, &r->lines);
         error_excerpt(errors, excerpt, sizeof excerpt);
         judge_end(o, r, status, limit, excerpt);
     }
@@ -409,6 +432,16 @@ static int wanted(const ds_check_options *o, const ds_check_report *report, cons
     return (t->flags & DS_CHECK_GRADIENT) == 0 || (report->flags & DS_ENV_GRADIENT) != 0;
 }
 
+static void choose(const ds_check_options *o, ds_check_report *report, size_t kind)
+{
+    const ds_check_test *t;
+    for (size_t k = 0; (t = test_at(kind, k)) != NULL && report->count < TESTS_MAX; k++) {
+        if (wanted(o, report, t)) {
+            report->result[report->count++].test = t;
+        }
+    }
+}
+
 int ds_check_run(ds_check_options *o, ds_error *e)
 {
     ds_check_report report = {.options = o};
@@ -417,32 +450,26 @@ int ds_check_run(ds_check_options *o, ds_error *e)
     if (status != 0) {
         return status;
     }
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (const ds_check_test *t = tables[i]; t->id != NULL && (i == 0 || i == report.kind); t++) {
-            report.count += wanted(o, &report, t) != 0;
-        }
-    }
-    if (report.count == 0) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
-    }
-    report.result = calloc(report.count, sizeof *report.result);
+    report.result = calloc(TESTS_MAX, sizeof *report.result);
     if (report.result == NULL) {
         return ds_no_memory(e);
     }
+    choose(o, &report, 0);
+    if (report.kind != 0) {
+        choose(o, &report, report.kind);
+    }
+    if (report.count == 0) {
+        free(report.result);
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "check: no test of this plugin has an id with %.60s; --list shows them", o->only);
+    }
     ds_check_report_begin(&report);
-    size_t k = 0;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (const ds_check_test *t = tables[i]; t->id != NULL && (i == 0 || i == report.kind); t++) {
-            if (wanted(o, &report, t)) {
-                report.result[k].test = t;
-                perform(o, &report.result[k]);
-                ds_check_report_result(&report, k++);
-            }
-        }
+    for (size_t k = 0; k < report.count; k++) {
+        perform(o, &report.result[k]);
+        ds_check_report_result(&report, k);
     }
     status = ds_check_report_end(&report, loads, e);
-    for (k = 0; k < report.count; k++) {
+    for (size_t k = 0; k < report.count; k++) {
         ds_check_lines_clear(&report.result[k].lines);
     }
     free(report.result);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_run.h - the conformance kit behind `dshost check`: tables of tests, each run in a process of its own. */
+/* check_run.h - the conformance kit behind `dshost check`: runs each test in a process of its own. */
 #ifndef DS_CHECK_CHECK_RUN_H
 #define DS_CHECK_CHECK_RUN_H
 
 #include "harness/check.h"
 
-/* Runs the tests that are asked for and prints the report. Exit status 0, 4, 8, or 2 where --only matches
- * nothing. */
+/* Runs the tests that are asked for and prints the report. 0, 4, 8, or 2 where --only matches nothing. */
 int ds_check_run(ds_check_options *o, ds_error *e);
 
 /* In the child: runs one test by its id and writes its lines to descriptor `fd`. */

@@ -35,7 +35,7 @@ static void compare(ds_check *c, const ds_snapshot *a, const ds_snapshot *b)
     }
 }
 
-static void look(ds_check *c, const ds_check_env *env, const ds_snapshot *s)
+static void look_at_scene(ds_check *c, const ds_check_env *env, const ds_snapshot *s)
 {
     unsigned material = 0;
     if (s->frames != env->steps + 1) {
@@ -57,7 +57,7 @@ static void look(ds_check *c, const ds_check_env *env, const ds_snapshot *s)
                   (unsigned long long)s->bodies, (unsigned long long)s->metrics);
 }
 
-void ds_check_scene(ds_check *c)
+static void scene_data(ds_check *c)
 {
     ds_check_env env;
     ds_check_answer with, without;
@@ -81,7 +81,7 @@ void ds_check_scene(ds_check *c)
             ds_check_fail(c, "%s", e.text);
             ds_check_hint(c, "diffsim/ext/scene.h says what each function fills");
         } else {
-            look(c, &env, first);
+            look_at_scene(c, &env, first);
             compare(c, first, second);
         }
         ds_check_evaluate(&env, env.x0, 0, 0, NULL, &without);
@@ -100,3 +100,7 @@ void ds_check_scene(ds_check *c)
     ds_snapshot_free(second);
     ds_check_env_close(&env);
 }
+
+const ds_check_test ds_check_scene_tests[] = {
+    {"scene.data", "the scene is complete, repeatable and without effect on the loss", 0, 2, 0, scene_data},
+    {NULL, NULL, 0, 0, 0, NULL}};

@@ -30,7 +30,7 @@ static ds_check_search make_search(const ds_check *c, int function, uint64_t n, 
 
 /* ---- points ---- */
 
-void ds_check_search_points(ds_check *c)
+static void search_points(ds_check *c)
 {
     static const uint64_t sizes[] = {1, 2, 10};
     char name[64];
@@ -69,7 +69,7 @@ void ds_check_search_points(ds_check *c)
 
 /* ---- ending ---- */
 
-void ds_check_search_stop(ds_check *c)
+static void search_stop(ds_check *c)
 {
     static const uint64_t after[] = {1, 2, 7, 23, 64, 101};
     char name[64];
@@ -87,7 +87,7 @@ void ds_check_search_stop(ds_check *c)
     }
 }
 
-void ds_check_search_interrupt(ds_check *c)
+static void search_interrupt(ds_check *c)
 {
     const double allowed = 2;
     ds_check_search s = make_search(c, DS_CHECK_RASTRIGIN, 10, 1000000, 0);
@@ -103,7 +103,7 @@ void ds_check_search_interrupt(ds_check *c)
 
 /* ---- failures ---- */
 
-void ds_check_search_failures(ds_check *c)
+static void search_failures(ds_check *c)
 {
     static const struct {
         int failure, function;
@@ -153,7 +153,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void ds_check_search_better(ds_check *c)
+static void search_better(ds_check *c)
 {
     enum { N = 5, SEEDS = 3, CHANCES = 20 };
     double best[SEEDS], worst_chance = 0, median_chance[CHANCES];
@@ -189,7 +189,7 @@ void ds_check_search_better(ds_check *c)
 
 /* ---- gradients ---- */
 
-void ds_check_search_gradient(ds_check *c)
+static void search_gradient(ds_check *c)
 {
     int needs = (flags_of(c) & DS_OPT_NEEDS_GRADIENT) != 0;
     int uses = needs || (flags_of(c) & DS_OPT_USES_GRADIENT) != 0;
@@ -272,7 +272,7 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
 
 /* ---- residuals ---- */
 
-void ds_check_search_residuals(ds_check *c)
+static void search_residuals(ds_check *c)
 {
     static const int functions[] = {DS_CHECK_SPHERE, DS_CHECK_ROSENBROCK, DS_CHECK_RASTRIGIN};
     char name[96];
@@ -307,7 +307,7 @@ void ds_check_search_residuals(ds_check *c)
     ds_check_note(c, "residuals wanted at %" PRIu64 " points, products at %" PRIu64, values, products);
 }
 
-void ds_check_search_repeat(ds_check *c)
+static void search_repeat(ds_check *c)
 {
     ds_check_search first = standard(c, 0), again, threads;
 
@@ -342,7 +342,7 @@ void ds_check_search_repeat(ds_check *c)
     free(first.trace);
 }
 
-void ds_check_search_process(ds_check *c)
+static void search_process(ds_check *c)
 {
     if (!c->options->has_reference) {
         ds_check_skip(c, "nothing to compare with: the first search of the kit failed, see search.points");
@@ -358,7 +358,7 @@ void ds_check_search_process(ds_check *c)
     free(s.trace);
 }
 
-void ds_check_search_seed(ds_check *c)
+static void search_seed(ds_check *c)
 {
     ds_check_search a = standard(c, 0), b;
     ds_check_search_run(c, "rastrigin, n = 3", &a);
@@ -395,7 +395,7 @@ static int short_search(ds_check *c)
     return made && !s.broken;
 }
 
-void ds_check_search_state(ds_check *c)
+static void search_state(ds_check *c)
 {
     ds_process *before = ds_process_snapshot();
     short_search(c);
@@ -405,14 +405,14 @@ void ds_check_search_state(ds_check *c)
     free(after);
 }
 
-void ds_check_search_quiet(ds_check *c)
+static void search_quiet(ds_check *c)
 {
     ds_capture *capture = ds_capture_start();
     short_search(c);
     ds_capture_end(c, capture, "create(), run() or destroy()");
 }
 
-void ds_check_search_leak(ds_check *c)
+static void search_leak(ds_check *c)
 {
     enum { ROUND = 4 };
     uint64_t heap[3];
@@ -437,7 +437,7 @@ void ds_check_search_leak(ds_check *c)
     }
 }
 
-void ds_check_search_speed(ds_check *c)
+static void search_speed(ds_check *c)
 {
     if (!(c->options->cost > 0)) {
         ds_check_skip(c, "the first search failed, see search.points");
@@ -445,3 +445,23 @@ void ds_check_search_speed(ds_check *c)
     }
     ds_check_note(c, "%.3g ms of its own per evaluation (rastrigin, n = 3)", 1e3 * c->options->cost);
 }
+
+const ds_check_test ds_check_search_tests[] = {
+    {"search.speed", "time of its own per evaluation", 0, 0, 0, search_speed},
+    {"search.points", "every point is finite and inside the box, in 1, 2 and 10 variables", 0, 0, 0,
+     search_points},
+    {"search.stop", "it ends when the objective says DS_STOPPED", 0, 0, 0, search_stop},
+    {"search.interrupt", "it ends soon when the user asks for it", 0, 0, 0, search_interrupt},
+    {"search.failures", "failed points, huge and equal losses and broken gradients do no harm", 0, 0, 0,
+     search_failures},
+    {"search.better", "on the sphere it is no worse than random search", 0, 0, 0, search_better},
+    {"search.gradient", "gradients are wanted as the descriptor says", 0, 0, 0, search_gradient},
+    {"search.residuals", "where it uses residuals, it asks for them as it should, and gains by them", 0, 0, 0,
+     search_residuals},
+    {"search.repeat", "the same seed gives the same search, bit for bit", 0, 0, 0, search_repeat},
+    {"search.process", "another process makes the same search", 0, 0, 0, search_process},
+    {"search.seed", "another seed gives another search", 0, 0, 0, search_seed},
+    {"search.state", "a search changes nothing in the process", 0, 0, 0, search_state},
+    {"search.quiet", "nothing is printed", 0, 0, 0, search_quiet},
+    {"search.leak", "a search leaves no memory", DS_CHECK_ALONE, 0, 0, search_leak},
+    {NULL, NULL, 0, 0, 0, NULL}};

@@ -35,7 +35,7 @@ typedef struct request {
 
 /* Where the plugin is: a path, a file here (my.so), or an id on the search path. What does not exist is left
  * to the tests, which then say so. */
-static void find(request *q, const char *name)
+static void find_plugin(request *q, const char *name)
 {
     const char *const *path = ds_loader_path();
     size_t n = strlen(name);
@@ -62,7 +62,7 @@ static int bad_value(const char *flag, const char *expected, ds_error *e)
     return ds_fail(e, DS_EXIT_USAGE, "check: --%s %.80s: expected %s", flag, optarg, expected);
 }
 
-static int take(request *q, int c, ds_error *e)
+static int take_flag(request *q, int c, ds_error *e)
 {
     ds_check_options *o = &q->options;
     int64_t seed;
@@ -133,10 +133,10 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
             fputs(usage, stdout);
             return -1;
         }
-        status = take(q, c, e);
+        status = take_flag(q, c, e);
     }
     if (status == 0 && optind < argc) {
-        find(q, argv[optind++]);
+        find_plugin(q, argv[optind++]);
     }
     if (status == 0) {
         status = ds_arguments_end(argc, argv, "check", e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h - a test of the conformance kit: it states one promise of the interface, and records what it saw and
- * what an author can do about it. */
+/* check.h - a test of the conformance kit: it states one promise of the interface, and records what it saw
+ * and what an author can do about it. */
 #ifndef DS_HARNESS_CHECK_H
 #define DS_HARNESS_CHECK_H
 

@@ -91,7 +91,7 @@ static void observe(const ds_check_episodes *s, const lane *l, double *obs)
     obs[1] = fmin(fmax(l->loss, -1e6), 1e6);
 }
 
-static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
+static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *r)
 {
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
@@ -156,7 +156,7 @@ static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
     }
 }
 
-static ds_status step(const ds_objective *objective, ds_episode_rows *r)
+static ds_status episodes_step(const ds_objective *objective, ds_episode_rows *r)
 {
     ds_check_watch *w = objective->ctx;
     if (w->stopped) {
@@ -186,7 +186,7 @@ const ds_episodes *ds_check_episodes_of(ds_check_watch *w)
         uint64_t m = w->s->n > 2 && w->s->n % 2 == 0 ? 2 : 1;
         s->info =
             (ds_rl_info){.struct_size = sizeof s->info, .horizon = w->s->n / m, .n_act = m, .n_obs = N_OBS};
-        s->table = (ds_episodes){sizeof s->table, 0, &s->info, LANES, begin, step};
+        s->table = (ds_episodes){sizeof s->table, 0, &s->info, LANES, episodes_begin, episodes_step};
         w->episodes = s;
     }
     return &w->episodes->table;

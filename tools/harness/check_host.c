@@ -170,7 +170,7 @@ void ds_check_said_why(ds_check *c, const ds_check_host *h, const char *function
 
 /* ---- environments ---- */
 
-static int ask(ds_check *c, ds_check_env *env)
+static int ask_environment(ds_check *c, ds_check_env *env)
 {
     ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
     ds_status st = env->vt->info(env->self, &info);
@@ -211,7 +211,7 @@ int ds_check_env_open(ds_check *c, uint32_t threads, ds_check_env *env)
         ds_check_fail(c, "create() returned %s%s: %.300s", ds_status_name(st),
                       st == DS_OK ? " and a NULL instance" : "", env->h.error_text);
         env->self = NULL;
-    } else if (ask(c, env)) {
+    } else if (ask_environment(c, env)) {
         return 1;
     }
     ds_check_env_close(env);

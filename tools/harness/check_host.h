@@ -70,8 +70,7 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
 
 ds_check_bits ds_check_answer_bits(const ds_check_answer *a, uint64_t n);
 
-/* Records it where two answers differ in a bit: "what" says what should not have mattered. `grad` compares
- * gradients. */
+/* Records it where two answers (`grad`: and gradients) differ in a bit: "what" should not have mattered. */
 void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n, int grad,
                    const char *what);
 

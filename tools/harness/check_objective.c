@@ -95,7 +95,7 @@ static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
     s->best = fmin(s->best, f);
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+static ds_status evaluate_points(const ds_objective *objective, ds_batch *b)
 {
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
@@ -122,7 +122,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     return DS_OK;
 }
 
-/* As evaluate(), which looks at the points and counts; then the rows that were answered get what
+/* As evaluate_points(), which looks at the points and counts; then the rows that were answered get what
  * was asked for. */
 static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *b)
 {
@@ -138,7 +138,7 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
     uint64_t out = b->kind == DS_RESIDUALS_JTV ? n : m;
     ds_batch plain = {sizeof plain, 0, b->count, b->x, b->loss, NULL, b->outcome, b->tag, b->group, 0};
     w->kind = b->kind;
-    ds_status st = evaluate(objective, &plain);
+    ds_status st = evaluate_points(objective, &plain);
     w->kind = 0;
     b->done = plain.done;
     for (uint64_t r = 0; r < b->done; r++) {
@@ -233,7 +233,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
         return 0;
     }
     ds_check_problem_make(&w->problem, s->n, s->has_gradient, s->budget);
-    w->objective = (ds_objective){sizeof w->objective, 0, w, evaluate, extension};
+    w->objective = (ds_objective){sizeof w->objective, 0, w, evaluate_points, extension};
     w->residuals = (ds_residual_objective){sizeof w->residuals, 0,
                                            s->residuals ? ds_check_problem_residuals(s->function, s->n) : 0,
                                            evaluate_residuals};

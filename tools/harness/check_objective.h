@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_objective.h - an objective that watches an optimizer: every point must be finite and inside the box, and
- * it must end when it is told to. */
+/* check_objective.h - an objective that watches an optimizer: every point must be finite and inside the box,
+ * and it must end when it is told to. */
 #ifndef DS_HARNESS_CHECK_OBJECTIVE_H
 #define DS_HARNESS_CHECK_OBJECTIVE_H
 

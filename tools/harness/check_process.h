@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_process.h - what a plugin must not change in its process, as a snapshot; memory in use; captured
- * output. */
+/* check_process.h - what a plugin must not change in its process; memory in use; captured output. */
 #ifndef DS_HARNESS_CHECK_PROCESS_H
 #define DS_HARNESS_CHECK_PROCESS_H
 

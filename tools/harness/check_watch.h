@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_watch.h - one search of an optimizer on a small problem, and what its objectives (points, steps) have in
- * common: the clock, the end, and records of what breaks the contract. */
+/* check_watch.h - one search of an optimizer on a small problem, and what its objectives (points, steps) have
+ * in common: the clock, the end, and records of what breaks the contract. */
 #ifndef DS_HARNESS_CHECK_WATCH_H
 #define DS_HARNESS_CHECK_WATCH_H
 

@@ -16,8 +16,7 @@ typedef struct ds_merge_counts {
 
 /* Copies the runs of all parts to `out`, where of each run the one with the most evaluations counts. All
  * parts must be of the same experiment (bench.ini), also what `out` may hold already; else DS_EXIT_CONFIG.
- * Runs that cannot be had now are left out. Nothing in the parts changes. A merge that was interrupted can be
- * repeated. */
+ * Runs that cannot be had now are left out. The parts stay as they are. A merge can be repeated. */
 int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts,
                    ds_error *e);
 

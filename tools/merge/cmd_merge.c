@@ -15,7 +15,7 @@
 static const struct option options[] = {
     {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
 
-static int print(const char *out, const ds_merge_counts *n, int json, ds_error *e)
+static int print_counts(const char *out, const ds_merge_counts *n, int json, ds_error *e)
 {
     int rc = 0;
     ds_log(DS_LOG_INFO, NULL,
@@ -34,7 +34,7 @@ static int print(const char *out, const ds_merge_counts *n, int json, ds_error *
     return rc != 0 ? rc : ds_stdout_done(e);
 }
 
-static int merge(int argc, char **argv, int json, ds_error *e)
+static int merge_parts(int argc, char **argv, int json, ds_error *e)
 {
     ds_merge_counts counts;
     const char *out = argv[optind];
@@ -51,7 +51,7 @@ static int merge(int argc, char **argv, int json, ds_error *e)
     }
     int rc =
         ds_bench_merge(out, (const char *const *)argv + optind + 1, (size_t)(argc - optind - 1), &counts, e);
-    rc = rc != 0 ? rc : print(out, &counts, json, e);
+    rc = rc != 0 ? rc : print_counts(out, &counts, json, e);
     return rc == 0 && counts.left_out > 0
                ? ds_fail(e, counts.status,
                          "%zu runs were left out, see above; the same command tries them again",
@@ -80,7 +80,7 @@ static int command(int argc, char **argv)
         rc = ds_stdout_done(&e);
     } else if (rc == 0) {
         ds_signals_install();
-        rc = merge(argc, argv, json, &e);
+        rc = merge_parts(argc, argv, json, &e);
     }
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
 }

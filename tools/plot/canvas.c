@@ -34,19 +34,6 @@ struct ds_canvas {
     int failed;
 };
 
-ds_color ds_color_hex(uint32_t rgb, double a)
-{
-    return (ds_color){(double)(rgb >> 16 & 255) / 255, (double)(rgb >> 8 & 255) / 255,
-                      (double)(rgb & 255) / 255, a};
-}
-
-ds_color ds_color_series(uint32_t i, double a)
-{
-    static const uint32_t okabe_ito[7] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
-                                          0x56b4e9, 0xd55e00, 0xf0e442};
-    return ds_color_hex(okabe_ito[i % 7], a);
-}
-
 /* ---- cairo ---- */
 
 static void set_color(ds_canvas *c, ds_color v)
@@ -336,7 +323,8 @@ void ds_canvas_text(ds_canvas *c, double x, double y, double size, int style, ds
     char s[TEXT_MAX];
     clean(s, text);
     if (c->svg != NULL) {
-        ds_svg_text(c->svg, x, y, size, style, color, turn, s);
+        static const char *const anchors[4] = {"start", "middle", "end", "start"};
+        ds_svg_text(c->svg, x, y, size, anchors[style & 3], style & DS_TEXT_BOLD, color, turn, s);
         return;
     }
     double width = ds_canvas_text_width(c, size, style, s);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.h - one small set of drawing calls for two outputs: pixels (PNG, through cairo) and SVG with text as
- * text. */
+/* canvas.h - one small set of drawing calls for two outputs: pixels (PNG) and SVG with text as text. */
 #ifndef DS_PLOT_CANVAS_H
 #define DS_PLOT_CANVAS_H
 
@@ -8,25 +7,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plot/plot_color.h"
 
 /* Units are pixels, the origin is top left, y points down. Nothing fails while drawing: a failure (memory) is
  * kept and told by the function that writes the file. */
 typedef struct ds_canvas ds_canvas;
 
-typedef struct ds_color {
-    double r, g, b, a; /* sRGB, 0..1 */
-} ds_color;
-
-enum { DS_CANVAS_PNG = 0, DS_CANVAS_SVG = 1 };
-
 enum { DS_TEXT_LEFT = 0, DS_TEXT_CENTER = 1, DS_TEXT_RIGHT = 2, DS_TEXT_BOLD = 4 };
 
-/* 0xRRGGBB with an opacity. */
-ds_color ds_color_hex(uint32_t rgb, double a);
-
-/* Colours that people with any colour vision tell apart (Okabe and Ito 2008), i modulo 7: blue, orange,
- * green, purple, sky blue, vermillion, yellow. */
-ds_color ds_color_series(uint32_t i, double a);
+enum { DS_CANVAS_PNG = 0, DS_CANVAS_SVG = 1 };
 
 /* A white canvas; NULL where memory is short. */
 ds_canvas *ds_canvas_new(int kind, int width, int height);
@@ -74,8 +63,7 @@ void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int c
 /* Writes the file atomically (file.h). */
 int ds_canvas_write(ds_canvas *c, const char *path, ds_error *e);
 
-/* A number as a label: 5 significant digits unless `digits` says otherwise, '.' in every locale, a real minus
- * sign. */
+/* A number as a label: 5 significant digits or `digits`, '.' in every locale, a real minus sign. */
 void ds_label_number(char *out, size_t room, double v, int digits);
 
 #endif

@@ -53,7 +53,7 @@ int ds_svg_document(ds_svg *s, const char **text, size_t *length)
 
 /* ---- attributes ---- */
 
-/* A coordinate with at most two decimals, independent of the locale; far outside the page is as good as outside. */
+/* A coordinate with at most two decimals in every locale; far outside the page is as good as outside. */
 static void add_number(ds_svg *s, double v)
 {
     v = isnan(v) ? 0 : fmax(-1e6, fmin(1e6, v));
@@ -211,15 +211,16 @@ void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells)
     fputs("\"/>\n", s->f);
 }
 
-void ds_svg_text(ds_svg *s, double x, double y, double size, int style, ds_color color, double turn,
-                 const char *text)
+void ds_svg_text(ds_svg *s, double x, double y, double size, const char *anchor, int bold, ds_color color,
+                 double turn, const char *text)
 {
-    static const char *const anchors[4] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\"", ""};
     fputs("<text", s->f);
     add_attributes(s, "x y font-size", (double[]){x, y, size});
     add_color(s, "fill", color);
-    fputs(anchors[style & 3], s->f);
-    fputs((style & DS_TEXT_BOLD) != 0 ? " font-weight=\"bold\"" : "", s->f);
+    if (strcmp(anchor, "start") != 0) {
+        fprintf(s->f, " text-anchor=\"%s\"", anchor);
+    }
+    fputs(bold ? " font-weight=\"bold\"" : "", s->f);
     if (turn < 0 || turn > 0) {
         fputs(" transform=\"rotate(", s->f);
         add_number(s, turn);

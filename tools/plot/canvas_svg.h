@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas_svg.h - a canvas as SVG elements, with text as text: cairo can write SVG too, but turns every letter into
- * an outline, and labels are worth searching, copying and editing. */
+/* canvas_svg.h - a canvas as SVG elements, with text as text: cairo can write SVG too, but turns every letter
+ * into an outline, and labels are worth searching, copying and editing. */
 #ifndef DS_PLOT_CANVAS_SVG_H
 #define DS_PLOT_CANVAS_SVG_H
 
 #include <cairo.h>
+#include <stddef.h>
 
-#include "plot/canvas.h"
+#include "plot/plot_color.h"
 
 typedef struct ds_svg ds_svg;
 
@@ -23,8 +24,9 @@ void ds_svg_sticks(ds_svg *s, const double *from, const double *to, size_t n, ds
 void ds_svg_clip(ds_svg *s, const double box[4]);
 void ds_svg_unclip(ds_svg *s);
 void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells);
-void ds_svg_text(ds_svg *s, double x, double y, double size, int style, ds_color color, double turn,
-                 const char *text);
+/* `anchor` is start, middle or end. */
+void ds_svg_text(ds_svg *s, double x, double y, double size, const char *anchor, int bold, ds_color color,
+                 double turn, const char *text);
 
 /* The document so far, complete; drawing may go on afterwards. 0 where memory ran out. */
 int ds_svg_document(ds_svg *s, const char **text, size_t *length);

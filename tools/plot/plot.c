@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.c - the convergence picture: best loss so far against evaluations, with the single evaluations behind
- * it. */
+/* plot.c - the convergence picture: best loss so far against evaluations, behind it the single ones. */
 #include "config.h"
 
 #include "plot/plot.h"
@@ -56,7 +55,7 @@ static uint32_t tag_of(const ds_convergence *run, uint64_t i)
     return run->tag != NULL && run->tags > 0 && run->tag[i] < run->tags ? run->tag[i] % MAX_TAGS : 0;
 }
 
-static int look(const ds_convergence *run, history *h)
+static int look_at_run(const ds_convergence *run, history *h)
 {
     memset(h, 0, sizeof *h);
     h->first = h->best = run->count;
@@ -544,7 +543,7 @@ static int write_one(int kind, const char *path, const ds_convergence *run, cons
 int ds_picture_convergence(const char *png_path, const char *svg_path, const ds_convergence *run, ds_error *e)
 {
     history h;
-    if (look(run, &h) != 0) {
+    if (look_at_run(run, &h) != 0) {
         free(h.step);
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture",
                        png_path != NULL ? png_path : svg_path);

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_color.c - colour scales for fields. */
+/* plot_color.c - colours and their scales. */
 #include "config.h"
 
 #include "plot/plot_color.h"
 
 #include <math.h>
+
+ds_color ds_color_hex(uint32_t rgb, double a)
+{
+    return (ds_color){(double)(rgb >> 16 & 255) / 255, (double)(rgb >> 8 & 255) / 255,
+                      (double)(rgb & 255) / 255, a};
+}
+
+ds_color ds_color_series(uint32_t i, double a)
+{
+    static const uint32_t okabe_ito[7] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7,
+                                          0x56b4e9, 0xd55e00, 0xf0e442};
+    return ds_color_hex(okabe_ito[i % 7], a);
+}
 
 /* Between `count` colours at equal distances. */
 static ds_color between(const uint32_t *colors, int count, double t)
@@ -22,12 +35,6 @@ ds_color ds_color_viridis(double t)
                                       0x2a788e, 0x23888e, 0x1f988b, 0x22a884, 0x35b779, 0x54c568,
                                       0x7ad151, 0xa5db36, 0xd2e21b, 0xfde725};
     return between(colors, 16, t);
-}
-
-ds_color ds_color_diverging(double t)
-{
-    static const uint32_t colors[] = {0x2166ac, 0x67a9cf, 0xd1e5f0, 0xf7f7f7, 0xfddbc7, 0xef8a62, 0xb2182b};
-    return between(colors, 7, t);
 }
 
 uint32_t ds_color_pixel(ds_color c)

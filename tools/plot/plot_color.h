@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_color.h - colour scales for fields: values in 0..1 to colours that keep their order in print and for
- * any colour vision. */
+/* plot_color.h - colours: of series, and scales for fields (values in 0..1 to colours that keep their order in
+ * print and for any colour vision). */
 #ifndef DS_PLOT_PLOT_COLOR_H
 #define DS_PLOT_PLOT_COLOR_H
 
-#include "plot/canvas.h"
+#include <stdint.h>
 
-/* Dark blue over green to yellow (viridis of matplotlib, by S. van der Walt and N. Smith); t is cut to 0..1.
- */
+typedef struct ds_color {
+    double r, g, b, a; /* sRGB, 0..1 */
+} ds_color;
+
+/* 0xRRGGBB with an opacity. */
+ds_color ds_color_hex(uint32_t rgb, double a);
+
+/* Colours that people with any colour vision tell apart (Okabe and Ito 2008), i modulo 7: blue, orange,
+ * green, purple, sky blue, vermillion, yellow. */
+ds_color ds_color_series(uint32_t i, double a);
+
+/* Dark blue over green to yellow (viridis of matplotlib, by S. van der Walt and N. Smith); t is cut to 0..1. */
 ds_color ds_color_viridis(double t);
-
-/* Blue over white (0.5) to red, for signed values. */
-ds_color ds_color_diverging(double t);
 
 /* 0x00RRGGBB. */
 uint32_t ds_color_pixel(ds_color c);

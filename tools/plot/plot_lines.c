@@ -74,8 +74,8 @@ static range range_of(const ds_lines *p, int vertical)
     return r;
 }
 
-/* Leaves out points that the lines between the others pass within a fifth of a pixel; files get much smaller. x
- * does not fall. Returns how many points are left. */
+/* Leaves out points that the lines between the others pass within a fifth of a pixel; files get much smaller.
+ * x does not fall. Returns how many points are left. */
 static size_t thin(double *xy, size_t n)
 {
     const double near = 0.2;

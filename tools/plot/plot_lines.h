@@ -20,8 +20,7 @@ typedef struct ds_line {
 
 typedef struct ds_lines {
     const char *title, *subtitle, *x_label, *y_label;
-    int x_kind, y_kind; /* DS_SCALE_*; zeros do not keep an axis from being logarithmic: lines leave the frame
-                           there */
+    int x_kind, y_kind;   /* DS_SCALE_*; an axis may be logarithmic with zeros: lines leave the frame there */
     double y_low, y_high; /* NAN = those of the curves */
     const ds_line *line;
     size_t lines;

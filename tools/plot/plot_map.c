@@ -53,7 +53,7 @@ static void value_range(const ds_map *m, double *low, double *high)
     *high = isfinite(m->high) ? m->high : *high;
 }
 
-static drawing begin(ds_canvas *c, const ds_map *m)
+static drawing begin_map(ds_canvas *c, const ds_map *m)
 {
     drawing d = {.c = c, .m = m};
     double low, high;
@@ -349,7 +349,7 @@ static void draw_names(const drawing *d, double y)
 
 static int draw(ds_canvas *c, const ds_map *m)
 {
-    drawing d = begin(c, m);
+    drawing d = begin_map(c, m);
     ds_axes axes = {LEFT, TOP, LEFT + SIDE, TOP + SIDE, &d.x, &d.y, m->x_label, m->y_label, 0, 0, 76};
     ds_plot_title(c, m->title, m->subtitle, DS_MAP_WIDTH);
     ds_canvas_clip(c, LEFT, TOP, SIDE, SIDE);

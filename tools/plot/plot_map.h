@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_map.h - a heat map of a field over two coordinates, with contour lines, arrows, paths and points on
- * it. */
+/* plot_map.h - a heat map of a field over two coordinates, with contours, arrows, paths and points. */
 #ifndef DS_PLOT_PLOT_MAP_H
 #define DS_PLOT_PLOT_MAP_H
 

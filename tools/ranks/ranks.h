@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ranks.h - the processes of an MPI job and the short messages between them. MPI itself is in a module that
- * is loaded when mpirun has started us, so that dshost runs without it.
- */
+ * is loaded when mpirun has started us, so that dshost runs without it. */
 #ifndef DS_RANKS_RANKS_H
 #define DS_RANKS_RANKS_H
 
@@ -28,8 +27,7 @@ typedef struct ds_ranks {
     void (*abort)(struct ds_ranks *self, int status);
 } ds_ranks;
 
-/* The rank that mpirun, or a program like it, has given this process in its environment; -1 = none has
- * started it. */
+/* The rank that mpirun, or a program like it, has given this process in its environment; -1 = none. */
 int ds_ranks_given(void);
 
 /* Loads the module and joins the job. DS_EXIT_PLUGIN where this dshost was built without it. */

@@ -14,8 +14,7 @@
 int ds_picture_best(const char *path, const ds_snapshot *scene, int middle, const ds_caption *caption,
                     ds_error *e);
 
-/* "iou 0.512, density 3.4": the last values of the scene's metrics (finite ones, the first `count`), for
- * captions. */
+/* "iou 0.512, density 3.4": the last values of the scene's first `count` metrics (finite ones). */
 void ds_picture_metrics(char *out, size_t room, const ds_snapshot *scene, uint64_t count);
 
 #endif

@@ -190,8 +190,8 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
     }
 }
 
-static int run(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height,
-               uint32_t *pixels)
+static int render_job(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height,
+                      uint32_t *pixels)
 {
     j->ref = ds_geometry_reference(s);
     j->camera = ds_view_camera(&j->ref, width * SUB, height * SUB);
@@ -256,7 +256,7 @@ int ds_render(const ds_snapshot *s, uint64_t k, uint32_t what, int width, int he
 {
     job j;
     memset(&j, 0, sizeof j);
-    int status = run(&j, s, k, what, width, height, pixels);
+    int status = render_job(&j, s, k, what, width, height, pixels);
     ds_geometry_free(&j.scene);
     ds_geometry_free(&j.ghost);
     free(j.pixels);

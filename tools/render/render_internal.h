@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_internal.h - the parts of the renderer: scene -> primitives -> surface under each pixel -> light and
- * colour.
+/* render_internal.h - the parts of the renderer: scene -> primitives -> surface by pixel -> light, colour.
  *
  * Primitives are in scaled world coordinates: the box of the scene is centred at the origin and its diagonal
  * is 1. That makes float precise enough and all lengths of the lighting (shadow softness, occlusion radius)
- * plain constants.
- */
+ * plain constants. */
 #ifndef DS_RENDER_RENDER_INTERNAL_H
 #define DS_RENDER_RENDER_INTERNAL_H
 
@@ -178,8 +176,7 @@ typedef struct ds_material {
     float gloss;   /* 0..1 strength of the highlight */
 } ds_material;
 
-/* Samples per sub-pixel; the sub-pixels of a pixel use different ones, so that their average sees four times
- * as many. */
+/* Samples per sub-pixel; those of a pixel use different ones, so that their average sees four times more. */
 enum { DS_SUB_PIXELS = 4, DS_SHADOW_TAPS = 7, DS_NEAR_TAPS = 4, DS_WIDE_TAPS = 6 };
 
 typedef struct ds_shading {

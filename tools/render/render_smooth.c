@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render_smooth.c - makes a dense cloud of particles look like one body: the depth of its pixels is smoothed
  * and the normals follow from it (screen-space rendering of particles, van der Laan, Green and Sainz 2009).
- * Single particles stay visible as a texture, and those that fly off stay balls.
- */
+ * Single particles stay visible as a texture, and those that fly off stay balls. */
 #include "config.h"
 
 #include "render/render_internal.h"

@@ -135,21 +135,6 @@ static int group(ds_report *r, ds_error *e)
 
 /* ---- one cell ---- */
 
-double ds_report_best_after(const ds_report_run *run, double evaluations)
-{
-    const ds_curve *c = &run->curve;
-    size_t low = 0, high = c->count; /* steps at evaluations <= the wanted one */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((double)c->id[middle] <= evaluations) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 ? c->loss[low - 1] : (double)INFINITY;
-}
-
 static int describe(ds_report_cell *c, ds_error *e)
 {
     c->mean = c->sd = c->median = c->q1 = c->q3 = c->least = c->most = c->rank = c->p_holm = NAN;
@@ -264,8 +249,7 @@ static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_err
     return rc;
 }
 
-/* Areas under the scores: up to the budget, or where budgets differ, and in simulation steps, up to the
- * longest run. */
+/* Areas under the scores: up to the budget, or to the longest run (budgets that differ, simulation steps). */
 static void measure_areas(ds_report *r, size_t i, int steps)
 {
     const ds_report_env *env = &r->env[i];

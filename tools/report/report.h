@@ -90,7 +90,4 @@ static inline const ds_report_cell *ds_report_at(const ds_report *r, size_t env,
     return &r->cell[env * r->opts + opt];
 }
 
-/* Best loss so far of a run after `evaluations`; +INFINITY before the first valid one. */
-double ds_report_best_after(const ds_report_run *run, double evaluations);
-
 #endif

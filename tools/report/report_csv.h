@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_csv.h - CSV files (RFC 4180) row by row, and the numbers of a report's tables as such. Numbers have 17
- * digits; what is not finite is empty. */
+/* report_csv.h - CSV files (RFC 4180) row by row, and the numbers of a report's tables as such. Numbers have
+ * 17 digits; what is not finite is empty. */
 #ifndef DS_REPORT_REPORT_CSV_H
 #define DS_REPORT_REPORT_CSV_H
 
@@ -18,7 +18,7 @@ void ds_table_count(ds_table *t, uint64_t v);
 void ds_table_reals(ds_table *t, size_t count, const double *v);
 void ds_table_end(ds_table *t);
 
-/* Writes the file atomically where rc is 0 and path is not NULL. Frees `t` in every case; returns rc or what failed. */
+/* Writes the file atomically where rc is 0 and path is not NULL; frees `t`. Returns rc or what failed. */
 int ds_table_close(ds_table *t, const char *path, int rc, ds_error *e);
 
 /* A row for each finished run, each cell, and each optimizer. */

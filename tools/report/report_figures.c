@@ -138,8 +138,7 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
 
 /* ---- curves ---- */
 
-/* Columns of a curve: x, y, and where there is a band low and high; with the mean and its interval for the
- * table. */
+/* Columns of a curve: x, y, and where there is a band low and high; mean and interval for the table. */
 enum { CURVE_X, CURVE_Y, CURVE_LOW, CURVE_HIGH, CURVE_MEAN, CURVE_MEAN_LOW, CURVE_MEAN_HIGH, CURVE_COLUMNS };
 
 /* Memory for `lines` curves of `points` points. */
@@ -264,8 +263,7 @@ static void fill_point(const curves *c, size_t line, size_t i, double *best, siz
     column_of(c, line, CURVE_HIGH)[i] = ds_sorted_quantile(best, runs, 0.75);
 }
 
-/* The curve of a cell from `first` on, up to where its longest run ended. `best` has room for a value per
- * run. */
+/* The curve of a cell from `first` on, up to the end of its longest run. `best` has room for all runs. */
 static void fill_curve(curves *c, size_t line, const ds_report_cell *cell, int along, double first,
                        double last, double *best)
 {

@@ -16,9 +16,8 @@ enum { DS_ALONG_EVALUATIONS = 0, DS_ALONG_STEPS = 1, DS_ALONG_SECONDS = 2 };
 /* Mean final loss per optimizer on an environment with its 90 % interval by Student's t, and every run. */
 int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e);
 
-/* Best loss so far on an environment: median and quartiles over runs; the table also has the mean and its 90
- * % interval. A run that ended keeps its last value, and the curve ends with the longest run of the
- * optimizer. */
+/* Best loss so far on an environment: median and quartiles over runs; in the table also the mean with its
+ * 90 % interval. A run that ended keeps its last value; the curve ends with the optimizer's longest run. */
 int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e);
 
 /* Interquartile mean of the scores over all environments, 95 % intervals by the stratified bootstrap. */

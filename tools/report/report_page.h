@@ -12,8 +12,8 @@ typedef struct ds_report_origin {
     int page_only;       /* leave no files of the figures, and no links to them */
 } ds_report_origin;
 
-/* Writes `folder`/index.html, the figures as SVG and CSV in `folder`/figures/ (which stays empty with page_only), and the
- * tables as CSV. */
+/* Writes `folder`/index.html, the tables as CSV, and the figures as SVG and CSV in `folder`/figures/, which
+ * stays empty with page_only. */
 int ds_report_page(const ds_report *r, const char *folder, const ds_report_origin *origin, ds_error *e);
 
 #endif

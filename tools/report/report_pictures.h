@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_pictures.h - the best episode of each environment of a report: drawn by its run, or for the report. */
+/* report_pictures.h - the best episode of each environment: drawn by its run or for the report. */
 #ifndef DS_REPORT_REPORT_PICTURES_H
 #define DS_REPORT_REPORT_PICTURES_H
 
 #include "report/report.h"
 
-/* Where the picture for environment `env` is made for a report in `folder`; to be freed, NULL without memory. */
+/* Where the picture for environment `env` is made for a report in `folder`; to be freed, or NULL. */
 char *ds_report_picture_path(const ds_report *r, size_t env, const char *folder);
 
 /* Removes the pictures of an earlier report in the folder, which may be those of other runs. Then, where

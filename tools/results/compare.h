@@ -43,8 +43,8 @@ typedef struct ds_comparison {
 } ds_comparison;
 
 /* A set is a folder, or FOLDER:OPT for one optimizer of it. Environments with other settings in one set than
- * in the other are different ones (ds_results_disambiguate()). Exit status and message on failure; then nothing
- * is to be cleared. */
+ * in the other are different ones (ds_results_disambiguate()). Exit status and message on failure; then
+ * nothing is to be cleared. */
 int ds_compare(const char *const set[2], ds_comparison *out, ds_error *e);
 void ds_comparison_clear(ds_comparison *c);
 

@@ -73,9 +73,8 @@ static int refine(bunch *b, const char *key)
     return more;
 }
 
-/* Runs are first put together by what has to be equal anyway: optimizers may have other settings on another
- * environment. */
-static void begin(bunch *b)
+/* Runs are first put together by what has to be equal; an optimizer's settings may differ by environment. */
+static void begin_bunch(bunch *b)
 {
     b->classes = 1;
     memset(b->class, 0, b->count * sizeof *b->class);
@@ -236,7 +235,7 @@ static int split(bunch *b, ds_results *const *set, size_t sets, ds_error *e)
     int rc = key == NULL || b->class == NULL ? ds_no_memory(e) : 0;
     if (rc == 0) {
         b->spare = b->class + b->count;
-        begin(b);
+        begin_bunch(b);
         for (size_t j = 0; j < all; j++) {
             if (refine(b, key[j])) {
                 key[keys++] = key[j];

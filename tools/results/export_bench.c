@@ -2,8 +2,7 @@
 /* export_bench.c - files of two benchmarking programs, one folder per optimizer.
  *
  * IOHanalyzer: the layout of IOHexperimenter, a .json file per environment with a table of the best loss so
- * far. COCO: the layout that its logger_bbob writes. Environments are functions 1, 2, ...; their optimum is
- * not known. */
+ * far. COCO: the layout of its logger_bbob. Environments are functions 1, 2, ... of unknown optimum. */
 #include "config.h"
 
 #include <jansson.h>
@@ -261,8 +260,7 @@ static void coco_head(ds_printer *p, double f_opt)
              f_opt);
 }
 
-/* Index of the last target 10^(k/5) that is reached by a distance to the optimum; small distances count as
- * PRECISION. */
+/* Index of the last target 10^(k/5) that a distance to the optimum reaches, which counts as >= PRECISION. */
 static int target_index(double distance)
 {
     double d = distance < PRECISION ? PRECISION : distance;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_write.c - writes NumPy's .npy files and .npz archives (a zip file of .npy members, PKWARE APPNOTE 6.3). */
+/* npy_write.c - writes NumPy's .npy files and .npz archives (zip files of them, PKWARE APPNOTE 6.3). */
 #include "config.h"
 
 #include "results/npy_write.h"
@@ -22,11 +22,6 @@ static const struct {
     [DS_NPY_F8] = {"<f8", 8}, [DS_NPY_I4] = {"<i4", 4}, [DS_NPY_U4] = {"<u4", 4},
     [DS_NPY_I8] = {"<i8", 8}, [DS_NPY_U8] = {"<u8", 8},
 };
-
-size_t ds_npy_item_size(int type)
-{
-    return types[type].size;
-}
 
 size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape)
 {
@@ -109,10 +104,13 @@ typedef struct record {
     size_t n;
 } record;
 
-static void put(record *r, int bytes, uint64_t v)
+/* Numbers of so many bytes each, "2248". */
+static void put_numbers(record *r, const char *bytes, const uint64_t *v)
 {
-    for (int k = 0; k < bytes; k++) {
-        r->b[r->n++] = (unsigned char)(v >> (8 * k));
+    for (; *bytes != '\0'; bytes++, v++) {
+        for (int k = 0; k < *bytes - '0'; k++) {
+            r->b[r->n++] = (unsigned char)(*v >> (8 * k));
+        }
     }
 }
 
@@ -145,61 +143,42 @@ static int emit(ds_npz *z, const void *data, size_t len, ds_error *e)
 }
 
 /* The part that the local and the central header share. */
-static void put_common(record *r, const member *m, int version)
+static void put_common(record *r, const member *m, uint64_t version)
 {
-    put(r, 2, (uint64_t)version);
-    put(r, 2, 0x0800); /* the name is UTF-8 */
-    put(r, 2, 0);      /* stored */
-    put(r, 2, ZIP_TIME);
-    put(r, 2, ZIP_DATE);
-    put(r, 4, m->crc);
-    put(r, 4, narrow(m->size));
-    put(r, 4, narrow(m->size));
-    put(r, 2, strlen(m->name));
+    const uint64_t utf8_name = 0x0800, stored = 0;
+    put_numbers(r, "222224442",
+                (uint64_t[]){version, utf8_name, stored, ZIP_TIME, ZIP_DATE, m->crc, narrow(m->size),
+                             narrow(m->size), strlen(m->name)});
 }
 
 static void local_header(record *r, const member *m)
 {
     int big = m->size >= UINT32_MAX;
     r->n = 0;
-    put(r, 4, 0x04034b50);
+    put_numbers(r, "4", (uint64_t[]){0x04034b50});
     put_common(r, m, big ? 45 : 20);
-    put(r, 2, big ? 20 : 0);
+    put_numbers(r, "2", (uint64_t[]){big ? 20 : 0});
     put_text(r, m->name, strlen(m->name));
     if (big) {
-        put(r, 2, 1);
-        put(r, 2, 16);
-        put(r, 8, m->size);
-        put(r, 8, m->size);
+        put_numbers(r, "2288", (uint64_t[]){1, 16, m->size, m->size});
     }
 }
 
 static void central_header(record *r, const member *m)
 {
-    int big = m->size >= UINT32_MAX;
-    int far = m->offset >= UINT32_MAX;
-    int extra = (big ? 16 : 0) + (far ? 8 : 0);
+    const uint64_t made_on_unix = 3 << 8 | 45, mode = (uint64_t)0100644 << 16;
+    int big = m->size >= UINT32_MAX, far = m->offset >= UINT32_MAX;
+    uint64_t extra = (big ? 16 : 0) + (far ? 8 : 0);
     r->n = 0;
-    put(r, 4, 0x02014b50);
-    put(r, 2, 3 << 8 | 45); /* made on Unix */
+    put_numbers(r, "42", (uint64_t[]){0x02014b50, made_on_unix});
     put_common(r, m, extra > 0 ? 45 : 20);
-    put(r, 2, extra > 0 ? (uint64_t)extra + 4 : 0);
-    put(r, 2, 0);                       /* comment */
-    put(r, 2, 0);                       /* disk */
-    put(r, 2, 0);                       /* internal attributes */
-    put(r, 4, (uint64_t)0100644 << 16); /* mode of the extracted file */
-    put(r, 4, narrow(m->offset));
+    /* Then lengths of a comment, the disk, internal attributes, all zero. */
+    put_numbers(r, "222244", (uint64_t[]){extra > 0 ? extra + 4 : 0, 0, 0, 0, mode, narrow(m->offset)});
     put_text(r, m->name, strlen(m->name));
     if (extra > 0) {
-        put(r, 2, 1);
-        put(r, 2, (uint64_t)extra);
-        if (big) {
-            put(r, 8, m->size);
-            put(r, 8, m->size);
-        }
-        if (far) {
-            put(r, 8, m->offset);
-        }
+        put_numbers(r, "22", (uint64_t[]){1, extra});
+        put_numbers(r, big ? "88" : "", (uint64_t[]){m->size, m->size});
+        put_numbers(r, far ? "8" : "", &m->offset);
     }
 }
 
@@ -284,29 +263,12 @@ static int write_end(ds_npz *z, uint64_t start, uint64_t size, ds_error *e)
     uint64_t end = z->at;
     uint64_t short_count = z->count >= UINT16_MAX ? UINT16_MAX : z->count;
     if (start >= UINT32_MAX || size >= UINT32_MAX || z->count >= UINT16_MAX) {
-        put(&r, 4, 0x06064b50);
-        put(&r, 8, 44);
-        put(&r, 2, 3 << 8 | 45);
-        put(&r, 2, 45);
-        put(&r, 4, 0);
-        put(&r, 4, 0);
-        put(&r, 8, z->count);
-        put(&r, 8, z->count);
-        put(&r, 8, size);
-        put(&r, 8, start);
-        put(&r, 4, 0x07064b50);
-        put(&r, 4, 0);
-        put(&r, 8, end);
-        put(&r, 4, 1);
+        put_numbers(&r, "4822448888",
+                    (uint64_t[]){0x06064b50, 44, 3 << 8 | 45, 45, 0, 0, z->count, z->count, size, start});
+        put_numbers(&r, "4484", (uint64_t[]){0x07064b50, 0, end, 1});
     }
-    put(&r, 4, 0x06054b50);
-    put(&r, 2, 0);
-    put(&r, 2, 0);
-    put(&r, 2, short_count);
-    put(&r, 2, short_count);
-    put(&r, 4, narrow(size));
-    put(&r, 4, narrow(start));
-    put(&r, 2, 0);
+    put_numbers(&r, "42222442",
+                (uint64_t[]){0x06054b50, 0, 0, short_count, short_count, narrow(size), narrow(start), 0});
     return emit(z, r.b, r.n, e);
 }
 

@@ -19,9 +19,6 @@ enum {
     DS_NPY_U8 = 4  /* uint64_t */
 };
 
-/* Bytes per element. */
-size_t ds_npy_item_size(int type);
-
 /* The .npy header (format 1.0, a multiple of 64 bytes) for an array in C order; returns its length. */
 size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape);
 

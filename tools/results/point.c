@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point.c - points that users name: files, words, random ones, evaluations of runs; whether a run is one of the
- * environment at hand. */
+/* point.c - points that users name: files, words, random ones, evaluations of runs; whether a run is one of
+ * the environment at hand. */
 #include "config.h"
 
 #include "results/point.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point.h - a point of an environment as users name it: a file, a word, a random one, or an evaluation of a
- * run; and which environment, with which parameters, a run belongs to: elsewhere its points mean something else. */
+ * run; and which environment, with which parameters, the points of a run belong to. */
 #ifndef DS_RESULTS_POINT_H
 #define DS_RESULTS_POINT_H
 
@@ -19,14 +19,14 @@ typedef struct ds_point_request {
  *   start            the start point of the environment
  *   center           the middle of its box
  *   random:SEED      a uniform point of its box
- *   DIR, DIR:ID      the best point, or evaluation ID, of the run in folder DIR: one of another environment is
- *                    refused, one with other parameters gives a warning
+ *   DIR, DIR:ID      the best point, or evaluation ID, of the run in folder DIR: one of another environment
+ *                    is refused, one with other parameters gives a warning
  *   FILE, -          n numbers of a .npy or text file, or of the standard input
  *   1,2,3            n numbers
  * All points are inside the box. 0, or an exit status with one line that begins with the origin. */
 int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_error *e);
 
-/* Does the text name a run, as DIR or DIR:ID? Then *folder is to be freed, and *id is 0 for the best point. */
+/* Does the text name a run, as DIR or DIR:ID? Then *folder is to be freed; *id is 0 for the best point. */
 int ds_point_names_run(const char *spec, char **folder, uint64_t *id);
 
 /* Fails where a value lies outside of the box. */

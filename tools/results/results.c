@@ -160,7 +160,7 @@ const char *ds_result_open_reason(const ds_result *r)
 
 /* ---- stores ---- */
 
-static void take(char **text, char **found)
+static void take_text(char **text, char **found)
 {
     if (*found != NULL) {
         free(*text);
@@ -179,8 +179,8 @@ static int read_store(ds_result *r, ds_store *s, ds_error *e)
     if (rc == 0 && r->env[0] == '?') { /* interrupted before its first summary */
         rc = ds_store_get(s, "env", &env, e);
         rc = rc != 0 ? rc : ds_store_get(s, "opt", &opt, e);
-        take(&r->env, &env);
-        take(&r->opt, &opt);
+        take_text(&r->env, &env);
+        take_text(&r->opt, &opt);
     }
     free(env);
     free(opt);

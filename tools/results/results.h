@@ -3,8 +3,7 @@
  *
  * A run is any folder with run.sqlite, at any depth. Where OUT/ENV/OPT/seed-K lies in a folder OUT with a
  * bench.ini, the names of environment and optimizer are those of the experiment (variants of one plugin have
- * different names), else the ids of the plugins.
- */
+ * different names), else the ids of the plugins. */
 #ifndef DS_RESULTS_RESULTS_H
 #define DS_RESULTS_RESULTS_H
 

@@ -42,8 +42,7 @@ typedef struct ds_hits {
     uint64_t spent;
 } ds_hits;
 
-/* Expected running time of target `k`: evaluations of all runs until they hit it or ended, per hit; INFINITY
- * for none. */
+/* Expected running time of target `k`: evaluations of all runs to hit or end, per hit; or INFINITY. */
 double ds_expected_running_time(const ds_hits *run, size_t runs, size_t k);
 
 /* Targets in COCO's manner: best + 10^(2 - j/5) (random - best), j = 0..50, the easiest first: from far above

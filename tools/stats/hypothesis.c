@@ -59,8 +59,7 @@ void ds_ranks(const double *x, size_t n, double *rank)
 
 /* ---- Mann-Whitney ---- */
 
-/* Two-sided exact p: share of the choices of n of the `all` doubled ranks whose sum is as far from the mean
- * as `sum`. */
+/* Two-sided exact p: share of the choices of n of `all` doubled ranks as far from the mean as `sum`. */
 static double exact_rank_sum(const double *rank, size_t n, size_t all, double sum)
 {
     size_t most = 0; /* doubled sum of all ranks */
