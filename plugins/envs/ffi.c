@@ -255,8 +255,8 @@ static ds_status outside(const ffi_env *e, const char *symbol)
                         ds_param_text(&in, symbol));
 }
 
-/* Calls the function of the loss: value, and whatever else is wanted; the sum of squares where there are
- * residuals. */
+/* Calls the function of the loss: value, and whatever else is wanted; the sum of squares where
+ * there are residuals. */
 static int call_loss(ffi_env *e, const double *x, double *value, double *gradient, double *jacobian)
 {
     const foreign_results out = {.value = e->m > 0 ? NULL : value,

@@ -154,7 +154,8 @@ static void read_pendulum(void *self, ds_param_reader *in)
     p->kit.dt = p->kit.control_dt = dt;
 }
 
-/* The suggested start is a constant push: without torque the hanging rod is a stationary point of the loss. */
+/* The suggested start is a constant push: without torque the hanging rod is a stationary point
+ * of the loss. */
 static void range_of_torque(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     (void)self;

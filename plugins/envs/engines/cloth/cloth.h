@@ -82,8 +82,9 @@ double *cloth_start(cloth *c);
  * episode ends there. DS_STOPPED where the host wants to stop. */
 ds_status cloth_simulate(cloth *c, int64_t *bad);
 
-/* The same in parts: begins an episode, at state 0, and goes on to state `until`, at least the present one. *bad as above;
- * nothing but a new episode can follow it. The adjoint is for episodes that have got to state `steps`. */
+/* The same in parts: begins an episode, at state 0, and goes on to state `until`, at least the present
+ * one. *bad as above; nothing but a new episode can follow it. The adjoint is for episodes that have got
+ * to state `steps`. */
 void cloth_begin(cloth *c);
 ds_status cloth_advance(cloth *c, uint64_t until, int64_t *bad);
 

@@ -18,8 +18,8 @@ int cloth_disc_mesh(cloth_mesh *m, const cloth_disc *d);
 /* The vertices that are present, in order; `vertex` has room for m->vertices. Returns how many. */
 uint64_t cloth_disc_vertices(const cloth_mesh *m, uint32_t *vertex);
 
-/* Triangles of both faces and the rim of a mesh of two layers or more, three numbers in that order of vertices
- * each; room for cloth_disc_room(m). Returns how many numbers, 0 where there is no memory. */
+/* Triangles of both faces and the rim of a mesh of two layers or more, three numbers in that order of
+ * vertices each; room for cloth_disc_room(m). Returns how many numbers, 0 where there is no memory. */
 uint64_t cloth_disc_triangles(const cloth_mesh *m, uint32_t *triangle);
 uint64_t cloth_disc_room(const cloth_mesh *m);
 

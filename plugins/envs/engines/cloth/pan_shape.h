@@ -17,7 +17,8 @@ enum {
 /* PAN_CORNERS numbers of points, three for each triangle. */
 void pan_shape_triangles(uint32_t *triangle);
 
-/* The PAN_POINTS points (x, y, z) of a pan at a pose: a flat part with small steps, then the profile of the rim. */
+/* The PAN_POINTS points (x, y, z) of a pan at a pose: a flat part with small steps, then the
+ * profile of the rim. */
 void pan_shape_points(const touch_pan *pan, const touch_pose *at, double *out);
 
 #endif

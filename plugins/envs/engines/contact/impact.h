@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* impact.h - the velocity of a disc (unit mass, no rotation) after simultaneous impacts with resting bodies,
- * and the adjoint of that map (Werling et al., Fast and feature-complete differentiable physics, RSS
- * 2021). */
+/* impact.h - the velocity of a disc (unit mass, no rotation) after simultaneous impacts with resting
+ * bodies, and the adjoint of that map (Werling et al., Fast and feature-complete differentiable
+ * physics, RSS 2021). */
 #ifndef DS_ENGINES_IMPACT_H
 #define DS_ENGINES_IMPACT_H
 
@@ -39,9 +39,9 @@ void impact_adjoint(const impact_law *law, int count, const impact_contact *k, c
 void impact_alternate(const impact_law *law, int count, impact_contact *k, const double v[2],
                       const double v_bar[2]);
 
-/* Weights mu_i such that K = I + sum_i mu_i n_i n_i^T is the matrix nearest to the identity with n_i^T K n_i
- * = -e for all contacts that bounced (0 for the others): Nimble's derivative of positions through a
- * bounce. */
+/* Weights mu_i such that K = I + sum_i mu_i n_i n_i^T is the matrix nearest to the identity with n_i^T
+ * K n_i = -e for all contacts that bounced (0 for the others): Nimble's derivative of positions
+ * through a bounce. */
 void impact_bounce_weights(const impact_law *law, int count, const impact_contact *k, double weight[]);
 
 #endif

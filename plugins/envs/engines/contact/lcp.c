@@ -114,8 +114,8 @@ static void classify(const lcp *p, const double *f, uint8_t *cls)
     }
 }
 
-/* States of contact i (a normal row and perhaps its friction row) by number: off, sticking, sliding either
- * way. */
+/* States of contact i (a normal row and perhaps its friction row) by number: off, sticking,
+ * sliding either way. */
 static void set_contact(const lcp *p, int i, unsigned number, uint8_t *cls)
 {
     static const uint8_t friction[4] = {LCP_NOT_CLAMPING, LCP_CLAMPING, LCP_UPPER, LCP_LOWER};

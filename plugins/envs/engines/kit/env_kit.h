@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_kit.h - the environment interface from a table of what is special to one environment: how its parameters
- * are read, how an episode is simulated and differentiated, what is seen of it. The instance of an environment
- * begins with an env_kit; its file ends with ENV_KIT_DEFINE. */
+/* env_kit.h - the environment interface from a table of what is special to one environment: how its
+ * parameters are read, how an episode is simulated and differentiated, what is seen of it. The instance of
+ * an environment begins with an env_kit; its file ends with ENV_KIT_DEFINE. */
 #ifndef DS_ENGINES_ENV_KIT_H
 #define DS_ENGINES_ENV_KIT_H
 
@@ -35,8 +35,8 @@ typedef struct env_kit {
 
 #define ENV_KIT_CLOSED UINT64_MAX
 
-/* What is special to an environment. `self` is the instance, which begins with an env_kit. Functions that may be
- * NULL say so. */
+/* What is special to an environment. `self` is the instance, which begins with an env_kit. Functions that
+ * may be NULL say so. */
 struct env_table {
     uint64_t size;      /* of an instance, which begins as zeros */
     const char *advice; /* what to do where memory is short; may be NULL */
@@ -52,27 +52,27 @@ struct env_table {
     double limit;
     void (*range)(const void *self, uint64_t i, double *lower, double *upper, double *start);
 
-    /* Simulates an episode and sets io->loss; it has diverged where that is not finite, at io->bad_step if that
-     * is set, else at bad_step(), which may be NULL, or negative for the last step. io->cost_steps is that of the
-     * kit, and may be changed. */
+    /* Simulates an episode and sets io->loss; it has diverged where that is not finite, at io->bad_step if
+     * that is set, else at bad_step(), which may be NULL, or negative for the last step. io->cost_steps is
+     * that of the kit, and may be changed. */
     ds_status (*simulate)(void *self, ds_eval *io);
     int64_t (*bad_step)(void *self, ds_eval *io);
-    /* The gradient of the episode just simulated, into io->grad; NULL where simulate() makes it and says so in
-     * io->grad_kind, or where there is none. It costs `passes` times as many steps. */
+    /* The gradient of the episode just simulated, into io->grad; NULL where simulate() makes it and says
+     * so in io->grad_kind, or where there is none. It costs `passes` times as many steps. */
     ds_status (*adjoint)(void *self, ds_eval *io);
     uint64_t passes;
 
-    /* The scene, all NULL where there is none: metrics up to a NULL name; bodies and visible box; numbers of body
-     * b in frame k (ds_scene.frame); the metrics of frame k in their order, which may widen the box (NULL where
-     * simulate() has filled them in). */
+    /* The scene, all NULL where there is none: metrics up to a NULL name; bodies and visible box; numbers
+     * of body b in frame k (ds_scene.frame); the metrics of frame k in their order, which may widen the
+     * box (NULL where simulate() has filled them in). */
     const scene_metric *metrics;
     void (*bodies)(void *self, scene_kit *s);
     void (*place)(const void *self, uint64_t k, uint64_t b, double *out);
     void (*measure)(void *self, uint64_t k, double *out);
 
-    /* Stepwise control, all NULL where there is none: begins an episode; what is observed now; control step `k`.
-     * act() sets reward, cost_steps, loss as if the episode ended there, and the outcome where that is not
-     * DS_EVAL_OK; `ended` where it is over before its horizon. */
+    /* Stepwise control, all NULL where there is none: begins an episode; what is observed now; control
+     * step `k`. act() sets reward, cost_steps, loss as if the episode ended there, and the outcome where
+     * that is not DS_EVAL_OK; `ended` where it is over before its horizon. */
     ds_status (*begin)(void *self, uint64_t noise_key);
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);

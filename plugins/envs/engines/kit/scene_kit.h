@@ -39,8 +39,8 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
 /* Adds a metric; returns its number. */
 uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit);
 
-/* Allocates the metrics and notes the visible box. Called once, after all were added; 0 where there is no
- * memory. */
+/* Allocates the metrics and notes the visible box. Called once, after all were added; 0 where there
+ * is no memory. */
 int scene_kit_ready(scene_kit *s);
 
 /* The values of metric m, to be filled for every frame. */

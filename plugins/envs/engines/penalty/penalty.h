@@ -30,8 +30,8 @@ typedef struct penalty penalty;
 penalty *penalty_create(const penalty_params *p, uint64_t steps);
 void penalty_destroy(penalty *s);
 
-/* Simulates `steps` steps; x and v hold the state before and after. The states of all steps are kept where
- * `keep`. */
+/* Simulates `steps` steps; x and v hold the state before and after. The states of all steps are
+ * kept where `keep`. */
 void penalty_simulate(penalty *s, double x[3], double v[3], uint64_t steps, int keep);
 
 /* In: derivatives of a loss by the final state. Out: by the start state. */

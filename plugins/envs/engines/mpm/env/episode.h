@@ -95,8 +95,9 @@ uint32_t mpm_episode_dim(const mpm_episode *e);
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
 
-/* The same in parts, without gradient: begins an episode, then simulates it from output step `from`, where it is, to `to`
- * and adds to *out. x: as above; actions of segments that begin at `to` or later need not be there yet. */
+/* The same in parts, without gradient: begins an episode, then simulates it from output step `from`, where
+ * it is, to `to` and adds to *out. x: as above; actions of segments that begin at `to` or later need not
+ * be there yet. */
 mpm_result mpm_episode_begin(mpm_episode *e, mpm_outcome *out);
 mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, mpm_outcome *out);
 

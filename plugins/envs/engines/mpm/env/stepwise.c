@@ -21,8 +21,8 @@ const mpm_pose *mpm_stepwise_poses(const mpm_episode *e)
     return mpm_episode_poses(e, begin_of(e, e->parts.segment));
 }
 
-/* Loss of the present state, after output step `step`, where that is what the rewards are decreases of; the last
- * one has been computed. */
+/* Loss of the present state, after output step `step`, where that is what the rewards are decreases of;
+ * the last one has been computed. */
 static mpm_result value_of(mpm_episode *e, uint32_t step, double *value)
 {
     *value = e->parts.sum.loss;

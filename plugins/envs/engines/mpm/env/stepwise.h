@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stepwise control of an episode: the action of one segment goes in, the state after it and a reward come out.
- * The state between two segments stays in the episode; mpm_episode_run() ends an open episode. */
+/* Stepwise control of an episode: the action of one segment goes in, the state after it and a reward come
+ * out. The state between two segments stays in the episode; mpm_episode_run() ends an open episode. */
 #ifndef MPM_STEPWISE_H
 #define MPM_STEPWISE_H
 
@@ -11,9 +11,9 @@
 /* Begins an episode in e->parts. Errors: DS_E_NOMEM, told to the host. */
 ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host);
 
-/* Simulates a segment and sets all of *io but the observation. Rewards are the decrease of the loss of the state
- * or, where the loss is a sum over time, minus what the segment adds to it. DS_E_STATE without an open episode;
- * DS_E_ARG where the action is not finite, which leaves the episode as it was. */
+/* Simulates a segment and sets all of *io but the observation. Rewards are the decrease of the loss of the
+ * state or, where the loss is a sum over time, minus what the segment adds to it. DS_E_STATE without an
+ * open episode; DS_E_ARG where the action is not finite, which leaves the episode as it was. */
 ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io);
 
 /* The tools now, one pose each; the particles are in e->now. */

@@ -51,8 +51,8 @@ mpm_result mpm_fast_state(mpm_fast *f, mpm_particle *particles);
 
 /* Turns round after the last substep, with adjoint 0. */
 void mpm_fast_turn(mpm_fast *f);
-/* Adds to the adjoint of the present frame: of x at any frame, of the rest only right after
- * mpm_fast_turn(). */
+/* Adds to the adjoint of the present frame: of x at any frame, of the rest only
+ * right after mpm_fast_turn(). */
 void mpm_fast_add_bar(mpm_fast *f, const mpm_particle *bar);
 /* One substep back. next_bar: adjoint of the poses after the substep, added to; now_bar: before
  * it, added to. */

@@ -24,7 +24,7 @@ void mpm_fast_end_time(const mpm_fast *f, int phase, double begin)
 }
 
 /* Lets the team do n tasks of a phase (MPM_TIME_...). */
-static void run(mpm_fast *f, int phase, mpm_team_task *task, void *job, int n)
+static void run_phase(mpm_fast *f, int phase, mpm_team_task *task, void *job, int n)
 {
     double begin = mpm_fast_begin_time(f);
     mpm_team_run(f->team, task, job, n);
@@ -207,7 +207,7 @@ static void ensure_velocity(mpm_fast *f, job *j, uint32_t local)
     if (f->held_segment != (uint32_t)(j->segment - f->segments) || f->held != local) {
         j->ahead = local;
         j->to = f->velocity.at;
-        run(f, f->backward ? MPM_TIME_GRID_ADJOINT : MPM_TIME_GRID, unpack_task, j, MPM_PLANE_TASKS);
+        run_phase(f, f->backward ? MPM_TIME_GRID_ADJOINT : MPM_TIME_GRID, unpack_task, j, MPM_PLANE_TASKS);
         hold(f, j->segment, local);
     }
 }
@@ -220,7 +220,7 @@ static void repeat_step(mpm_fast *f, job *j)
     }
     j->ahead = j->local;
     j->to = f->other_velocity.at;
-    run(f, MPM_TIME_REPEAT, repeat_task, j, f->n_blocks + MPM_PLANE_TASKS);
+    run_phase(f, MPM_TIME_REPEAT, repeat_task, j, f->n_blocks + MPM_PLANE_TASKS);
     mpm_buffer swap = f->velocity;
     f->velocity = f->other_velocity;
     f->other_velocity = swap;
@@ -260,8 +260,8 @@ mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_
         repeat_step(f, &j);
         return MPM_OK;
     }
-    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_FORWARD, block_task, &j, f->n_blocks);
-    run(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_GRID, plane_task, &j, MPM_PLANE_TASKS);
+    run_phase(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_FORWARD, block_task, &j, f->n_blocks);
+    run_phase(f, f->backward ? MPM_TIME_REPEAT : MPM_TIME_GRID, plane_task, &j, MPM_PLANE_TASKS);
     f->speed = 0.0;
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         f->speed = j.speed[t] > f->speed ? j.speed[t] : f->speed;
@@ -282,7 +282,7 @@ void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uin
     j.pass.now = f->now;
     j.pass.out = f->between;
     j.kind = MPM_PASS_GATHER;
-    run(f, MPM_TIME_SORT, block_task, &j, f->n_blocks);
+    run_phase(f, MPM_TIME_SORT, block_task, &j, f->n_blocks);
 }
 
 /* ---- adjoint ---- */
@@ -333,8 +333,8 @@ void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mp
         j.pass.now.f = mpm_history_f(f, h, f->pending);
         j.kind = MPM_PASS_ADJOINT;
     }
-    run(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
-    run(f, MPM_TIME_GRID_ADJOINT, plane_adjoint_task, &j, MPM_PLANE_TASKS);
+    run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    run_phase(f, MPM_TIME_GRID_ADJOINT, plane_adjoint_task, &j, MPM_PLANE_TASKS);
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
         for (uint32_t k = 0; k < f->sim->forcing.n_tools; k++) {
             add_pose(&now_bar[k], &j.now_bar[t][k]);
@@ -352,6 +352,6 @@ void mpm_fast_first_adjoint(mpm_fast *f)
     begin_job(f, s, mpm_fast_grid_history(f, f->bar_segment), 0, &j);
     j.pass.now = s->fields;
     j.kind = MPM_PASS_ADJOINT_FIRST;
-    run(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
+    run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
     f->pending = MPM_NONE;
 }

@@ -28,9 +28,9 @@ int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_
                        uint32_t variant, double *density);
 
 /* Data file: "MPMT", then bytes: version 1, n, number of variants, 0; then per variant: lower corner (3
- * bytes), extent (3 bytes), 2 bytes 0, mass of one unit (double), extent[0] * extent[1] * extent[2] masses in
- * units (16 bit), z fastest. All little-endian. Both return NULL on success, else what is wrong in a few
- * words. */
+ * bytes), extent (3 bytes), 2 bytes 0, mass of one unit (double), extent[0] * extent[1] * extent[2]
+ * masses in units (16 bit), z fastest. All little-endian. Both return NULL on success, else what is wrong
+ * in a few words. */
 const char *mpm_target_write(const char *path, int n, uint32_t variants, const double *densities);
 const char *mpm_target_read(const char *path, int n, uint32_t variant, double *density);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinematics of the rigid tools (PlasticineLab: primive_base.py, primitives.py): one substep forward, and its
- * adjoint. */
+/* Kinematics of the rigid tools (PlasticineLab: primive_base.py, primitives.py): one substep forward,
+ * and its adjoint. */
 #include "tool.h"
 
 #include "mat3.h"
@@ -9,8 +9,8 @@
 /* How far a rolling pin rolls per radian: its radius, a constant in the original. */
 static const double pin_radius = 0.03;
 
-/* Displacement of a rolling pin for the control (roll, yaw, lift): along the floor at right angles to its
- * axis. */
+/* Displacement of a rolling pin for the control (roll, yaw, lift): along the floor at right angles
+ * to its axis. */
 static void pin_shift(const mpm_pose *pose, const mpm_control *control, double shift[3])
 {
     static const double down[3] = {0.0, -1.0, 0.0}, up[3] = {0.0, 1.0, 0.0};

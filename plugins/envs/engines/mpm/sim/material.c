@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed corotated stress and von Mises return mapping. The adjoint treats both as isotropic tensor functions
- * with divided differences in the singular values, so it is exact also where singular values coincide (F =
- * I). */
+/* Fixed corotated stress and von Mises return mapping. The adjoint treats both as isotropic tensor
+ * functions with divided differences in the singular values, so it is exact also where singular values
+ * coincide (F = I). */
 #include "material.h"
 
 #include "engines/mpm/scene/mat3.h"

@@ -188,8 +188,8 @@ mpm_result mpm_substep(mpm_sim *sim, const mpm_particle *in, mpm_particle *out, 
     return MPM_OK;
 }
 
-/* Adjoint of grid_to_particles for one particle: spreads to velocity_bar and returns the adjoint of the
- * position. */
+/* Adjoint of grid_to_particles for one particle: spreads to velocity_bar and returns the adjoint
+ * of the position. */
 static void gather_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_particle *bar, double x_bar[3])
 {
     const mpm_domain *domain = &sim->domain;
@@ -217,8 +217,8 @@ static void gather_adjoint(mpm_sim *sim, const mpm_particle *in, const mpm_parti
     }
 }
 
-/* Adjoint of particles_to_grid for one particle. bar: adjoint of the new F and, in x, what gather_adjoint()
- * found. */
+/* Adjoint of particles_to_grid for one particle. bar: adjoint of the new F and, in x,
+ * what gather_adjoint() found. */
 static void scatter_adjoint(mpm_sim *sim, const mpm_phase *phase, const mpm_particle *in,
                             const mpm_particle *out, const mpm_svd *svd, mpm_particle *bar)
 {

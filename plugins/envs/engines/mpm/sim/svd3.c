@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jacobi eigenvectors of A^T A give V; orthonormalising A V gives U (Golub and Van Loan, Matrix
- * Computations, 8.5 and 8.6). The matrices are close to rotations, so squaring them costs no accuracy that
- * matters. */
+ * Computations, 8.5 and 8.6). The matrices are close to rotations, so squaring them costs no
+ * accuracy that matters. */
 #include "svd3.h"
 
 #include "engines/mpm/scene/mat3.h"
@@ -10,9 +10,9 @@
 
 enum { MAX_SWEEPS = 30 };
 
-/* One Jacobi rotation that zeroes m_pq of the symmetric matrix m and turns the columns p, q of v. r is the
- * third index. Returns false where the element is already negligible: A V then has columns orthogonal to
- * round-off. */
+/* One Jacobi rotation that zeroes m_pq of the symmetric matrix m and turns the columns p, q of v. r is
+ * the third index. Returns false where the element is already negligible: A V then has columns
+ * orthogonal to round-off. */
 static inline bool rotate(double m[9], double v[9], int p, int q, int r)
 {
     double app = m[4 * p], aqq = m[4 * q], apq = m[3 * p + q];

@@ -19,8 +19,8 @@ bool mpm_stencil_scaled(int n, const double scaled[3], mpm_stencil *out)
         }
     }
     for (int d = 0; d < 3; d++) {
-        /* Truncated towards zero as in the original: below dx/2 the base stays 0 and w[1] may become
-         * negative. */
+        /* Truncated towards zero as in the original: below dx/2 the base stays 0 and w[1]
+         * may become negative. */
         int base = (int)(scaled[d] - 0.5);
         double fx = scaled[d] - base;
         out->base[d] = base;

@@ -208,8 +208,8 @@ INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const si
  *     slope   sum w' g  = (d + 2 y e) / 2
  *     moment  sum w g (o - fx)  = slope/4 + c e,   c = y (1/4 - y^2) / 2
  *     and     sum w' g (o - fx) = value   + q e,   q = 3 (1/4 - y^2) / 2.
- * So every sum that a gather and its derivative need follows from value, slope and curvature along each
- * axis. */
+ * So every sum that a gather and its derivative need follows from value, slope and curvature
+ * along each axis. */
 
 typedef struct coefficients {
     real c[27][4] __attribute__((aligned(64))); /* power of yx, yy, yz; 4 components */
