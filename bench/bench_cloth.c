@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_cloth.c - milliseconds of processor time per episode of swing, flip and realtosim on one
  * core, without and with gradient: mean over random points of the best of some rounds. Prints one
- * JSON object per line. */
+ * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_cloth */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/random.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/instance.h"
+#include "plugin/env.h"
 
 enum { POINTS = 4, ROUNDS = 5, MOST = 128 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench/bench_gp.c - times of the Gaussian process: one evaluation of the fit objective with gradient, a
+/* bench_gp.c - times of the Gaussian process: one evaluation of the fit objective with gradient, a
  * refit, and the search of the acquisition function, at the sizes that Bayesian optimization meets; then
  * whole trials of Bayesian optimization with their memory, up to 4000 points. CPU time of one thread. */
-#include "methods/bayes/acquisition.h"
 #include "methods/base/blas.h"
+#include "methods/bayes/acquisition.h"
 #include "methods/bayes/gp.h"
 #include "methods/bayes/surrogate.h"
 

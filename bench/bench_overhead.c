@@ -44,8 +44,8 @@ static int add(void *ctx, uint64_t i, const ds_answer *a, const double *grad)
         row.n = N;
         row.x = s->x + i * N;
         row.grad = grad;
-        row.loss = a->loss;
-        row.wall = a->wall;
+        row.answer.loss = a->loss;
+        row.answer.wall_s = a->wall_s;
         if (ds_recorder_append(s->recorder, &row, 0, &e) != 0) {
             die(&e);
         }
@@ -73,7 +73,7 @@ static ds_pool *open_pool(int isolation, uint32_t jobs)
     ds_pool *p = NULL;
     memset(&s, 0, sizeof(s));
     ds_pool_config c = {
-        .settings = &s, .threads = 1, .jobs = jobs, .isolation = isolation, .program = "./dshost"};
+        .settings = &s, .threads = 1, .jobs = jobs, .isolation = isolation, .program = "libexec/dshost-worker"};
     if (ds_settings_set(&s, "env.function=sphere", &e) != 0 || ds_settings_set(&s, "env.dim=2", &e) != 0 ||
         ds_loader_open("plugins/envs/analytic.so", DS_KIND_ENV, &c.module, &e) != 0 ||
         ds_pool_open(&c, &p, &e) != 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_rigid.c - microseconds per episode of cartpole, pinball and bounce on one core, without and with
  * gradient, at random points, beside the recorded times of the programs they are compared with. Prints one
- * JSON object per line. */
+ * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_rigid */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/random.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/instance.h"
+#include "plugin/env.h"
 
 enum { POINTS = 64, ROUNDS = 40 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench/bench_rl.c - CPU time of one gradient step of soft actor-critic, beside that of its matrix products
+/* bench_rl.c - CPU time of one gradient step of soft actor-critic, beside that of its matrix products
  * alone, and of ppo per 1000 steps of the pendulum, environment included. The kernels that OpenBLAS has
  * chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
 #include "methods/base/blas.h"

@@ -5,10 +5,10 @@ core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 noinst_LTLIBRARIES += core/libcore.la
 core_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) \
 	-DDS_PLUGINDIR='"$(plugindir)"' -DDS_LIBEXECDIR='"$(pkglibexecdir)"' -DDS_BINDIR='"$(bindir)"'
-base_sources = core/base/clock.c core/base/clock.h core/base/printer.c core/base/printer.h \
+base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/printer.c core/base/printer.h \
 	core/base/program.c core/base/program.h \
 	core/base/stop.c core/base/stop.h core/base/error.c core/base/error.h core/base/file.c core/base/file.h \
-	core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h core/base/text.c \
+	core/base/guard.c core/base/guard.h core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h core/base/text.c \
 	core/base/text.h
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
@@ -16,17 +16,17 @@ config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/describe.c core/plugin/describe.h \
 	core/plugin/descriptor.c core/plugin/descriptor.h core/plugin/plugin_list.c core/plugin/plugin_list.h \
 	core/plugin/search_path.c core/plugin/search_path.h core/plugin/elf_file.c \
-	core/plugin/elf_file.h core/plugin/env_rl.c core/plugin/env_rl.h core/plugin/instance.c \
-	core/plugin/instance.h core/plugin/instance_internal.h core/plugin/instance_more.c \
-	core/plugin/loader.c core/plugin/loader.h
+	core/plugin/elf_file.h core/plugin/env.c core/plugin/env.h core/plugin/env_batch.c core/plugin/env_batch.h \
+	core/plugin/env_residuals.c core/plugin/env_residuals.h core/plugin/env_rl.c core/plugin/env_rl.h \
+	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
+	core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/snapshot_take.c core/scene/snapshot_take.h core/scene/snapshot.c \
 	core/scene/snapshot.h core/scene/snapshot_file.c core/scene/snapshot_internal.h
 worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c \
-	core/worker/childlog.h core/worker/guard.c core/worker/guard.h core/worker/probe.c core/worker/probe.h \
+	core/worker/childlog.h core/worker/probe.c core/worker/probe.h \
 	core/worker/process.c core/worker/process.h core/worker/protocol.h core/worker/ring.c core/worker/ring.h \
 	core/worker/supervisor.c core/worker/supervisor.h
-evaluate_sources = core/evaluate/batch_contract.c core/evaluate/batch_contract.h \
-	core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
+evaluate_sources = core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h core/evaluate/pool.c core/evaluate/pool.h
 store_sources = core/store/episode_store.c core/store/episode_store.h core/store/run_folder.c \
 	core/store/run_folder.h core/store/recorder.c core/store/recorder.h core/store/replay.c \

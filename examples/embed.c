@@ -36,13 +36,21 @@ int main(int argc, char **argv)
         return 1;
     }
 
+    int status = 0;
     uint64_t count;
     const double *x;
     uint32_t want;
     double best, *loss = NULL, *grad = NULL;
     while (ds_search_ask(s, &count, &x, &want) == DS_OK) {
-        loss = realloc(loss, count * sizeof *loss);
-        grad = realloc(grad, count * box.n * sizeof *grad);
+        free(loss);
+        free(grad);
+        loss = malloc(count * sizeof *loss);
+        grad = malloc(count * box.n * sizeof *grad);
+        if (loss == NULL || grad == NULL) {
+            fprintf(stderr, "no memory for %llu points\n", (unsigned long long)count);
+            status = 1;
+            break;
+        }
         for (uint64_t k = 0; k < count; k++) {
             double *row = want & DS_WANT_GRAD ? grad + k * box.n : NULL;
             ds_environment_evaluate(e, x + k * box.n, 0, &loss[k], row, NULL);
@@ -56,5 +64,5 @@ int main(int argc, char **argv)
     ds_environment_close(e);
     free(loss);
     free(grad);
-    return 0;
+    return status;
 }

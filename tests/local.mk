@@ -19,83 +19,80 @@ AM_TESTS_ENVIRONMENT = \
 TESTS += $(check_PROGRAMS) $(check_SCRIPTS)
 check_SCRIPTS = $(dist_check_SCRIPTS)
 
-tests/%.$(OBJEXT) tests/%.lo: AM_CPPFLAGS += $(host_include) \
-	-I$(top_srcdir)/plugins/envs/engines -I$(top_srcdir)/plugins/envs/engines/mpm \
-	-I$(top_srcdir)/plugins/optimizers -I$(top_srcdir)/tests/support \
-	$(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
-test_libs = tests/support/libtest.la $(method_libs) $(engine_libs) tools/libtools.la core/libcore.la \
-	$(tools_libs) $(CMOCKA_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CAIRO_LIBS) $(ZLIB_LIBS)
-method_libs = plugins/optimizers/methods/libcma.la plugins/optimizers/methods/libsquares.la \
-	plugins/optimizers/methods/libbayes.la plugins/optimizers/methods/libalpha.la \
-	plugins/optimizers/methods/librl.la
-engine_libs = plugins/envs/engines/functions/libfunctions.la plugins/envs/engines/foreign/libforeign.la \
-	plugins/envs/engines/chain/libchain.la plugins/envs/engines/contact/libcontact.la \
-	plugins/envs/engines/penalty/libpenalty.la plugins/envs/engines/cloth/libcloth.la \
-	plugins/envs/engines/mpm/libtasks.la
+test_cppflags = $(host_include) -I$(top_srcdir)/plugins/envs/engines -I$(top_srcdir)/plugins/envs/engines/mpm \
+	-I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
+%D%/%.$(OBJEXT) %D%/%.lo: AM_CPPFLAGS += $(test_cppflags)
+methods = plugins/optimizers/methods
+engines = plugins/envs/engines
+test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
+	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
+	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
+	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/mpm/libtasks.la \
+	tools/libtools.la core/libcore.la $(tools_libs) $(CMOCKA_LIBS)
 LDADD = $(test_libs)
 
 # What several tests use.
-check_LTLIBRARIES += tests/support/libtest.la
-tests_support_libtest_la_SOURCES = tests/fuzz/fuzz.h tests/fuzz/parameter_sets.c tests/fuzz/parameter_sets.h
+check_LTLIBRARIES += %D%/support/libtest.la
+%C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/fuzz/parameter_sets.c %D%/fuzz/parameter_sets.h
 if !FUZZERS
-tests_support_libtest_la_SOURCES += tests/fuzz/replay.c
+%C%_support_libtest_la_SOURCES += %D%/fuzz/replay.c
 endif
 if HAVE_CMOCKA
-tests_support_libtest_la_SOURCES += \
-	tests/envs/engines/mpm/mpm_random.h tests/envs/engines/mpm/mpm_support.c \
-	tests/envs/engines/mpm/mpm_support.h tests/support/rigid_cases.c tests/support/rigid_cases.h \
-	tests/optimizers/methods/cma_cases.c tests/optimizers/methods/cma_cases.h \
-	tests/optimizers/optimizer_cases.c tests/optimizers/optimizer_cases.h \
-	tests/support/host.c tests/support/host.h \
-	tests/support/rl.c tests/support/rl.h tests/support/objective.c \
-	tests/support/objective.h tests/support/functions.h tests/support/golden.h \
-	tests/support/synthetic_scene.h tests/support/temporary.h
+%C%_support_libtest_la_SOURCES += \
+	%D%/envs/engines/mpm/mpm_random.h %D%/envs/engines/mpm/mpm_support.c \
+	%D%/envs/engines/mpm/mpm_support.h %D%/support/rigid_cases.c %D%/support/rigid_cases.h \
+	%D%/optimizers/methods/cma_cases.c %D%/optimizers/methods/cma_cases.h \
+	%D%/optimizers/optimizer_cases.c %D%/optimizers/optimizer_cases.h \
+	%D%/support/host.c %D%/support/host.h \
+	%D%/support/rl.c %D%/support/rl.h %D%/support/objective.c \
+	%D%/support/objective.h %D%/support/functions.h %D%/support/golden.h \
+	%D%/support/synthetic_scene.h %D%/support/temporary.h
 
 check_PROGRAMS += \
-	tests/abi/test_abi tests/abi/test_random tests/core/config/test_npy tests/core/config/test_params \
-	tests/core/config/test_settings tests/core/embed/test_search tests/core/evaluate/test_finite_difference \
-	tests/core/evaluate/test_pool tests/core/plugin/test_instance tests/core/scene/test_snapshot \
-	tests/core/store/test_store
+	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
+	%D%/core/config/test_settings %D%/core/embed/test_search %D%/core/evaluate/test_finite_difference \
+	%D%/core/evaluate/test_pool %D%/core/plugin/test_instance %D%/core/scene/test_snapshot \
+	%D%/core/store/test_store
 # As other programs use libdiffsim.
-tests_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
+%C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
-	tests/tools/landscape/test_landscape tests/tools/landscape/test_landscape_slice \
-	tests/tools/plot/test_plot_groups tests/tools/plot/test_plot_map tests/tools/render/test_render \
-	tests/tools/results/test_results tests/tools/stats/test_hypothesis
+	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
+	%D%/tools/plot/test_plot_groups %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
+	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
 
 check_PROGRAMS += \
-	tests/envs/engines/mpm/test_mpm_bad tests/envs/engines/mpm/test_mpm_fast \
-	tests/envs/engines/mpm/test_mpm_golden tests/envs/engines/mpm/test_mpm_golden_fast \
-	tests/envs/engines/mpm/test_mpm_laws tests/envs/engines/mpm/test_mpm_parts \
-	tests/envs/engines/mpm/test_mpm_step tests/envs/engines/mpm/test_mpm_tools \
-	tests/envs/engines/test_bbob tests/envs/engines/test_chain tests/envs/engines/test_cloth \
-	tests/envs/engines/test_contact tests/envs/test_analytic tests/envs/test_bounce \
-	tests/envs/test_cartpole tests/envs/test_cartpole_gym tests/envs/test_cloth_scenes tests/envs/test_fluid \
-	tests/envs/test_foreign tests/envs/test_mpm_plugins tests/envs/test_pendulum tests/envs/test_pinball
-tests_envs_engines_mpm_test_mpm_golden_fast_SOURCES = tests/envs/engines/mpm/test_mpm_golden.c
-tests_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
+	%D%/envs/engines/mpm/test_mpm_bad %D%/envs/engines/mpm/test_mpm_fast \
+	%D%/envs/engines/mpm/test_mpm_golden %D%/envs/engines/mpm/test_mpm_golden_fast \
+	%D%/envs/engines/mpm/test_mpm_laws %D%/envs/engines/mpm/test_mpm_parts \
+	%D%/envs/engines/mpm/test_mpm_step %D%/envs/engines/mpm/test_mpm_tools \
+	%D%/envs/engines/test_bbob %D%/envs/engines/test_chain %D%/envs/engines/test_cloth \
+	%D%/envs/engines/test_contact %D%/envs/test_analytic %D%/envs/test_bounce \
+	%D%/envs/test_cartpole %D%/envs/test_cartpole_gym %D%/envs/test_cloth_scenes %D%/envs/test_fluid \
+	%D%/envs/test_foreign %D%/envs/test_mpm_plugins %D%/envs/test_pendulum %D%/envs/test_pinball
+%C%_envs_engines_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
+%C%_envs_engines_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
 check_PROGRAMS += \
-	tests/optimizers/methods/test_acquisition tests/optimizers/methods/test_cma \
-	tests/optimizers/methods/test_cma_evals tests/optimizers/methods/test_descent \
-	tests/optimizers/methods/test_gp tests/optimizers/methods/test_lbfgsb \
-	tests/optimizers/methods/test_mlp_loops tests/optimizers/methods/test_surrogate \
-	tests/optimizers/test_alphaorder tests/optimizers/test_boleap tests/optimizers/test_cmaes \
-	tests/optimizers/test_gradients tests/optimizers/test_leaprefine tests/optimizers/test_lm \
-	tests/optimizers/test_rand tests/optimizers/test_rl tests/optimizers/test_stepwise \
-	tests/optimizers/test_turbo
+	%D%/optimizers/methods/test_acquisition %D%/optimizers/methods/test_cma \
+	%D%/optimizers/methods/test_cma_evals %D%/optimizers/methods/test_descent \
+	%D%/optimizers/methods/test_gp %D%/optimizers/methods/test_lbfgsb \
+	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_surrogate \
+	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cmaes \
+	%D%/optimizers/test_gradients %D%/optimizers/test_leaprefine %D%/optimizers/test_lm \
+	%D%/optimizers/test_rand %D%/optimizers/test_rl %D%/optimizers/test_stepwise \
+	%D%/optimizers/test_turbo
 if HAVE_NLOPT
-check_PROGRAMS += tests/optimizers/test_nlopt
+check_PROGRAMS += %D%/optimizers/test_nlopt
 endif
 endif
 
 # Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the whole
 # tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
-fuzz_targets = tests/fuzz/fuzz_bench tests/fuzz/fuzz_descriptor tests/fuzz/fuzz_elf tests/fuzz/fuzz_ini \
-	tests/fuzz/fuzz_npy tests/fuzz/fuzz_set tests/fuzz/fuzz_slice tests/fuzz/fuzz_snapshot \
-	tests/fuzz/fuzz_text_array tests/fuzz/fuzz_trajectory
-EXTRA_DIST += tests/fuzz/corpus
+fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_ini \
+	%D%/fuzz/fuzz_npy %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot \
+	%D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
+EXTRA_DIST += %D%/fuzz/corpus
 if FUZZERS
 noinst_PROGRAMS += $(fuzz_targets)
 $(fuzz_targets): AM_LDFLAGS += -fsanitize=fuzzer
@@ -103,53 +100,52 @@ else
 check_PROGRAMS += $(fuzz_targets)
 endif
 # Random parameters for every environment.
-check_PROGRAMS += tests/fuzz/parameters
+check_PROGRAMS += %D%/fuzz/parameters
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
-check_LTLIBRARIES += tests/plugins/badopt.la tests/plugins/faulty.la tests/plugins/faulty_rl.la \
-	tests/plugins/foreign.la tests/plugins/shapes.la
-tests_plugins_badopt_la_LDFLAGS = $(plugin_link) -rpath /nowhere
-tests_plugins_badopt_la_LIBADD =
-tests_plugins_faulty_la_LDFLAGS = $(plugin_link) -rpath /nowhere
-tests_plugins_faulty_rl_la_LDFLAGS = $(plugin_link) -rpath /nowhere
-tests_plugins_foreign_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined -rpath /nowhere
-tests_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+check_LTLIBRARIES += %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la \
+	%D%/plugins/foreign.la %D%/plugins/shapes.la
+%C%_plugins_badopt_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_faulty_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_faulty_rl_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_foreign_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined -rpath /nowhere
+%C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-dist_check_SCRIPTS = tests/layers.sh \
-	tests/abi/headers.sh tests/cli/docs.sh tests/cli/eval.sh tests/cli/examples.sh tests/cli/faults.sh \
-	tests/cli/ffi.sh tests/cli/flags.sh tests/cli/ini.sh tests/cli/inputs.sh tests/cli/kill.sh \
-	tests/cli/kill_lm.sh tests/cli/kill_pbh.sh tests/cli/loader.sh tests/cli/optimizer_edges.sh \
-	tests/cli/optimizers.sh tests/cli/plugins.sh tests/cli/rl.sh tests/cli/run.sh tests/cli/squares.sh \
-	tests/cli/tools/bench.sh tests/cli/tools/bench_held.sh tests/cli/tools/bench_kill.sh \
-	tests/cli/tools/bench_merge.sh tests/cli/tools/check.sh tests/cli/tools/check_plugins.sh \
-	tests/cli/tools/landscape.sh tests/cli/tools/landscape_kill.sh tests/cli/tools/mpi.sh \
-	tests/cli/tools/report.sh tests/cli/tools/report_sets.sh
-EXTRA_DIST += core/LAYERS tests/support/tap-wrap.sh tests/support/lsan.supp tests/cli/lib.sh tests/cli/tools/bench_lib.sh \
-	tests/abi/plugin_v0_1.c tests/abi/plugin_v0_1.h tests/bad $(slow_scripts)
+dist_check_SCRIPTS = %D%/layers.sh \
+	%D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
+	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
+	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
+	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh \
+	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
+	%D%/cli/tools/bench_merge.sh %D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh \
+	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
+	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh
+EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
+	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad $(slow_scripts) core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
-slow_scripts = tests/cli/kill_slow.sh tests/cli/optimizers_slow.sh tests/cli/orders_slow.sh \
-	tests/cli/tools/bench_kill_slow.sh tests/cli/tools/check_plugins_slow.sh tests/cli/tools/mpi_slow.sh
-SLOW_TESTS = tests/optimizers/methods/test_cma_evals_slow tests/envs/test_pinball_slow tests/optimizers/slow_bo \
-	tests/envs/engines/mpm/test_mpm_golden_slow tests/envs/engines/mpm/test_mpm_tables \
-	tests/envs/engines/mpm/test_mpm_gradient tests/envs/engines/mpm/test_mpm_golden_fast_slow \
-	tests/envs/test_fluid_slow tests/optimizers/slow_rl tests/tools/results/slow_results \
-	tests/fuzz/parameters_slow
+slow_scripts = %D%/cli/kill_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh \
+	%D%/cli/tools/bench_kill_slow.sh %D%/cli/tools/check_plugins_slow.sh %D%/cli/tools/mpi_slow.sh
+SLOW_TESTS = %D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
+	%D%/envs/engines/mpm/test_mpm_golden_slow %D%/envs/engines/mpm/test_mpm_tables \
+	%D%/envs/engines/mpm/test_mpm_gradient %D%/envs/engines/mpm/test_mpm_golden_fast_slow \
+	%D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
+	%D%/fuzz/parameters_slow
 EXTRA_PROGRAMS += $(SLOW_TESTS)
-tests_optimizers_methods_test_cma_evals_slow_SOURCES = tests/optimizers/methods/test_cma_evals.c
-tests_optimizers_methods_test_cma_evals_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-tests_envs_test_pinball_slow_SOURCES = tests/envs/test_pinball.c
-tests_envs_test_pinball_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-tests_envs_engines_mpm_test_mpm_golden_slow_SOURCES = tests/envs/engines/mpm/test_mpm_golden.c
-tests_envs_engines_mpm_test_mpm_golden_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-tests_envs_engines_mpm_test_mpm_golden_fast_slow_SOURCES = tests/envs/engines/mpm/test_mpm_golden.c
-tests_envs_engines_mpm_test_mpm_golden_fast_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW -DFAST
-tests_envs_test_fluid_slow_SOURCES = tests/envs/test_fluid.c
-tests_envs_test_fluid_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-tests_tools_results_slow_results_SOURCES = tests/tools/results/test_results.c
-tests_tools_results_slow_results_CPPFLAGS = $(AM_CPPFLAGS) -DROWS=1000000 -DLIMIT_S=2.0
-tests_fuzz_parameters_slow_SOURCES = tests/fuzz/parameters.c
-tests_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_optimizers_methods_test_cma_evals_slow_SOURCES = %D%/optimizers/methods/test_cma_evals.c
+%C%_optimizers_methods_test_cma_evals_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_test_pinball_slow_SOURCES = %D%/envs/test_pinball.c
+%C%_envs_test_pinball_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_engines_mpm_test_mpm_golden_slow_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
+%C%_envs_engines_mpm_test_mpm_golden_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_envs_engines_mpm_test_mpm_golden_fast_slow_SOURCES = %D%/envs/engines/mpm/test_mpm_golden.c
+%C%_envs_engines_mpm_test_mpm_golden_fast_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW -DFAST
+%C%_envs_test_fluid_slow_SOURCES = %D%/envs/test_fluid.c
+%C%_envs_test_fluid_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_tools_results_slow_results_SOURCES = %D%/tools/results/test_results.c
+%C%_tools_results_slow_results_CPPFLAGS = $(AM_CPPFLAGS) -DROWS=1000000 -DLIMIT_S=2.0
+%C%_fuzz_parameters_slow_SOURCES = %D%/fuzz/parameters.c
+%C%_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
 	for t in $(SLOW_TESTS); do echo "== $$t"; $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \

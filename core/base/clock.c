@@ -17,6 +17,11 @@ uint64_t ds_clock_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+double ds_clock_s(void)
+{
+    return 1e-9 * (double)ds_clock_ns();
+}
+
 void ds_sleep_ms(int ms)
 {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000l};

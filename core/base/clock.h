@@ -9,6 +9,9 @@
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t ds_clock_ns(void);
 
+/* The same in seconds. */
+double ds_clock_s(void);
+
 /* Sleeps; a signal ends it. */
 void ds_sleep_ms(int ms);
 

@@ -47,11 +47,6 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
-int ds_is_command(const char *name)
-{
-    return find(name) != NULL;
-}
-
 /* ---- commands of others ---- */
 
 static int is_name(const char *s)
@@ -132,6 +127,24 @@ void ds_usage(FILE *f)
 
 /* ---- becoming a program ---- */
 
+/* Where the program of a command is: 0 and *path, or an exit status. */
+static int program_of(const char *name, char path[PATH_MAX], ds_error *e)
+{
+    char file[NAME_MAX_BYTES + 8];
+    if (!is_name(name)) {
+        return ds_fail(e, DS_EXIT_USAGE, "no name of a command");
+    }
+    snprintf(file, sizeof file, "dshost-%s", name);
+    return ds_program_find(file, path, e);
+}
+
+int ds_is_command(const char *name)
+{
+    char path[PATH_MAX];
+    ds_error none;
+    return find(name) != NULL || program_of(name, path, &none) == 0;
+}
+
 static int unknown(const char *name, ds_error *e)
 {
     const char *names[COMMANDS];
@@ -147,13 +160,9 @@ static int unknown(const char *name, ds_error *e)
 
 int ds_dispatch(const char *name, char *const *rest, ds_error *e)
 {
-    char file[NAME_MAX_BYTES + 8], path[PATH_MAX];
+    char path[PATH_MAX];
     size_t n = 0;
-    if (!is_name(name)) {
-        return unknown(name, e);
-    }
-    snprintf(file, sizeof file, "dshost-%s", name);
-    if (ds_program_find(file, path, e) != 0) {
+    if (program_of(name, path, e) != 0) {
         return find(name) != NULL ? e->status : unknown(name, e);
     }
     while (rest[n] != NULL) {
@@ -163,7 +172,7 @@ int ds_dispatch(const char *name, char *const *rest, ds_error *e)
     if (argv == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    argv[0] = file;
+    argv[0] = strrchr(path, '/') + 1;
     memcpy(argv + 1, rest, n * sizeof *argv);
     execv(path, argv);
     free(argv);

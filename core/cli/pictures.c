@@ -21,7 +21,10 @@
 
 extern char **environ;
 
-enum { CLOCK_CALLS = 64 /* cheap steps between two looks at the clock */ };
+enum {
+    CLOCK_CALLS = 64, /* cheap steps between two looks at the clock */
+    NICE = 10         /* of pictures while the run goes on */
+};
 static const double SHARE = 0.05;        /* of the time of a run for pictures */
 static const double APART_SECONDS = 2.0; /* between two pictures, at least */
 static const double CHEAP_SECONDS = 1.0; /* a picture that a user who wants to stop will wait for */
@@ -144,6 +147,9 @@ static void step(pictures *p, const ds_observed *run)
     if (p->pid == 0 && !p->failed && run->best_id != p->shown_id &&
         1e-9 * (double)(now - since) >= APART_SECONDS && spent <= SHARE * elapsed) {
         start(p, run->folder, "--best");
+        if (p->pid != 0) {
+            setpriority(PRIO_PROCESS, (id_t)p->pid, NICE);
+        }
     }
 }
 

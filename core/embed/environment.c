@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "embed/embed.h"
-#include "plugin/instance.h"
+#include "plugin/env.h"
 
 struct ds_environment {
     ds_env *env;

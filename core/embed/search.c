@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "embed/embed.h"
-#include "evaluate/batch_contract.h"
-#include "plugin/instance.h"
+#include "evaluate/pool.h"
+#include "plugin/services.h"
 
 /* Whose turn it is. */
 enum { PROGRAM, OPTIMIZER };

@@ -7,8 +7,10 @@
 #ifndef DS_EVALUATE_POOL_H
 #define DS_EVALUATE_POOL_H
 
+#include <diffsim/optimizer.h>
+
 #include "config/run_options.h"
-#include "plugin/instance.h"
+#include "plugin/env.h"
 #include "scene/snapshot.h"
 
 typedef struct ds_pool_config {
@@ -77,5 +79,11 @@ int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep
 /* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise;
  * config.noise_key where config.exact. */
 uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id);
+
+enum { DS_BATCH_TEXT = 300 };
+
+/* What an optimizer may ask for: 1 where the batch of ds_objective.evaluate() keeps the rules for a problem, else 0
+ * and what is wrong in `text`. */
+int ds_batch_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT]);
 
 #endif

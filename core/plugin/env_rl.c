@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 int ds_env_ask_rl(ds_env *env, ds_error *e)
 {
     ds_rl_info *info = &env->rl_info;
-    const ds_rl *rl = env->vt->get_extension != NULL ? env->vt->get_extension(env->self, DS_EXT_RL) : NULL;
+    const ds_rl *rl = ds_env_extension(env, DS_EXT_RL);
     if (rl == NULL) {
         return 0;
     }
@@ -41,22 +42,12 @@ int ds_env_ask_rl(ds_env *env, ds_error *e)
     return 0;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void fail(ds_episode *ep, ds_episode_answer *out, uint32_t outcome, const char *text)
 {
     ep->open = 0;
-    out->answer.outcome = outcome;
-    out->answer.loss = INFINITY;
+    ds_answer_fail(&out->answer, outcome, text);
     out->reward = 0.0;
     out->ended = 1;
-    snprintf(out->answer.message, sizeof(out->answer.message), "%.199s", text);
-    ds_text_clean(out->answer.message);
 }
 
 static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *function, ds_status st)
@@ -93,7 +84,7 @@ static void begin(ds_episode *ep, uint64_t key, double *obs, ds_episode_answer *
 }
 
 /* What the plugin answered, made safe. */
-static void vet(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *out)
+static void validate(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *out)
 {
     const ds_rl_info *info = &ep->env->rl_info;
     if (io->outcome != DS_EVAL_OK && io->outcome != DS_EVAL_DIVERGED && io->outcome != DS_EVAL_INFEASIBLE) {
@@ -127,7 +118,7 @@ static void step(ds_episode *ep, const double *action, double *obs, ds_episode_a
     if (st != DS_OK) {
         fail_status(ep, out, "step()", st);
     } else {
-        vet(ep, &io, out);
+        validate(ep, &io, out);
     }
 }
 
@@ -136,7 +127,7 @@ ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step_, const
 {
     uint64_t m = ep->env->rl_info.n_act;
     size_t bytes = ep->env->rl_info.n_obs * sizeof(double);
-    double start = seconds_now();
+    double start = ds_clock_s();
     double *fresh = malloc(bytes);
     memset(out, 0, sizeof(*out));
     out->answer.bad_step = -1;
@@ -158,6 +149,6 @@ ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step_, const
         out->answer.bad_step = (int64_t)((step_ - 1) * output);
     }
     free(fresh);
-    out->answer.wall = seconds_now() - start;
+    out->answer.wall_s = ds_clock_s() - start;
     return out->answer.outcome == DS_EVAL_STOPPED ? DS_STOPPED : DS_OK;
 }

@@ -22,7 +22,7 @@ typedef struct ds_episode {
 /* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is
  * over. */
 typedef struct ds_episode_answer {
-    ds_answer answer; /* loss, where the episode is over; cost, wall and message of this step */
+    ds_answer answer; /* loss, where the episode is over; cost, wall_s and message of this step */
     double reward;
     uint32_t ended;
     uint32_t reserved;

@@ -13,7 +13,6 @@
 
 #include "base/log.h"
 #include "base/stop.h"
-#include "evaluate/batch_contract.h"
 #include "run/run_internal.h"
 #include "run/signals.h"
 #include "store/episode_store.h"
@@ -96,17 +95,11 @@ static int record(ds_run *run, uint64_t id, const ds_entry *entry)
     row.grad = entry->grad;
     row.episode = entry->episode;
     row.extra = entry->extra;
-    row.loss = a->loss;
-    row.grad_kind = a->grad_kind;
-    row.outcome = a->outcome;
+    row.answer = *a;
     row.group = entry->group;
-    row.cost_steps = a->cost_steps;
-    row.bad_step = a->bad_step;
-    row.wall = a->wall;
     row.at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     ds_run_copy_tag(row.tag, entry->tag);
-    strcpy(row.message, a->message);
-    return ds_recorder_append(run->recorder, &row, a->wall > URGENT_SECONDS, &run->error);
+    return ds_recorder_append(run->recorder, &row, a->wall_s > URGENT_SECONDS, &run->error);
 }
 
 /* Text of a plugin becomes one line of printable ASCII: it goes into files of several formats. */
@@ -212,17 +205,6 @@ int ds_run_stopped(void)
     return atomic_load_explicit(&ds_stop_flag, memory_order_relaxed);
 }
 
-void ds_objective_stored_answer(const ds_row *row, ds_answer *a)
-{
-    a->loss = row->loss;
-    a->outcome = row->outcome;
-    a->grad_kind = row->grad_kind;
-    a->bad_step = row->bad_step;
-    a->cost_steps = row->cost_steps;
-    a->wall = row->wall;
-    a->message[0] = '\0';
-}
-
 /* Answers rows from the store while there are any. */
 static int replay_rows(ds_run *run, uint64_t rows)
 {
@@ -230,7 +212,6 @@ static int replay_rows(ds_run *run, uint64_t rows)
     const ds_batch *b = run->batch;
     ds_row row;
     while (b->done < rows && run->replay != NULL && ds_replay_left(run->replay) > 0) {
-        ds_answer a;
         static const ds_extra none = {0};
         if (ds_run_stopped() != 0) {
             return DS_POOL_STOPPED;
@@ -239,8 +220,7 @@ static int replay_rows(ds_run *run, uint64_t rows)
             ds_replay_compare_extra(run->replay, &row, &none, &run->error) != 0) {
             return end_with_error(run);
         }
-        ds_objective_stored_answer(&row, &a);
-        if (ds_objective_deliver(run, b->done, &a, row.grad, 1) != 0) {
+        if (ds_objective_deliver(run, b->done, &row.answer, row.grad, 1) != 0) {
             return DS_POOL_STOPPED;
         }
     }

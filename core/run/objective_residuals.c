@@ -152,13 +152,13 @@ int ds_residuals_replay(ds_run *run, uint64_t rows)
                 rc = DS_POOL_STOPPED;
                 break;
             }
-            ds_objective_stored_answer(&row, &answer[count]);
-            loss[count] = row.loss;
+            answer[count] = row.answer;
+            loss[count] = row.answer.loss;
             memset(to, 0, out * sizeof(double));
             if (row.extra.answered != NULL) {
                 memcpy(to, row.extra.answered, out * sizeof(double));
             }
-            ended = row.outcome != DS_EVAL_OK; /* a failure is not tried again */
+            ended = row.answer.outcome != DS_EVAL_OK; /* a failure is not tried again */
             good += !ended;
             count++;
         }

@@ -159,12 +159,7 @@ static int take_stored(ds_run *run, episode *ep)
     }
     memcpy(ep->x, row.x, row.n * sizeof(double));
     ep->stored = 1;
-    ep->answer.loss = row.loss;
-    ep->answer.outcome = row.outcome;
-    ep->answer.grad_kind = row.grad_kind;
-    ep->answer.bad_step = row.bad_step;
-    ep->answer.cost_steps = row.cost_steps;
-    ep->answer.wall = row.wall;
+    ep->answer = row.answer;
     return 0;
 }
 
@@ -242,10 +237,10 @@ static int ask(ds_run *run, uint64_t count)
 /* What a step adds to its episode; an episode that cannot begin fails with its first step. */
 static void note(episode *ep, const ds_episode_answer *out)
 {
-    double wall = ep->answer.wall + out->answer.wall;
+    double wall_s = ep->answer.wall_s + out->answer.wall_s;
     uint64_t cost = ep->answer.cost_steps + out->answer.cost_steps;
     ep->answer = out->answer;
-    ep->answer.wall = wall;
+    ep->answer.wall_s = wall_s;
     ep->answer.cost_steps = cost;
 }
 

@@ -96,7 +96,6 @@ void ds_run_refuse_late_call(ds_run *run);
 ds_status ds_objective_refuse(ds_run *run, const char *text);
 int ds_objective_deliver(ds_run *run, uint64_t i, const ds_answer *answer, const double *values,
                          int replayed);
-void ds_objective_stored_answer(const ds_row *row, ds_answer *answer);
 int ds_run_stopped(void);
 
 /* objective_residuals.c: what the optimizer gets for an extension id; what is recorded of row i of a batch of

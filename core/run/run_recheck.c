@@ -63,9 +63,9 @@ static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double 
         return 0;
     }
     r->scale = fmax(r->scale, fabs(answer->loss));
-    double d = fabs(answer->loss - row->loss);
+    double d = fabs(answer->loss - row->answer.loss);
     r->difference = d > 0 ? d / r->scale : 0;
-    int both = row->grad != NULL && values != NULL && row->outcome == DS_EVAL_OK;
+    int both = row->grad != NULL && values != NULL && row->answer.outcome == DS_EVAL_OK;
     if (both && answer->outcome == DS_EVAL_OK) {
         r->difference = fmax(r->difference, gradient_difference(r, values));
     } else if (both) {
@@ -102,7 +102,7 @@ static int judge(const repetition *r, ds_error *e)
     }
     if (!isfinite(r->answer.loss)) {
         snprintf(now, sizeof(now), "fails now (%s)", ds_outcome_name(r->answer.outcome));
-    } else if (fabs(r->answer.loss - r->row->loss) > TOLERANCE * r->scale) {
+    } else if (fabs(r->answer.loss - r->row->answer.loss) > TOLERANCE * r->scale) {
         snprintf(now, sizeof(now), "has the loss %.10g now", r->answer.loss);
     } else {
         snprintf(now, sizeof(now), "has another gradient now");
@@ -112,7 +112,7 @@ static int judge(const repetition *r, ds_error *e)
         "%s: evaluation %llu, with the recorded loss %.10g, %s: %s is not what it was when this run "
         "was made; give back the old plugin, begin a new run with --out, or go on all the same with "
         "--verify false; nothing was changed",
-        run->folder, (unsigned long long)r->row->id, r->row->loss, now, id);
+        run->folder, (unsigned long long)r->row->id, r->row->answer.loss, now, id);
 }
 
 int ds_run_recheck(ds_run *run, ds_error *e)

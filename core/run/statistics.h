@@ -7,7 +7,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "plugin/instance.h"
+#include <diffsim/env.h>
+
+#include "base/answer.h"
+#include "base/error.h"
 
 enum { DS_OUTCOMES = DS_EVAL_ERROR + 1 };
 

@@ -123,7 +123,7 @@ int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extr
     const ds_extra *then = &row->extra;
     double largest = 0.0, worst = 0.0;
     int same = then->kind == now->kind && then->asked_count == now->asked_count &&
-               (row->outcome > DS_EVAL_BAD_GRAD || then->answered_count == now->answered_count);
+               (row->answer.outcome > DS_EVAL_BAD_GRAD || then->answered_count == now->answered_count);
     for (uint64_t i = 0; same && i < now->asked_count; i++) {
         largest = fmax(largest, fabs(then->asked[i]));
         worst = fmax(worst, fabs(then->asked[i] - now->asked[i]));

@@ -509,8 +509,8 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
     int bytes = (int)(row->n * sizeof(double));
     sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
     sqlite3_bind_blob(q, 2, row->x, bytes, SQLITE_STATIC);
-    if (isfinite(row->loss)) {
-        sqlite3_bind_double(q, 3, row->loss);
+    if (isfinite(row->answer.loss)) {
+        sqlite3_bind_double(q, 3, row->answer.loss);
     } else {
         sqlite3_bind_null(q, 3);
     }
@@ -519,22 +519,22 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
     } else {
         sqlite3_bind_null(q, 4);
     }
-    sqlite3_bind_int64(q, 5, row->grad_kind);
-    sqlite3_bind_int64(q, 6, row->outcome);
+    sqlite3_bind_int64(q, 5, row->answer.grad_kind);
+    sqlite3_bind_int64(q, 6, row->answer.outcome);
     if (row->tag[0] != '\0') {
         sqlite3_bind_text(q, 7, row->tag, -1, SQLITE_STATIC);
     } else {
         sqlite3_bind_null(q, 7);
     }
     sqlite3_bind_int64(q, 8, (sqlite3_int64)row->group);
-    sqlite3_bind_int64(q, 9, (sqlite3_int64)row->cost_steps);
-    sqlite3_bind_int64(q, 10, row->bad_step);
-    if (row->message[0] != '\0') {
-        sqlite3_bind_text(q, 11, row->message, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(q, 9, (sqlite3_int64)row->answer.cost_steps);
+    sqlite3_bind_int64(q, 10, row->answer.bad_step);
+    if (row->answer.message[0] != '\0') {
+        sqlite3_bind_text(q, 11, row->answer.message, -1, SQLITE_STATIC);
     } else {
         sqlite3_bind_null(q, 11);
     }
-    sqlite3_bind_double(q, 12, row->wall);
+    sqlite3_bind_double(q, 12, row->answer.wall_s);
     sqlite3_bind_double(q, 13, row->at);
     int rc = 0;
     errno = 0;
@@ -672,15 +672,16 @@ int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e)
         memcpy(c->grad, sqlite3_column_blob(q, 3), bytes);
         row->grad = c->grad;
     }
-    row->loss = sqlite3_column_type(q, 2) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 2);
-    row->grad_kind = (uint32_t)sqlite3_column_int64(q, 4);
-    row->outcome = (uint32_t)sqlite3_column_int64(q, 5);
+    row->answer.loss =
+        sqlite3_column_type(q, 2) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 2);
+    row->answer.grad_kind = (uint32_t)sqlite3_column_int64(q, 4);
+    row->answer.outcome = (uint32_t)sqlite3_column_int64(q, 5);
     copy_text(row->tag, sizeof(row->tag), sqlite3_column_text(q, 6));
     row->group = (uint64_t)sqlite3_column_int64(q, 7);
-    row->cost_steps = (uint64_t)sqlite3_column_int64(q, 8);
-    row->bad_step = sqlite3_column_int64(q, 9);
-    copy_text(row->message, sizeof(row->message), sqlite3_column_text(q, 10));
-    row->wall = sqlite3_column_double(q, 11);
+    row->answer.cost_steps = (uint64_t)sqlite3_column_int64(q, 8);
+    row->answer.bad_step = sqlite3_column_int64(q, 9);
+    copy_text(row->answer.message, sizeof(row->answer.message), sqlite3_column_text(q, 10));
+    row->answer.wall_s = sqlite3_column_double(q, 11);
     row->at = sqlite3_column_double(q, 12);
     return read_extra(c, row, e) == 0 ? 1 : -1;
 }

@@ -17,6 +17,7 @@
 
 #include <stdint.h>
 
+#include "base/answer.h"
 #include "base/error.h"
 #include "config/settings.h"
 
@@ -39,16 +40,10 @@ typedef struct ds_row {
     uint64_t n; /* values in x, and in grad */
     const double *x;
     const double *grad; /* NULL where none was asked for */
-    double loss;        /* +INFINITY where there is none */
-    uint32_t grad_kind; /* DS_GRAD_* */
-    uint32_t outcome;   /* DS_EVAL_* */
+    ds_answer answer;
     uint64_t group;
-    uint64_t cost_steps;
-    int64_t bad_step;
-    double wall; /* seconds */
-    double at;   /* seconds since 1970 */
+    double at; /* seconds since 1970 */
     char tag[16];
-    char message[200];
     const struct ds_row_episode *episode; /* of stepwise control (episode_store.h), else NULL */
     ds_extra extra;
 } ds_row;
@@ -100,7 +95,7 @@ void ds_cursor_close(ds_cursor *c);
 
 /* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns
  * not 0 ends it, and is returned. */
-typedef int ds_store_visit(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall);
+typedef int ds_store_visit(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall_s);
 int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e);
 
 #endif

@@ -186,7 +186,7 @@ static int settle(ds_supervisor *c, uint32_t w, int status)
         a->bad_step = -1;
         a->cost_steps = 0;
         uint64_t started = atomic_load(&s->worker[w].started);
-        a->wall = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
+        a->wall_s = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
         ds_process_say_how(&c->process[w], status, c->config.timeout, a->message, sizeof(a->message));
         memset(ds_slot_grad(s, slot), 0, s->stride - sizeof(*slot) - s->n * sizeof(double));
         atomic_store(&slot->state, DS_SLOT_DONE);

@@ -17,9 +17,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/log.h"
+#include "plugin/env.h"
 #include "scene/snapshot.h"
-#include "worker/guard.h"
 #include "worker/protocol.h"
 #include "worker/ring.h"
 #include "worker/rl_worker.h"
@@ -219,16 +220,16 @@ static int send_hello(const worker *w, const ds_error *why)
 static int open_guards(worker *w)
 {
     uint64_t n = w->share->n, m = w->share->m, most = n > m ? n : m;
-    if (ds_guard_open(&w->x, n) != 0 || ds_guard_open(&w->grad, n) != 0 ||
-        (m > 0 && (ds_guard_open(&w->v, most) != 0 || ds_guard_open(&w->out, most) != 0))) {
+    if (ds_guard_open(&w->x, n, 1) != 0 || ds_guard_open(&w->grad, n, 1) != 0 ||
+        (m > 0 && (ds_guard_open(&w->v, most, 1) != 0 || ds_guard_open(&w->out, most, 1) != 0))) {
         return -1;
     }
     if (w->env->batch != NULL) {
         w->many = MANY_NUMBERS / n < DS_MANY_MAX ? MANY_NUMBERS / n : DS_MANY_MAX;
     }
     return w->many < 2 ? 0
-           : ds_guard_open(&w->xs, w->many * (n + GAP)) != 0 ||
-                   ds_guard_open(&w->grads, w->many * (n + GAP)) != 0
+           : ds_guard_open(&w->xs, w->many * (n + GAP), 1) != 0 ||
+                   ds_guard_open(&w->grads, w->many * (n + GAP), 1) != 0
                ? -1
                : 0;
 }
@@ -343,7 +344,7 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     }
     if (slot->residuals != 0) {
         evaluate_residuals(w, slot);
-        w->typical_ns += 0.1 * (1e9 * a->wall - w->typical_ns);
+        w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
         return;
     }
     memcpy(w->x.data, x, n * sizeof(double));
@@ -370,7 +371,7 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     if ((want & DS_WANT_SCENE) != 0) {
         write_scene(w, a, slot->keep);
     }
-    w->typical_ns += 0.1 * (1e9 * a->wall - w->typical_ns);
+    w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
 /* Rows of many points lie apart, with a mark behind each. */
@@ -415,7 +416,7 @@ static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
         if ((want & DS_WANT_GRAD) != 0) {
             memcpy(ds_slot_grad(w->share, slot[k]), grad + k * stride, n * sizeof(double));
         }
-        w->typical_ns += 0.1 * (1e9 * answer[k]->wall - w->typical_ns);
+        w->typical_ns += 0.1 * (1e9 * answer[k]->wall_s - w->typical_ns);
     }
 }
 

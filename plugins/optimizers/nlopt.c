@@ -178,13 +178,10 @@ static void draw_start(library_search *self)
     const ds_problem *p = self->problem;
     ds_random rng = ds_random_open(self->host->seed, "start", self->number);
     for (size_t k = 0; k < self->evaluator.n; k++) {
-        if (self->use_x0 && self->number == 1) {
-            double half = 0.5 * p->upper[k] - 0.5 * p->lower[k];
-            self->start[k] =
-                box_clamp((p->x0[k] - (0.5 * p->upper[k] + 0.5 * p->lower[k])) / half, -1.0, 1.0);
-        } else {
-            self->start[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
-        }
+        self->start[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
+    }
+    if (self->use_x0 && self->number == 1) {
+        box_v_from_x(self->evaluator.n, p->lower, p->upper, p->x0, self->start);
     }
     /* NLopt's generator is global in each thread; every search seeds it anew. */
     rng = ds_random_open(self->host->seed, "nlopt", self->number);

@@ -96,4 +96,79 @@ result $? "changes nothing"
 status 0 "a difference in the last digits is answered from the record" "$dshost" resume nudge --budget 64
 [ "$(grep -c 'differ in the last digits' "$tmp/err")" -eq 1 ] && [ "$(rows nudge)" -eq 64 ]
 result $? "with one warning"
+
+# ---- start-up code of an environment: it runs where the environment is, which is not the host ----
+cat > born.c << 'END'
+#include <diffsim/diffsim.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void start(void)
+{
+    char program[4096];
+    const char *how = getenv("BORN");
+    int fd = open(getenv("BORN_FILE"), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n++ : 0] = '\n';
+    if (fd < 0 || write(fd, program, (size_t)n) != n || close(fd) != 0) _exit(9);
+    if (how != NULL && strcmp(how, "abort") == 0) abort();
+    if (how != NULL && strcmp(how, "exit") == 0) _exit(3);
+}
+static ds_status create(const ds_host *h, void **out) { *out = (void *)(uintptr_t)h; return DS_OK; }
+static void destroy(void *s) { (void)s; }
+static ds_status info(void *s, ds_env_info *o) { (void)s; o->n = 1; return DS_OK; }
+static ds_status bounds(void *s, uint64_t n, double *l, double *u, double *x)
+{ (void)s; (void)n; *l = -1; *u = 1; *x = 0; return DS_OK; }
+static ds_status evaluate(void *s, ds_eval *io) { (void)s; io->loss = io->x[0] * io->x[0]; return DS_OK; }
+static const ds_param *const params[] = {DS_INT("steps", "5", 1, 9, "", "Steps."), NULL};
+static const ds_env_vtable vt = {sizeof vt, 0, create, destroy, info, bounds, evaluate, NULL};
+static const ds_desc desc = {sizeof desc, DS_KIND_ENV, 0, "born", "1", "MIT", "Tells where it is.", "", "", params, NULL};
+DS_DEFINE_ENV(desc, vt)
+END
+BORN_FILE=$tmp/born.txt
+export BORN_FILE
+# born PROGRAM TIMES: the start-up code ran that often, in this program alone.
+born() {
+    [ "$(sed 's|.*/\(lt-\)*||' born.txt | sort -u)" = "$1" ] && [ "$(wc -l < born.txt)" -eq "$2" ]
+    result $? "start-up code ran $2 times, in $1"
+    rm -f born.txt
+}
+if ${DS_CC:-cc} ${DS_SANITIZE-} -w -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -o born.so born.c; then
+    status 0 "a run of it" "$dshost" --env ./born.so --opt rand --budget 3 --jobs 1 --pictures no --out born-run
+    born dshost-worker 1
+    status 0 "an evaluation" "$dshost" eval --env ./born.so
+    born dshost-worker 1
+    status 0 "several runs" "$dshost" --env ./born.so --opt rand --budget 2 --jobs 1 --runs 2 --pictures no --out born-runs
+    born dshost-worker 2
+    status 0 "resuming" "$dshost" resume born-run --budget 5
+    born dshost-worker 1
+    refuses 3 "--set env.steps: born: steps = 10: expected a whole number from 1 to 9" "settings are refused as ever" \
+        "$dshost" eval --env ./born.so --set env.steps=10
+    born dshost-worker 1
+    status 0 "without isolation" "$dshost" eval --env ./born.so --isolation none
+    born dshost 1
+    BORN=abort
+    export BORN
+    for c in "eval" "run --opt rand --out born-abort" "landscape --out born-abort"; do
+        # shellcheck disable=SC2086
+        refuses 4 "/born.so: its start-up code ended the process with signal 6 (Aborted)" "a crash at the start of $c" \
+            "$dshost" $c --env ./born.so
+        born dshost-worker 1
+    done
+    for c in help "template --all"; do
+        # shellcheck disable=SC2086
+        refuses 4 "/born.so: its start-up code ended the process with signal 6" "and with $c" "$dshost" $c ./born.so \
+            $([ "$c" = help ] || echo rand)
+    done
+    BORN=exit
+    refuses 4 "/born.so: its start-up code ended the process with exit status 3" "an exit at the start" \
+        "$dshost" eval --env ./born.so
+    status 0 "list goes on" env DS_PLUGIN_PATH="$tmp" "$dshost" list
+    grep -q "born.so: its start-up code ended the process with exit status 3" "$tmp/out"
+    result $? "and says why born is not used"
+    unset BORN
+else
+    skip "no compiler for plugins"
+fi
 finish

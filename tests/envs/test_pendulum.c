@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pendulum.c - environment pendulum: recorded trajectories of Gymnasium, gradients, scene.
  * Golden data: pendulum_dynamics.json of the shared folder. */
+#include "golden.h"
 #include "host.h"
 
 #include <setjmp.h>
@@ -12,7 +13,6 @@
 #include <cmocka.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/random.h>
-#include <jansson.h>
 #include <math.h>
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -40,11 +40,6 @@ static double episode(fake_env *e, const double *x)
     return io.loss;
 }
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 /* The torques of a recorded trajectory; the one that reacts on the speed is found step by step. */
 static void set_torques(fake_env *e, const char *action, double *x)
 {
@@ -68,26 +63,26 @@ static void check_trajectory(const json_t *trajectory)
     char theta0[64], omega0[64];
     double x[200], sum = 0;
     fake_env e;
-    snprintf(theta0, sizeof theta0, "theta0=%.17g", number(trajectory, "theta0"));
-    snprintf(omega0, sizeof omega0, "omega0=%.17g", number(trajectory, "omega0"));
+    snprintf(theta0, sizeof theta0, "theta0=%.17g", golden_number(trajectory, "theta0"));
+    snprintf(omega0, sizeof omega0, "omega0=%.17g", golden_number(trajectory, "omega0"));
     fake_env_open(&e, "envs/pendulum", SETTINGS("variant=gym", theta0, omega0), 1, -1);
     set_torques(&e, json_string_value(json_object_get(trajectory, "action")), x);
     double loss = episode(&e, x);
-    assert_near(loss, -number(trajectory, "return_200"), 1e-6 * loss);
+    assert_near(loss, -golden_number(trajectory, "return_200"), 1e-6 * loss);
     const double *theta = metric(&e, "theta"), *omega = metric(&e, "omega"), *cost = metric(&e, "cost");
     const json_t *states = json_object_get(trajectory, "states"), *state;
     size_t i, done = 0;
     json_array_foreach(states, i, state)
     {
-        size_t after = (size_t)number(state, "after_step");
+        size_t after = (size_t)golden_number(state, "after_step");
         double tolerance = after <= 50 ? 1e-9 : 1e-6;
         for (; done < after; done++) {
             sum += cost[done];
         }
-        assert_near(theta[after], number(state, "theta"), tolerance);
-        assert_near(omega[after], number(state, "omega"), tolerance);
-        assert_near(-cost[after - 1], number(state, "reward"), tolerance);
-        assert_near(-sum, number(state, "sum_reward"), tolerance * (1 + sum));
+        assert_near(theta[after], golden_number(state, "theta"), tolerance);
+        assert_near(omega[after], golden_number(state, "omega"), tolerance);
+        assert_near(-cost[after - 1], golden_number(state, "reward"), tolerance);
+        assert_near(-sum, golden_number(state, "sum_reward"), tolerance * (1 + sum));
     }
     fake_env_close(&e);
 }
@@ -95,15 +90,7 @@ static void check_trajectory(const json_t *trajectory)
 static void test_recorded(void **state)
 {
     (void)state;
-    const char *shared = getenv("DS_SHARED");
-    char path[1024];
-    json_error_t error;
-    snprintf(path, sizeof path, "%s/golden/optimizers/pendulum_dynamics.json", shared ? shared : "");
-    json_t *root = shared ? json_load_file(path, 0, &error) : NULL, *trajectory;
-    if (!root) {
-        print_message("# golden data pendulum_dynamics.json not found (DS_SHARED): skipped\n");
-        skip();
-    }
+    json_t *root = golden_or_skip("optimizers/pendulum_dynamics.json"), *trajectory;
     size_t i;
     json_array_foreach(json_object_get(root, "trajectories"), i, trajectory)
     {

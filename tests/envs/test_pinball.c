@@ -36,12 +36,12 @@ typedef struct layout {
 static void read_layout(const json_t *meta, layout *l)
 {
     memset(l, 0, sizeof *l);
-    l->p = (ball_params){.h = rigid_number(meta, "h"),
-                         .gravity = rigid_number(meta, "gravity"),
-                         .radius = rigid_number(meta, "r"),
+    l->p = (ball_params){.h = golden_number(meta, "h"),
+                         .gravity = golden_number(meta, "gravity"),
+                         .radius = golden_number(meta, "r"),
                          .walls = {0, 8, 0, 10},
                          .clip = HUGE_VAL,
-                         .law = {rigid_number(meta, "e"), rigid_number(meta, "mu"), 0.1}};
+                         .law = {golden_number(meta, "e"), golden_number(meta, "mu"), 0.1}};
     l->steps = (uint64_t)rigid_int(meta, "T");
     rigid_numbers(json_object_get(meta, "start"), l->start, 2);
     rigid_numbers(json_object_get(meta, "start_velocity"), l->start + 2, 2);
@@ -50,8 +50,8 @@ static void read_layout(const json_t *meta, layout *l)
     json_t *c = NULL;
     json_array_foreach(json_object_get(meta, "colliders"), k, c)
     {
-        l->bar[k] = (shape_box){.centre = {rigid_number(c, "cx"), rigid_number(c, "cy")},
-                                .half = {rigid_number(c, "hl"), rigid_number(c, "ht")}};
+        l->bar[k] = (shape_box){.centre = {golden_number(c, "cx"), golden_number(c, "cy")},
+                                .half = {golden_number(c, "hl"), golden_number(c, "ht")}};
     }
     l->n = json_array_size(json_object_get(meta, "colliders"));
 }
@@ -150,7 +150,7 @@ static void check_gradient(const double *got, uint64_t n, const json_t *c, const
 
 static void check_differences(const double *got, uint64_t n, const json_t *c, const char *key)
 {
-    double want[MAX_BARS], largest = 0, tolerance = rigid_number(c, "fd_relative_difference");
+    double want[MAX_BARS], largest = 0, tolerance = golden_number(c, "fd_relative_difference");
     assert_int_equal(rigid_numbers(json_object_get(c, key), want, MAX_BARS), n);
     for (uint64_t i = 0; i < n; i++) {
         largest = fmax(largest, fabs(want[i]));
@@ -167,9 +167,6 @@ static void recorded_episodes(void **state)
                                         "pinball2_e03.json"};
     for (int f = 0; f < 8; f++) {
         json_t *root = rigid_golden(files[f % 4]), *c = NULL, *row = NULL;
-        if (!root) {
-            skip();
-        }
         layout l;
         size_t k = 0, i = 0;
         read_layout(json_object_get(root, "meta"), &l);
@@ -179,7 +176,7 @@ static void recorded_episodes(void **state)
             double angle[MAX_BARS], grad[MAX_BARS], start_bar[4];
             ball *sim = NULL;
             assert_int_equal(rigid_numbers(json_object_get(c, "theta"), angle, MAX_BARS), l.n);
-            assert_near(run(&l, BALL_DISCRETE, angle, grad, start_bar, &sim), rigid_number(c, "loss"), 1e-9);
+            assert_near(run(&l, BALL_DISCRETE, angle, grad, start_bar, &sim), golden_number(c, "loss"), 1e-9);
             json_array_foreach(json_object_get(c, "x"), i, row)
             {
                 double q[2], v[2];
@@ -402,9 +399,6 @@ static void recorded_by_plugin(void **state)
         {NULL}, {"variant=pinball16"}, {"restitution=0.9"}, {"restitution=0.3"}};
     for (int f = 0; f < 4; f++) {
         json_t *root = rigid_golden(files[f]), *c = NULL;
-        if (!root) {
-            skip();
-        }
         size_t k = 0;
         fake_env e;
         fake_env_open(&e, "envs/pinball", settings[f], 0, 0);
@@ -412,7 +406,7 @@ static void recorded_by_plugin(void **state)
         {
             double x[MAX_BARS], g[MAX_BARS];
             assert_int_equal(rigid_numbers(json_object_get(c, "theta"), x, MAX_BARS), e.info.n);
-            assert_near(fake_eval(&e, x, g, 0, NULL), rigid_number(c, "loss"), 1e-9);
+            assert_near(fake_eval(&e, x, g, 0, NULL), golden_number(c, "loss"), 1e-9);
             check_gradient(g, e.info.n, c, "grad_theta_discrete");
         }
         fake_env_close(&e);

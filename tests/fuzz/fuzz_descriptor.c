@@ -4,13 +4,15 @@
  * its size allows is seen at once. What is accepted must serve: its schema gives parameters and help. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "config/params.h"
+#include "plugin/accept.h"
 #include "plugin/describe.h"
-#include "plugin/loader.h"
+#include "plugin/descriptor.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { PAGES = 128, MOST_PARAMS = 6 };
@@ -252,6 +254,31 @@ static void use(const ds_plugin *p)
     ds_params_free(made);
 }
 
+/* The descriptor as another process gets it: the same, and where a byte has changed, refused or still of use. */
+static void hand_over(source *s, const ds_plugin *p)
+{
+    size_t size = 0;
+    char *bytes = ds_descriptor_pack(p->desc, &size);
+    ds_plugin *same = NULL;
+    ds_error e = {0};
+    FUZZ_REQUIRE(bytes != NULL && ds_descriptor_unpack(bytes, size, &same, &e) == 0);
+    FUZZ_REQUIRE(ds_desc_accept(same->desc, p->desc->id, "toy.so", &e) == 0 &&
+                 same->desc->kind == p->desc->kind);
+    FUZZ_REQUIRE(strcmp(same->desc->summary, p->desc->summary) == 0);
+    ds_descriptor_free(same);
+    for (int changes = 0; changes < 4 && s->at < s->end; changes++) {
+        size_t at = (byte(s) << 8 | byte(s)) % size;
+        bytes[at] = (char)byte(s);
+        if (ds_descriptor_unpack(bytes, byte(s) < 200 ? size : at, &same, &e) == 0) {
+            if (ds_desc_accept(same->desc, NULL, "toy.so", &e) == 0) {
+                use(same);
+            }
+            ds_descriptor_free(same);
+        }
+    }
+    free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     source s = {.at = data, .end = data + size};
@@ -261,6 +288,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int status = ds_plugin_accept(p, id, "toy.so", &e);
     if (status == 0) {
         use(p);
+        hand_over(&s, p);
     } else {
         FUZZ_REQUIRE(status == DS_EXIT_PLUGIN && strncmp(e.text, "toy.so: ", 8) == 0);
         FUZZ_REQUIRE(ds_text_is_line(e.text, strlen(e.text)));

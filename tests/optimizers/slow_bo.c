@@ -142,10 +142,7 @@ static size_t run_recorded(const json_t *root, const json_t *item, double regret
 static void test_against_botorch(void **state)
 {
     (void)state;
-    json_t *root = golden_load("optimizers/bo_loop.json");
-    if (!root) {
-        skip();
-    }
+    json_t *root = golden_or_skip("optimizers/bo_loop.json");
     const json_t *list = json_object_get(root, "summary");
     int bad = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -3,32 +3,53 @@
 #ifndef DS_TESTS_GOLDEN_H
 #define DS_TESTS_GOLDEN_H
 
-#include <jansson.h>
-#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
+#include <jansson.h>
 
 /* The parsed file golden/`name` of the folder DS_SHARED; NULL (with a message) where it is not there. */
 static inline json_t *golden_load(const char *name)
 {
     const char *shared = getenv("DS_SHARED");
     char path[4096];
-    if (!shared || !*shared) {
-        fprintf(stderr, "# DS_SHARED is not set: golden/%s is not compared\n", name);
+    json_error_t error;
+    snprintf(path, sizeof path, "%s/golden/%s", shared ? shared : "", name);
+    FILE *f = shared && *shared ? fopen(path, "r") : NULL;
+    if (!f) {
+        print_message("# golden/%s is not in the folder DS_SHARED: not compared\n", name);
         return NULL;
     }
-    snprintf(path, sizeof(path), "%s/golden/%s", shared, name);
-    json_error_t error;
-    json_t *root = json_load_file(path, 0, &error);
+    json_t *root = json_loadf(f, 0, &error);
+    fclose(f);
     if (!root) {
-        fprintf(stderr, "# %s: %s: not compared\n", path, error.text);
+        fail_msg("%s line %d: %s", path, error.line, error.text);
+    }
+    return root;
+}
+
+/* The same; the test is skipped where the file is not there. */
+static inline json_t *golden_or_skip(const char *name)
+{
+    json_t *root = golden_load(name);
+    if (!root) {
+        skip();
     }
     return root;
 }
 
 static inline double golden_number(const json_t *object, const char *key)
 {
-    return json_number_value(json_object_get(object, key));
+    const json_t *v = json_object_get(object, key);
+    if (!json_is_number(v)) {
+        fail_msg("recorded value %s is missing", key);
+    }
+    return json_number_value(v);
 }
 
 static inline const char *golden_text(const json_t *object, const char *key)

@@ -15,39 +15,14 @@
 
 json_t *rigid_golden(const char *name)
 {
-    const char *shared = getenv("DS_SHARED");
-    char path[1024];
-    json_error_t error;
-    if (!shared || !*shared) {
-        print_message("DS_SHARED is not set: no recorded values\n");
-        return NULL;
-    }
-    snprintf(path, sizeof path, "%s/golden/rigid/%s", shared, name);
-    FILE *f = fopen(path, "r");
-    if (!f) {
-        print_message("no file %s\n", path);
-        return NULL;
-    }
-    fclose(f);
-    json_t *root = json_load_file(path, 0, &error);
-    if (!root) {
-        fail_msg("%s line %d: %s", path, error.line, error.text);
-    }
-    return root;
-}
-
-double rigid_number(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    if (!json_is_number(v)) {
-        fail_msg("recorded value %s is missing", key);
-    }
-    return json_number_value(v);
+    char path[256];
+    snprintf(path, sizeof path, "rigid/%s", name);
+    return golden_or_skip(path);
 }
 
 int rigid_int(const json_t *object, const char *key)
 {
-    return (int)rigid_number(object, key);
+    return (int)golden_number(object, key);
 }
 
 uint64_t rigid_numbers(const json_t *array, double *out, uint64_t capacity)

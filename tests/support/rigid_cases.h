@@ -4,14 +4,12 @@
 #ifndef RIGID_CASES_H
 #define RIGID_CASES_H
 
-#include <jansson.h>
-
+#include "golden.h"
 #include "host.h"
 
-/* golden/rigid/NAME as JSON; NULL (and a message) where the shared folder is absent: the test then skips. */
+/* golden/rigid/NAME as JSON; the test is skipped where it is not there. */
 json_t *rigid_golden(const char *name);
 
-double rigid_number(const json_t *object, const char *key);
 int rigid_int(const json_t *object, const char *key);
 
 /* Copies an array of numbers (at most `capacity`) and returns how many there are; 0 for null. */

@@ -41,7 +41,7 @@ static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
     timing *t = ctx;
     (void)i;
     (void)grad;
-    t->wall = answer->wall;
+    t->wall = answer->wall_s;
     t->outcome = answer->outcome;
     snprintf(t->message, sizeof(t->message), "%.199s", answer->message);
     return 0;

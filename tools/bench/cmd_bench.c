@@ -315,10 +315,11 @@ static int command(int argc, char **argv)
     request q;
     ds_error e = {0, ""};
     int rc = parse(argc, argv, &q, &e);
-    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) { /* rank 0 says or does it */
+    /* Rank 0 says or does it; a failure of ours might end it before. */
+    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) {
         ds_settings_clear(&q.flags);
         ds_settings_clear(&q.sets);
-        return rc;
+        return 0;
     }
     if (rc == 0 && q.help) {
         usage();

@@ -113,24 +113,24 @@ static void eval_buffers(ds_check *c)
         return;
     }
     size_t bytes = w.env.n * sizeof(double);
-    ds_guard guard[GUARDS] = {0};
-    ds_guard_watch(c, guard, GUARDS, "evaluate()");
+    ds_check_buffer buffer[GUARDS] = {0};
+    ds_check_buffer_watch(c, buffer, GUARDS, "evaluate()");
     for (int at_end = 1; at_end >= 0; at_end--) {
-        if (!ds_guard_make(&guard[X], "x", bytes, at_end) ||
-            !ds_guard_make(&guard[GRAD], "grad", bytes, at_end)) {
+        if (!ds_check_buffer_open(&buffer[X], "x", w.env.n, at_end) ||
+            !ds_check_buffer_open(&buffer[GRAD], "grad", w.env.n, at_end)) {
             ds_check_note(c, "no memory for guarded buffers");
             break;
         }
         /* evaluate() gets addresses that are multiples of 8 and no more: the contract promises nothing else.
          */
-        double *x = (double *)(void *)guard[X].data, *g = (double *)(void *)guard[GRAD].data;
+        double *x = buffer[X].guard.data, *g = buffer[GRAD].guard.data;
         memcpy(x, w.env.x0, bytes);
-        ds_guard_readonly(&guard[X], 1);
+        ds_guard_readonly(&buffer[X].guard, 1);
         ds_check_evaluate(&w.env, x, at_end ? w.want : 0, 0, g, &a);
-        ds_guard_readonly(&guard[X], 0);
+        ds_guard_readonly(&buffer[X].guard, 0);
         ds_check_answer_look(c, &w.env, &a, at_end ? "guarded buffers" : "gradient not wanted");
         for (int i = 0; i < GUARDS; i++) {
-            ds_guard_look(c, &guard[i], "evaluate()");
+            ds_check_buffer_look(c, &buffer[i], "evaluate()");
         }
         if (memcmp(x, w.env.x0, bytes) != 0) {
             ds_check_fail(c, "evaluate() changed x");
@@ -143,8 +143,8 @@ static void eval_buffers(ds_check *c)
                 break;
             }
         }
-        ds_guard_free(&guard[X]);
-        ds_guard_free(&guard[GRAD]);
+        ds_guard_close(&buffer[X].guard);
+        ds_guard_close(&buffer[GRAD].guard);
     }
     end(&w);
 }

@@ -192,7 +192,7 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
         json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
     }
     json_object_set_new(o, "steps", json_integer((json_int_t)v->env->info.steps));
-    json_object_set_new(o, "wall_s", ds_json_real(v->answer.wall));
+    json_object_set_new(o, "wall_s", ds_json_real(v->answer.wall_s));
     if (q->metrics) {
         json_t *m = json_object();
         for (uint64_t k = 0; v->scene != NULL && k < v->scene->metrics; k++) {
@@ -233,7 +233,7 @@ static void print_text(const evaluation *v, const request *q)
         printf("bad step  %" PRId64 "\n", a->bad_step);
     }
     printf("loss      %.17g\n", a->loss);
-    printf("time      %.4g s\n", a->wall);
+    printf("time      %.4g s\n", a->wall_s);
     if (q->gradient || v->fd != NULL) {
         print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
     }

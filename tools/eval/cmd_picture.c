@@ -130,7 +130,7 @@ static int read_history(ds_store *store, uint64_t count, history *h, ds_error *e
     int rc = ds_cursor_open(store, 1, &c, e);
     int step = 0;
     while (rc == 0 && h->count < count && (step = ds_cursor_next(c, &row, e)) == 1) {
-        h->loss[h->count] = row.loss;
+        h->loss[h->count] = row.answer.loss;
         h->kind[h->count] = kind_of(h, row.tag);
         h->count++;
     }
@@ -199,8 +199,8 @@ static int draw_best(const record *r, ds_error *e)
 
 /* ---- command ---- */
 
-/* What a run starts stands back for it, ends with it, and leaves the signals of the terminal to it. */
-static int stand_back(pid_t run)
+/* What a run starts ends with it, and leaves the signals of the terminal to it. */
+static int follow(pid_t run)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     sigset_t none;
@@ -210,9 +210,6 @@ static int stand_back(pid_t run)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (nice(10) == -1) {
-        return 0; /* as fast as it may */
-    }
     return getppid() == run ? 0 : DS_EXIT_USAGE;
 }
 
@@ -283,7 +280,7 @@ static int command(int argc, char **argv)
         return ds_command_failed(&e);
     }
     if (rc == 0 && q.of != 0) {
-        rc = stand_back(q.of);
+        rc = follow(q.of);
     }
     return rc == 0 ? draw(&q) : rc < 0 ? DS_EXIT_OK : rc;
 }

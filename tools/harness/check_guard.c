@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_guard.c - guard pages, canaries, and a fault handler that says which buffer was left. */
+/* check_guard.c - says which buffer was left, also in a fault handler. */
 #include "config.h"
 
 #include "harness/check_guard.h"
@@ -8,66 +8,32 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-enum { CANARY = 0xa5 };
 
 /* A signal handler has no argument of our own, so what it needs lies here; set once in a process that runs
  * one test. */
 static struct {
-    const ds_guard *guards;
+    const ds_check_buffer *buffers;
     size_t count;
     const char *who;
     int fd;
 } watched;
 
-int ds_guard_make(ds_guard *g, const char *name, size_t length, int at_end)
+int ds_check_buffer_open(ds_check_buffer *b, const char *name, uint64_t n, int at_end)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t inner = (length + page - 1) / page * page;
-
-    memset(g, 0, sizeof *g);
-    inner = inner > 0 ? inner : page;
-    void *map = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED || mprotect((unsigned char *)map + page, inner, PROT_READ | PROT_WRITE) != 0) {
-        return 0;
-    }
-    g->name = name;
-    g->map = map;
-    g->map_size = inner + 2 * page;
-    g->length = length;
-    g->data = g->map + page + (at_end ? inner - length : 0);
-    memset(g->map + page, CANARY, inner);
-    return 1;
+    b->name = name;
+    return ds_guard_open(&b->guard, n, at_end) == 0;
 }
 
-void ds_guard_free(ds_guard *g)
+void ds_check_buffer_look(ds_check *c, const ds_check_buffer *b, const char *who)
 {
-    if (g->map != NULL) {
-        munmap(g->map, g->map_size);
-    }
-    memset(g, 0, sizeof *g);
-}
-
-void ds_guard_readonly(ds_guard *g, int on)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    mprotect(g->map + page, g->map_size - 2 * page, on ? PROT_READ : PROT_READ | PROT_WRITE);
-}
-
-void ds_guard_look(ds_check *c, const ds_guard *g, const char *who)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const unsigned char *end = g->map + g->map_size - page;
-    for (const unsigned char *p = g->map + page; p < end; p++) {
-        if ((p < g->data || p >= g->data + g->length) && *p != CANARY) {
-            long distance = p < g->data ? (long)(g->data - p) : (long)(p - (g->data + g->length)) + 1;
-            ds_check_fail(c, "%s wrote %ld bytes %s the buffer %s of %zu bytes", who, distance,
-                          p < g->data ? "before" : "behind", g->name, g->length);
-            ds_check_hint(c, "%s has n entries, 0 to n-1, with n from info()", g->name);
-            return;
-        }
+    const unsigned char *data = (const unsigned char *)b->guard.data, *p = ds_guard_breach(&b->guard);
+    size_t length = b->guard.n * sizeof(double);
+    if (p != NULL) {
+        long distance = p < data ? (long)(data - p) : (long)(p - (data + length)) + 1;
+        ds_check_fail(c, "%s wrote %ld bytes %s the buffer %s of %zu bytes", who, distance,
+                      p < data ? "before" : "behind", b->name, length);
+        ds_check_hint(c, "%s has n entries, 0 to n-1, with n from info()", b->name);
     }
 }
 
@@ -100,23 +66,23 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     (void)context;
     (void)signal;
     for (size_t i = 0; i < watched.count && n == 0; i++) {
-        const ds_guard *g = &watched.guards[i];
+        const ds_check_buffer *b = &watched.buffers[i];
+        const ds_guard *g = &b->guard;
+        const unsigned char *data = (const unsigned char *)g->data, *behind = data + g->n * sizeof(double);
         if (g->map == NULL || a < g->map || a >= g->map + g->map_size) {
             continue;
         }
         n = put(line, n, "F ");
         n = put(line, n, watched.who);
-        if (a >= g->data && a < g->data + g->length) {
+        if (a >= data && a < behind) {
             n = put(line, n, " wrote to the read-only buffer ");
-            n = put(line, n, g->name);
+            n = put(line, n, b->name);
             n = put(line, n, "\nH x is const: work on a copy\nE \n");
         } else {
             n = put(line, n, " touched memory ");
-            n = put_number(line, n,
-                           a < g->data ? (uint64_t)(g->data - a) : (uint64_t)(a - (g->data + g->length)));
-            n = put(line, n,
-                    a < g->data ? " bytes before the buffer " : " bytes behind the end of the buffer ");
-            n = put(line, n, g->name);
+            n = put_number(line, n, a < data ? (uint64_t)(data - a) : (uint64_t)(a - behind));
+            n = put(line, n, a < data ? " bytes before the buffer " : " bytes behind the end of the buffer ");
+            n = put(line, n, b->name);
             n = put(line, n, "\nH a buffer has n entries, 0 to n-1, with n from info()\nE \n");
         }
     }
@@ -131,13 +97,13 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     _exit(0);
 }
 
-void ds_guard_watch(ds_check *c, const ds_guard *guards, size_t count, const char *who)
+void ds_check_buffer_watch(ds_check *c, const ds_check_buffer *buffers, size_t count, const char *who)
 {
     struct sigaction a;
     memset(&a, 0, sizeof a);
     a.sa_sigaction = on_fault;
     a.sa_flags = SA_SIGINFO;
-    watched.guards = guards;
+    watched.buffers = buffers;
     watched.count = count;
     watched.who = who;
     watched.fd = c->fd;

@@ -4,31 +4,22 @@
 #ifndef DS_HARNESS_CHECK_GUARD_H
 #define DS_HARNESS_CHECK_GUARD_H
 
-#include <stddef.h>
-
+#include "base/guard.h"
 #include "harness/check.h"
 
-typedef struct ds_guard {
+typedef struct ds_check_buffer {
     const char *name;
-    unsigned char *map; /* guard page, usable pages, guard page */
-    size_t map_size;
-    unsigned char *data;
-    size_t length;
-} ds_guard;
+    ds_guard guard;
+} ds_check_buffer;
 
-/* `length` bytes flush with the page behind them (at_end) or before them; the rest of the pages holds
- * canaries. 1 = ok. */
-int ds_guard_make(ds_guard *g, const char *name, size_t length, int at_end);
-void ds_guard_free(ds_guard *g);
+/* n numbers; 1 = ok. The guard is closed by its owner. */
+int ds_check_buffer_open(ds_check_buffer *b, const char *name, uint64_t n, int at_end);
 
-/* Makes the data read-only, or writable again. */
-void ds_guard_readonly(ds_guard *g, int on);
-
-/* Records it where a canary was overwritten. */
-void ds_guard_look(ds_check *c, const ds_guard *g, const char *who);
+/* Records it where a mark beside the numbers was overwritten. */
+void ds_check_buffer_look(ds_check *c, const ds_check_buffer *b, const char *who);
 
 /* From now on a segmentation fault is recorded with the buffer next to it, and ends the process. For children
- * only. `guards` must stay valid. */
-void ds_guard_watch(ds_check *c, const ds_guard *guards, size_t count, const char *who);
+ * only. `buffers` must stay valid. */
+void ds_check_buffer_watch(ds_check *c, const ds_check_buffer *buffers, size_t count, const char *who);
 
 #endif

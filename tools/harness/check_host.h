@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "harness/check.h"
-#include "plugin/instance.h"
+#include "plugin/services.h"
 
 /* Host services of one instance. `host` points to what the plugin gets. */
 typedef struct ds_check_host {

@@ -65,21 +65,15 @@ static int replay(ds_landscape *l, const double *c, uint32_t want, ds_slice_valu
     if (memcmp(x, row.x, sizeof x) != 0 || (want != 0) != (row.grad != NULL)) {
         return other_point(l, row.id, e);
     }
-    ds_answer a = {.loss = row.loss,
-                   .outcome = row.outcome,
-                   .grad_kind = row.grad_kind,
-                   .bad_step = row.bad_step,
-                   .cost_steps = row.cost_steps,
-                   .wall = row.wall};
-    *out = no_reply(row.outcome);
-    if (isfinite(row.loss)) {
-        out->loss = row.loss;
+    *out = no_reply(row.answer.outcome);
+    if (isfinite(row.answer.loss)) {
+        out->loss = row.answer.loss;
     }
-    if (row.grad != NULL && row.grad_kind != DS_GRAD_NONE && isfinite(row.loss)) {
+    if (row.grad != NULL && row.answer.grad_kind != DS_GRAD_NONE && isfinite(row.answer.loss)) {
         memcpy(out->grad, row.grad, sizeof out->grad);
         out->norm = row.grad[2];
     }
-    ds_statistics_add(&l->statistics, x, &a, want, 1);
+    ds_statistics_add(&l->statistics, x, &row.answer, want, 1);
     if (--l->left == 0) {
         ds_cursor_close(l->cursor);
         l->cursor = NULL;
@@ -187,16 +181,10 @@ static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
                   .n = 3,
                   .x = x,
                   .grad = k->want != 0 ? g : NULL,
-                  .loss = a.loss,
-                  .grad_kind = a.grad_kind,
-                  .outcome = a.outcome,
-                  .cost_steps = a.cost_steps,
-                  .bad_step = a.bad_step,
-                  .wall = a.wall,
+                  .answer = a,
                   .at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec};
     snprintf(row.tag, sizeof row.tag, "%s", k->tag);
-    snprintf(row.message, sizeof row.message, "%s", a.message);
-    k->rc = ds_recorder_append(l->recorder, &row, a.wall > URGENT_SECONDS, k->e);
+    k->rc = ds_recorder_append(l->recorder, &row, a.wall_s > URGENT_SECONDS, k->e);
     if (a.outcome > DS_EVAL_INFEASIBLE) {
         tell_failure(l, id, k->x + i * l->slice.n, &a);
     }

@@ -26,7 +26,7 @@ static int read_rows(const ds_landscape *l, ds_store *store, ds_run_path *t, ds_
     }
     while (rc == 0 && t->count < count && (step = ds_cursor_next(cursor, &row, e)) == 1) {
         t->distance[t->count] = ds_slice_project(&l->slice, row.x, t->c + 2 * t->count);
-        t->loss[t->count] = row.loss;
+        t->loss[t->count] = row.answer.loss;
         t->count++;
     }
     ds_cursor_close(cursor);

@@ -126,14 +126,14 @@ static int command(int argc, char **argv)
 {
     request q = {0};
     ds_error e = {0, ""};
-    char *command = shell_line("dshost", argc, argv); /* parse() changes the order */
-    int rc = command == NULL ? ds_no_memory(&e) : parse(argc, argv, &q, &e);
+    char *line = shell_line("dshost report", argc - 1, argv + 1); /* parse() changes the order */
+    int rc = line == NULL ? ds_no_memory(&e) : parse(argc, argv, &q, &e);
     if (rc == 0 && q.help) {
         fputs(usage, stdout);
     } else if (rc == 0) {
-        rc = make(&q, argc - optind, argv + optind, command, &e);
+        rc = make(&q, argc - optind, argv + optind, line, &e);
     }
-    free(command);
+    free(line);
     rc = rc != 0 ? rc : ds_stdout_done(&e);
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
 }

@@ -58,8 +58,8 @@ static int survey(ds_export_run *r, ds_error *e)
     while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
         r->gradients |= row.grad != NULL;
         r->count++;
-        if (row.loss < r->best) {
-            r->best = row.loss;
+        if (row.answer.loss < r->best) {
+            r->best = row.answer.loss;
             r->best_id = row.id;
         }
     }

@@ -151,8 +151,8 @@ static int ioh_block(ds_export_run *r, ds_printer *p, ds_error *e)
     rc = rc != 0 ? rc : ds_cursor_open(r->store, 1, &c, e);
     ds_print(p, "evaluations raw_y\n");
     while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
-        int better = row.loss < best;
-        best = better ? row.loss : best;
+        int better = row.answer.loss < best;
+        best = better ? row.answer.loss : best;
         if (better || row.id == 1 || row.id == r->count) {
             ds_print(p, isfinite(best) ? "%llu %.17g\n" : "%llu inf\n", (unsigned long long)row.id, best);
         }
@@ -242,7 +242,7 @@ int ds_export_ioh(const ds_export_set *set, const char *folder, ds_error *e)
 
 static void coco_row(ds_printer *p, const ds_row *row, double best, double f_opt)
 {
-    double f = isfinite(row->loss) ? row->loss : (double)NAN;
+    double f = isfinite(row->answer.loss) ? row->answer.loss : (double)NAN;
     ds_print(p, "%llu %+.9e %+.9e %+.9e %+.9e", (unsigned long long)row->id, f - f_opt, best - f_opt, f,
              best);
     for (uint64_t i = 0; i < row->n && row->n < COCO_X_DIM; i++) {
@@ -296,7 +296,7 @@ static int coco_block(ds_export_run *r, ds_printer *dat, ds_printer *tdat, doubl
     coco_head(dat, f_opt);
     coco_head(tdat, f_opt);
     while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
-        best = row.loss < best ? row.loss : best;
+        best = row.answer.loss < best ? row.answer.loss : best;
         if (isfinite(best) && target_index(best - f_opt) < reached) {
             reached = target_index(best - f_opt);
             coco_row(dat, &row, best, f_opt);

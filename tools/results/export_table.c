@@ -22,7 +22,7 @@ static int print_rows(ds_export_run *r, ds_printer *p, row_printer *print, int t
     int step = 0;
     int rc = ds_cursor_open(r->store, 1, &c, e);
     while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
-        best = row.loss < best ? row.loss : best;
+        best = row.answer.loss < best ? row.answer.loss : best;
         print(p, r, &row, best, times);
     }
     ds_cursor_close(c);
@@ -56,15 +56,15 @@ static void csv_text(ds_printer *p, const char *text)
 static void csv_row(ds_printer *p, const ds_export_run *r, const ds_row *row, double best, int times)
 {
     ds_print(p, "%llu", (unsigned long long)row->id);
-    csv_real(p, row->loss);
+    csv_real(p, row->answer.loss);
     csv_real(p, best);
-    ds_print(p, ",%s,%s", ds_outcome_name(row->outcome), ds_gradient_name(row->grad_kind));
+    ds_print(p, ",%s,%s", ds_outcome_name(row->answer.outcome), ds_gradient_name(row->answer.grad_kind));
     csv_text(p, row->tag);
-    ds_print(p, ",%llu,%llu,%lld", (unsigned long long)row->group, (unsigned long long)row->cost_steps,
-             (long long)row->bad_step);
-    csv_text(p, row->message);
+    ds_print(p, ",%llu,%llu,%lld", (unsigned long long)row->group, (unsigned long long)row->answer.cost_steps,
+             (long long)row->answer.bad_step);
+    csv_text(p, row->answer.message);
     if (times) {
-        csv_real(p, row->wall);
+        csv_real(p, row->answer.wall_s);
         ds_print(p, ",%.6f", row->at);
     }
     for (uint64_t i = 0; i < r->n; i++) {
@@ -138,18 +138,18 @@ static void json_text(ds_printer *p, const char *key, const char *text)
 static void json_row(ds_printer *p, const ds_export_run *r, const ds_row *row, double best, int times)
 {
     ds_print(p, "{\"id\":%llu,\"loss\":", (unsigned long long)row->id);
-    json_real_text(p, row->loss);
+    json_real_text(p, row->answer.loss);
     ds_print(p, ",\"best_loss\":");
     json_real_text(p, best);
-    ds_print(p, ",\"outcome\":\"%s\",\"gradient_kind\":\"%s\"", ds_outcome_name(row->outcome),
-             ds_gradient_name(row->grad_kind));
+    ds_print(p, ",\"outcome\":\"%s\",\"gradient_kind\":\"%s\"", ds_outcome_name(row->answer.outcome),
+             ds_gradient_name(row->answer.grad_kind));
     json_text(p, "tag", row->tag);
     ds_print(p, ",\"group\":%llu,\"cost_steps\":%llu,\"bad_step\":%lld", (unsigned long long)row->group,
-             (unsigned long long)row->cost_steps, (long long)row->bad_step);
-    json_text(p, "message", row->message);
+             (unsigned long long)row->answer.cost_steps, (long long)row->answer.bad_step);
+    json_text(p, "message", row->answer.message);
     if (times) {
         ds_print(p, ",\"wall_s\":");
-        json_real_text(p, row->wall);
+        json_real_text(p, row->answer.wall_s);
         ds_print(p, ",\"at\":%.6f", row->at);
     }
     ds_print(p, ",\"x\":");
@@ -220,20 +220,20 @@ static int fill_columns(ds_export_run *r, columns *c, ds_error *e)
     uint64_t k = 0;
     int rc = ds_cursor_open(r->store, 1, &cursor, e);
     for (; rc == 0 && k < r->count && (step = ds_cursor_next(cursor, &row, e)) == 1; k++) {
-        best = row.loss < best ? row.loss : best;
+        best = row.answer.loss < best ? row.answer.loss : best;
         memcpy(c->x + k * r->n, row.x, r->n * sizeof(double));
         for (uint64_t i = 0; i < r->n && c->grad != NULL; i++) {
             c->grad[k * r->n + i] = row.grad != NULL ? row.grad[i] : (double)NAN;
         }
-        c->loss[k] = row.loss;
+        c->loss[k] = row.answer.loss;
         c->best[k] = best;
-        c->wall[k] = row.wall;
+        c->wall[k] = row.answer.wall_s;
         c->at[k] = row.at;
-        c->outcome[k] = (int32_t)row.outcome;
-        c->kind[k] = (int32_t)row.grad_kind;
+        c->outcome[k] = (int32_t)row.answer.outcome;
+        c->kind[k] = (int32_t)row.answer.grad_kind;
         c->group[k] = row.group;
-        c->cost[k] = row.cost_steps;
-        c->bad[k] = row.bad_step;
+        c->cost[k] = row.answer.cost_steps;
+        c->bad[k] = row.answer.bad_step;
     }
     ds_cursor_close(cursor);
     return rc != 0 ? rc : step < 0 ? e->status : 0;

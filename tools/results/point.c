@@ -217,8 +217,8 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     rc = rc != 0 ? rc : belongs(q, folder, store, e);
     rc = rc != 0 ? rc : ds_cursor_open(store, id > 0 ? id : 1, &cursor, e);
     while (rc == 0 && !(id > 0 && found) && (step = ds_cursor_next(cursor, &row, e)) == 1) {
-        if (id > 0 || row.loss < best) {
-            best = row.loss;
+        if (id > 0 || row.answer.loss < best) {
+            best = row.answer.loss;
             found = 1;
             memcpy(x, row.x, n * sizeof *x);
         }

@@ -388,10 +388,12 @@ static int find_files(void **state)
     snprintf(program, sizeof(program), "%s/libexec/dshost-worker", top != NULL ? top : ".");
     snprintf(plugin, sizeof(plugin), "%s/tests/plugins/.libs/faulty.so", top != NULL ? top : ".");
     ds_log_set_level(DS_LOG_ERROR);
-    if (ds_loader_open(plugin, DS_KIND_ENV, &module, &e) != 0) {
+    ds_pool_config config = {.program = program};
+    if (ds_pool_find_env(&config, plugin, &e) != 0) {
         print_message("%s\n", e.text);
         return -1;
     }
+    module = config.module;
     return 0;
 }
 

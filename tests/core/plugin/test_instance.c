@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "plugin/instance.h"
+#include "plugin/env.h"
 
 /* What the environment of a test says and does. */
 static struct plan {
@@ -258,7 +258,7 @@ static void answers(uint32_t want, uint32_t outcome, const char *text)
         assert_true(grad[0] == 0 && grad[1] == 0 && a.grad_kind == DS_GRAD_NONE);
     }
     assert_int_equal(a.cost_steps, 3);
-    assert_true(a.wall >= 0 && a.wall < 60);
+    assert_true(a.wall_s >= 0 && a.wall_s < 60);
     ds_env_close(env);
     good_plan(NULL);
 }

@@ -57,16 +57,16 @@ static ds_row make_row(uint64_t id, double *x, double *grad)
     }
     row.x = x;
     row.grad = id % 2 == 0 ? grad : NULL;
-    row.loss = id % 5 == 0 ? HUGE_VAL : 1.0 / (double)id;
-    row.grad_kind = row.grad != NULL ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
-    row.outcome = id % 5 == 0 ? DS_EVAL_DIVERGED : DS_EVAL_OK;
+    row.answer.loss = id % 5 == 0 ? HUGE_VAL : 1.0 / (double)id;
+    row.answer.grad_kind = row.grad != NULL ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
+    row.answer.outcome = id % 5 == 0 ? DS_EVAL_DIVERGED : DS_EVAL_OK;
     row.group = id / 7;
-    row.cost_steps = 50;
-    row.bad_step = id % 5 == 0 ? 4 : -1;
-    row.wall = 1e-3;
+    row.answer.cost_steps = 50;
+    row.answer.bad_step = id % 5 == 0 ? 4 : -1;
+    row.answer.wall_s = 1e-3;
     row.at = 1.7e9;
     strcpy(row.tag, id % 2 == 0 ? "init" : "");
-    strcpy(row.message, id % 5 == 0 ? "left the box" : "");
+    strcpy(row.answer.message, id % 5 == 0 ? "left the box" : "");
     return row;
 }
 
@@ -89,14 +89,14 @@ static void check_rows(ds_store *s, uint64_t count)
         if (got.grad != NULL) {
             assert_memory_equal(got.grad, want.grad, sizeof(grad));
         }
-        assert_true(got.loss == want.loss);
-        assert_int_equal(got.outcome, want.outcome);
-        assert_int_equal(got.grad_kind, want.grad_kind);
+        assert_true(got.answer.loss == want.answer.loss);
+        assert_int_equal(got.answer.outcome, want.answer.outcome);
+        assert_int_equal(got.answer.grad_kind, want.answer.grad_kind);
         assert_int_equal(got.group, want.group);
-        assert_int_equal(got.cost_steps, want.cost_steps);
-        assert_int_equal(got.bad_step, want.bad_step);
+        assert_int_equal(got.answer.cost_steps, want.answer.cost_steps);
+        assert_int_equal(got.answer.bad_step, want.answer.bad_step);
         assert_string_equal(got.tag, want.tag);
-        assert_string_equal(got.message, want.message);
+        assert_string_equal(got.answer.message, want.answer.message);
     }
     assert_int_equal(ds_cursor_next(c, &got, &e), 0);
     ds_cursor_close(c);

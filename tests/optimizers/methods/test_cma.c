@@ -3,6 +3,8 @@
  * Golden data: cma_constants.json and cma_replay.json of the shared folder. */
 #include "cma_cases.h"
 
+#include "golden.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,40 +12,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 #include <math.h>
 
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
 #include "methods/cma/cma_restart.h"
-
-static json_t *golden(const char *name)
-{
-    const char *shared = getenv("DS_SHARED");
-    char path[1024];
-    json_error_t error;
-    snprintf(path, sizeof path, "%s/golden/optimizers/%s", shared ? shared : "", name);
-    FILE *file = shared ? fopen(path, "r") : NULL;
-    if (!file) {
-        print_message("# golden data %s not found (DS_SHARED): skipped\n", name);
-        skip();
-    }
-    json_t *root = json_loadf(file, 0, &error);
-    fclose(file);
-    if (!root) {
-        fail_msg("%s: %s", path, error.text);
-    }
-    return root;
-}
-
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_number(value)) {
-        fail_msg("golden data has no number %s", key);
-    }
-    return json_number_value(value);
-}
 
 static double item(const json_t *array, size_t i)
 {
@@ -76,12 +49,12 @@ static void check_constants(const json_t *want, uint64_t n, int profile, int dia
                 {"c_1", k.c_1},
                 {"c_mu", k.c_mu}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        double golden_value = number(want, list[i].name);
+        double golden_value = golden_number(want, list[i].name);
         same(list[i].name, list[i].value, golden_value, fabs(golden_value), 1e-13);
     }
     if (!diagonal) {
-        same("chi_n", k.chi_n, number(want, "chi_n"), k.chi_n, 1e-13);
-        same("mueff_neg", k.mueff_neg, number(want, "mueff_neg"), k.mueff_neg, 1e-13);
+        same("chi_n", k.chi_n, golden_number(want, "chi_n"), k.chi_n, 1e-13);
+        same("mueff_neg", k.mueff_neg, golden_number(want, "mueff_neg"), k.mueff_neg, 1e-13);
     }
     const json_t *weights = json_object_get(want, "weights");
     for (size_t i = 0; i < json_array_size(weights); i++) {
@@ -96,7 +69,7 @@ static void check_constants(const json_t *want, uint64_t n, int profile, int dia
 static void test_constants(void **state)
 {
     (void)state;
-    json_t *root = golden("cma_constants.json");
+    json_t *root = golden_or_skip("optimizers/cma_constants.json");
     const char *key;
     json_t *dim;
     json_object_foreach(json_object_get(root, "dims"), key, dim)
@@ -190,7 +163,7 @@ static void compare_covariance(const cma *c, const json_t *want, uint64_t n)
         trace += c->c[i * n + i];
         largest = fmax(largest, c->c[i * n + i]);
     }
-    same("trace", trace, number(want, "C_trace"), fabs(trace), 1e-11);
+    same("trace", trace, golden_number(want, "C_trace"), fabs(trace), 1e-11);
     for (uint64_t i = 0; i < n && json_is_array(rows); i++) {
         for (uint64_t j = 0; j <= i; j++) {
             same("C", c->c[i * n + j], item(json_array_get(rows, i), j), largest, 1e-11);
@@ -212,9 +185,9 @@ static void compare_state(cma *c, const json_t *want)
     compare_vector("m", c->m, json_object_get(want, "m"), n);
     compare_vector("p_s", c->p_s, json_object_get(want, "p_s"), n);
     compare_vector("p_c", c->p_c, json_object_get(want, "p_c"), n);
-    same("sigma", c->sigma, number(want, "sigma"), c->sigma, 1e-11);
+    same("sigma", c->sigma, golden_number(want, "sigma"), c->sigma, 1e-11);
     if (json_object_get(want, "h")) {
-        assert_int_equal(c->h, (int)number(want, "h"));
+        assert_int_equal(c->h, (int)golden_number(want, "h"));
     }
     compare_covariance(c, want, n);
     assert_int_equal(cma_decompose(c), 0);
@@ -222,13 +195,13 @@ static void compare_state(cma *c, const json_t *want)
         least = fmin(least, c->d[i] * c->d[i]);
         most = fmax(most, c->d[i] * c->d[i]);
     }
-    same("C_eig_max", most, number(want, "C_eig_max"), most, 1e-11);
-    same("C_eig_min", least, number(want, "C_eig_min"), most, 1e-11);
+    same("C_eig_max", most, golden_number(want, "C_eig_max"), most, 1e-11);
+    same("C_eig_min", least, golden_number(want, "C_eig_min"), most, 1e-11);
 }
 
 static void replay(const json_t *test, const char *variant, int profile)
 {
-    uint64_t n = (uint64_t)number(test, "n"), lambda = (uint64_t)number(test, "lam");
+    uint64_t n = (uint64_t)golden_number(test, "n"), lambda = (uint64_t)golden_number(test, "lam");
     cma_options options = {.n = n, .lambda = lambda, .profile = profile, .active = 1};
     cma *c = cma_new(&options);
     double *x = malloc(lambda * n * sizeof(double)), *f = malloc(lambda * sizeof(double));
@@ -237,11 +210,11 @@ static void replay(const json_t *test, const char *variant, int profile)
                                                                                                    "ns");
     const json_t *after = json_object_get(json_object_get(test, "after"), variant);
     read_vector(json_object_get(initial, "m"), n, x);
-    cma_start(c, x, number(initial, "sigma"));
+    cma_start(c, x, golden_number(initial, "sigma"));
     read_covariance(initial, n, c);
     read_vector(json_object_get(initial, "p_c"), n, c->p_c);
     read_vector(json_object_get(initial, "p_s"), n, c->p_s);
-    c->g = (uint64_t)number(initial, "g");
+    c->g = (uint64_t)golden_number(initial, "g");
     for (size_t g = 0; g < 3; g++) {
         const json_t *generation = json_array_get(generations, g);
         for (uint64_t k = 0; k < lambda; k++) {
@@ -263,7 +236,7 @@ static void replay(const json_t *test, const char *variant, int profile)
 static void test_replay(void **state)
 {
     (void)state;
-    json_t *root = golden("cma_replay.json"), *test;
+    json_t *root = golden_or_skip("optimizers/cma_replay.json"), *test;
     size_t i;
     json_array_foreach(json_object_get(root, "cases"), i, test)
     {

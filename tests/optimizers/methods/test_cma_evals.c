@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 #include <math.h>
 
 #include "cma_cases.h"
+
+#include "golden.h"
 
 #ifdef SLOW
 enum { SLOW_RUN = 1 };
@@ -106,14 +107,9 @@ static cma_function *find(const char *name)
     return NULL;
 }
 
-static double number(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 static double failed_median(const json_t *result)
 {
-    return number(json_object_get(result, "failed_best_f"), "median");
+    return golden_number(json_object_get(result, "failed_best_f"), "median");
 }
 
 /* As many runs as recorded; the median of the successful ones, and how many succeed. */
@@ -121,10 +117,11 @@ static int result_agrees(const json_t *result)
 {
     const char *name = json_string_value(json_object_get(result, "function"));
     const char *library = json_string_value(json_object_get(result, "library"));
-    uint64_t n = (uint64_t)number(result, "n"), runs = (uint64_t)number(result, "runs"), hits = 0, failed = 0;
+    uint64_t n = (uint64_t)golden_number(result, "n"), runs = (uint64_t)golden_number(result, "runs"),
+             hits = 0, failed = 0;
     double counts[64], best[64], m[64];
     cma_options options = {.n = n,
-                           .lambda = (uint64_t)number(result, "population"),
+                           .lambda = (uint64_t)golden_number(result, "population"),
                            .active = 1,
                            .eigen_share = 0.05,
                            .profile = strcmp(library, "cmaes") == 0 ? CMA_PAPER : CMA_TUTORIAL};
@@ -141,7 +138,7 @@ static int result_agrees(const json_t *result)
             best[failed++] = out.best;
         }
     }
-    double successes = number(result, "successes"), want = number(result, "p50");
+    double successes = golden_number(result, "successes"), want = golden_number(result, "p50");
     double median = hits ? cma_median(counts, hits) : 0, left = failed ? cma_median(best, failed) : 0;
     double limit = strcmp(name, "rosenbrock") == 0 ? 0.08 : 0.05;
     int good;
@@ -166,22 +163,14 @@ static int result_agrees(const json_t *result)
 static void test_recorded(void **state)
 {
     (void)state;
-    const char *shared = getenv("DS_SHARED");
-    char path[1024];
-    json_error_t error;
-    snprintf(path, sizeof path, "%s/golden/optimizers/cma_evals.json", shared ? shared : "");
-    json_t *root = shared ? json_load_file(path, 0, &error) : NULL, *result;
-    if (!root) {
-        print_message("# golden data cma_evals.json not found (DS_SHARED): skipped\n");
-        skip();
-    }
+    json_t *root = golden_or_skip("optimizers/cma_evals.json"), *result;
     size_t i;
     int bad = 0;
     json_array_foreach(json_object_get(root, "results"), i, result)
     {
         const char *name = json_string_value(json_object_get(result, "function"));
-        int quick =
-            number(result, "n") == 10 && (strcmp(name, "sphere") == 0 || strcmp(name, "ellipsoid") == 0);
+        int quick = golden_number(result, "n") == 10 &&
+                    (strcmp(name, "sphere") == 0 || strcmp(name, "ellipsoid") == 0);
         if (SLOW_RUN || quick) {
             bad += !result_agrees(result);
         }

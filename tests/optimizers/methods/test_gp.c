@@ -146,10 +146,7 @@ static void compare_predictions(const json_t *item, gp *g, const dataset *s, dou
 static void test_recorded_values(void **state)
 {
     (void)state;
-    json_t *root = golden_load("optimizers/gp.json");
-    if (!root) {
-        skip();
-    }
+    json_t *root = golden_or_skip("optimizers/gp.json");
     const json_t *list = json_object_get(root, "fixed");
     assert_true(json_array_size(list) > 0);
     static dataset s;
@@ -185,10 +182,7 @@ static void test_recorded_values(void **state)
 static void test_recorded_fits(void **state)
 {
     (void)state;
-    json_t *root = golden_load("optimizers/gp.json");
-    if (!root) {
-        skip();
-    }
+    json_t *root = golden_or_skip("optimizers/gp.json");
     const json_t *list = json_object_get(root, "fitted");
     static dataset s;
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -169,10 +169,7 @@ static void compare_problem(const json_t *p, function f)
 static void test_recorded_runs(void **state)
 {
     (void)state;
-    json_t *root = golden_load("optimizers/lbfgsb.json");
-    if (!root) {
-        skip();
-    }
+    json_t *root = golden_or_skip("optimizers/lbfgsb.json");
     json_t *list = json_object_get(root, "problems");
     assert_int_equal(json_array_size(list), 8);
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -54,9 +54,9 @@ static void make_store(const char *folder)
     }
     assert_int_equal(ds_store_begin(s, &e), 0);
     for (uint64_t id = 1; id <= ROWS; id++) {
-        ds_row row = {
-            .id = id, .n = N, .x = x, .grad = grad, .loss = loss_at(id), .cost_steps = 10, .wall = 0.5};
-        row.outcome = isfinite(row.loss) ? 0 : 2;
+        ds_row row = {.id = id, .n = N, .x = x, .grad = grad};
+        row.answer = (ds_answer){.loss = loss_at(id), .cost_steps = 10, .wall_s = 0.5};
+        row.answer.outcome = isfinite(row.answer.loss) ? 0 : 2;
         assert_int_equal(ds_store_insert(s, &row, &e), 0);
     }
     assert_int_equal(ds_store_commit(s, &e), 0);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "golden.h"
 #include "mt19937.h"
 #include "mpm_support.h"
 
@@ -36,21 +37,17 @@ static const char *shared_folder(void)
 
 json_t *mpm_golden(const char *format, int t)
 {
-    char name[64] = "", path[4096];
+    char name[128];
     const char *slot = strstr(format, "%s");
-    snprintf(name, sizeof name, "%.*s%s%s", (int)(slot - format), format, mpm_task_names[t], slot + 2);
-    if (!shared_folder()) {
-        return NULL;
-    }
-    snprintf(path, sizeof path, "%s/golden/plasticine/%s", shared_folder(), name);
-    return json_load_file(path, 0, NULL);
+    snprintf(name, sizeof name, "plasticine/%.*s%s%s", (int)(slot - format), format, mpm_task_names[t],
+             slot + 2);
+    return golden_load(name);
 }
 
 json_t *mpm_golden_or_skip(const char *format, int t)
 {
     json_t *root = mpm_golden(format, t);
     if (!root) {
-        print_message("recorded values of the original simulator are not available (DS_SHARED)\n");
         skip();
     }
     return root;

@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* instance_more.c - the other ways to evaluate: many points in one call (extension batch), and residuals and
- * products with their Jacobian (extension residuals). Answers are vetted like those of evaluate(). */
+/* env_residuals.c - residuals and products with their Jacobian, see env_residuals.h. */
 #include "config.h"
+
+#include "plugin/env_residuals.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin/instance_internal.h"
+#include "base/clock.h"
 
 enum { RESIDUALS_MAX = 1 << 26 };
 
-static const void *extension(const ds_env *env, const char *id)
+int ds_env_ask_residuals(ds_env *env, ds_error *e)
 {
-    return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, id) : NULL;
-}
-
-int ds_env_ask_extensions(ds_env *env, ds_error *e)
-{
-    const ds_env_batch *b = extension(env, DS_EXT_BATCH);
-    const ds_residuals *r = extension(env, DS_EXT_RESIDUALS);
-    env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
+    const ds_residuals *r = ds_env_extension(env, DS_EXT_RESIDUALS);
     if (r == NULL || !DS_HAS(ds_residuals, r, evaluate)) {
         return 0;
     }
@@ -46,42 +40,8 @@ uint64_t ds_residual_output(uint32_t kind, uint64_t n, uint64_t m)
     return kind == DS_RESIDUALS_JTV ? n : m;
 }
 
-/* ---- many points ---- */
-
-void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
-                          const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer)
-{
-    ds_eval io[DS_MANY_MAX], *list[DS_MANY_MAX];
-    uint64_t n = env->info.n;
-    double start = ds_env_now();
-    for (uint64_t k = 0; k < count; k++) {
-        io[k] = (ds_eval){.struct_size = sizeof io[k],
-                          .want = want,
-                          .n = n,
-                          .x = x + k * stride,
-                          .noise_key = noise_key[k],
-                          .grad = (want & DS_WANT_GRAD) != 0 ? grad + k * stride : NULL,
-                          .loss = NAN,
-                          .bad_step = -1};
-        list[k] = &io[k];
-    }
-    ds_status st = env->batch->evaluate(env->self, count, list);
-    double each = (ds_env_now() - start) / (double)count;
-    for (uint64_t k = 0; k < count; k++) {
-        if (st != DS_OK || io[k].outcome != DS_EVAL_OK) {
-            /* Alone once more: then the message that the plugin gives belongs to this point. */
-            ds_env_evaluate(env, x + k * stride, noise_key[k], want, io[k].grad, answer[k]);
-            continue;
-        }
-        answer[k]->message[0] = '\0';
-        ds_answer_validate(env, &io[k], answer[k]);
-        answer[k]->wall = each;
-    }
-}
-
-/* ---- residuals ---- */
-
-static void vet_residuals(ds_env *env, const ds_residual_eval *io, uint64_t count, ds_answer *a)
+/* What the plugin answered, made safe. */
+static void validate(const ds_env *env, const ds_residual_eval *io, uint64_t count, ds_answer *a)
 {
     static const char *const what[] = {"", "residual", "component of the product J v",
                                        "component of the product J^T v"};
@@ -134,24 +94,23 @@ ds_status ds_env_evaluate_residuals(ds_env *env, uint32_t kind, const double *x,
                            .out = out,
                            .loss = NAN,
                            .bad_step = -1};
-    double start = ds_env_now();
+    double start = ds_clock_s();
     memset(out, 0xff, count * sizeof(double)); /* NaN: an answer that is not filled is noticed */
     a->message[0] = '\0';
     a->grad_kind = DS_GRAD_NONE;
     env->services.last_error[0] = '\0';
     ds_status st = env->residuals->evaluate(env->self, &io);
     if (st == DS_OK) {
-        vet_residuals(env, &io, count, a);
+        validate(env, &io, count, a);
     } else {
         a->bad_step = -1;
         a->cost_steps = io.cost_steps;
-        ds_answer_fail(a, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
-                       env->services.last_error[0] != '\0' ? env->services.last_error : ds_status_text(st));
+        ds_answer_fail_status(env, a, st);
     }
     if (a->outcome != DS_EVAL_OK) {
         memset(out, 0, count * sizeof(double));
         a->grad_kind = DS_GRAD_NONE;
     }
-    a->wall = ds_env_now() - start;
+    a->wall_s = ds_clock_s() - start;
     return st == DS_STOPPED ? DS_STOPPED : DS_OK;
 }

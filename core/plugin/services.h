@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* services.h - the host as one plugin instance sees it, together with the instance's parameters. */
+#ifndef DS_PLUGIN_SERVICES_H
+#define DS_PLUGIN_SERVICES_H
+
+#include <stdatomic.h>
+
+#include "config/params.h"
+#include "plugin/loader.h"
+
+/* Host services of one instance: `host.ctx` points back to this struct. */
+typedef struct ds_services {
+    ds_host host;
+    const ds_module *module;
+    ds_params *params;
+    const atomic_int *stop; /* nonzero = the run should end; may be NULL */
+    ds_status last_status;  /* of the last host->error() */
+    char last_error[512];
+} ds_services;
+
+/* Fills *s for a module; takes over `params`. */
+void ds_services_init(ds_services *s, const ds_module *module, ds_params *params, uint64_t seed,
+                      uint32_t threads, const atomic_int *stop);
+void ds_services_clear(ds_services *s);
+
+/* Describes a failed call of the plugin: "torus: create() failed: TEXT (DS_E_PARAM)". */
+int ds_services_fail(const ds_services *s, ds_error *e, const char *function, ds_status status);
+
+#endif

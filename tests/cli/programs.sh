@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# programs.sh - dshost and the programs beside it: what they are linked with, commands of others, dshost-picture.
+. "$(dirname "$0")/lib.sh"
+mkdir "$tmp/bin" && cd "$tmp" || exit 99
+export HOME="$tmp"
+libexec=$DS_TOP_BUILD/libexec
+
+if [ -n "$DS_SANITIZE" ] || ! command -v ldd > /dev/null; then
+    skip "libraries: with sanitizers, or without ldd"
+else
+    ldd "$dshost" "$libexec/dshost-worker" > libraries
+    ! grep -q cairo libraries && ! ldd "$libexec/dshost-worker" | grep -qE 'sqlite|jansson|libz' &&
+        [ "$(ldd "$libexec/dshost-worker" | wc -l)" -le 6 ]
+    result $? "the host draws nothing, and a worker needs little"
+fi
+status 2 "a worker is not for users" "$libexec/dshost-worker"
+status 0 "but has a version" "$libexec/dshost-worker" --version
+
+# shellcheck disable=SC2016
+printf '#!/bin/sh\necho "$# $*"\nexit 7\n' > bin/dshost-foo
+chmod +x bin/dshost-foo
+echo > bin/dshost-text # not a program
+refuses 2 "unknown command 'foo'" "a command that is not there" "$dshost" foo
+PATH=$tmp/bin:$PATH
+export PATH
+status 7 "a command on PATH, with its exit status" "$dshost" foo a "b c"
+[ "$(cat "$tmp/out")" = "2 a b c" ]
+result $? "and its arguments"
+good "it is listed" --help
+sed -n '/^commands on PATH:/,$p' "$tmp/out" > listed
+grep -qx '  foo' listed && ! grep -q text listed
+result $? "and nothing else"
+status 7 "help asks it" "$dshost" help foo
+refuses 2 "unknown command '../foo'" "no command is a path" "$dshost" ../foo
+refuses 2 "unknown command 'evl'; did you mean 'eval'?" "a command that is nearly one" "$dshost" evl
+
+status 0 "a run" "$dshost" run --env cartpole --opt boleap --budget 12 --out run
+mkdir first && mv run/best.png run/convergence.png run/convergence.svg first
+status 0 "its pictures again" "$dshost" picture run
+cmp first/best.png run/best.png && cmp first/convergence.png run/convergence.png &&
+    cmp first/convergence.svg run/convergence.svg
+result $? "are the same"
+rm run/*.png
+status 0 "the best alone" "$dshost" picture run --best
+[ -s run/best.png ] && [ ! -e run/convergence.png ] && [ "$(cat "$tmp/out")" -ge 1 ]
+result $? "with its evaluation"
+status 2 "pictures of nothing" "$dshost" picture
+run "$dshost" picture nowhere
+[ $status -eq 6 ] && grep -q '^dshost: warning: no picture of the run: nowhere/run.sqlite' "$tmp/err"
+result $? "pictures of a run that is not there"
+
+# A copy of dshost elsewhere: what it starts is found on PATH.
+mkdir other && cp "$dshost" other
+DS_PLUGIN_PATH=$DS_TOP_BUILD/plugins
+export DS_PLUGIN_PATH
+PATH=$libexec:$PATH other/dshost run --env analytic --opt rand --budget 20 --out moved > /dev/null 2> err
+[ $? -eq 0 ] && [ -s moved/best.png ] && ! grep -q warning err
+result $? "programs on PATH"
+if command -v dshost-worker > /dev/null || ls /usr/local/libexec/diffsim /usr/libexec/diffsim > /dev/null 2>&1; then
+    skip "dshost is installed here, too"
+else
+    other/dshost run --env analytic --opt rand --budget 20 --isolation none --out alone > /dev/null 2> err
+    [ $? -eq 0 ] && [ "$(grep -c 'warning: no pictures: there is no program dshost-picture' err)" -eq 1 ]
+    result $? "no pictures are no failure"
+    refuses 6 "there is no program dshost-worker" "no worker is one" \
+        other/dshost run --env analytic --opt rand --budget 20 --out none
+fi
+finish
