@@ -184,7 +184,7 @@ int main(int argc, char **argv)
     }
     snprintf(path, sizeof(path), "%s/run.sqlite", folder);
     p = open_pool(DS_ISOLATION_PROCESS, 1);
-    if (ds_store_create(path, NULL, N, &store, &e) != 0 || ds_recorder_open(store, &recorder, &e) != 0) {
+    if (ds_store_create(path, NULL, N, &store, &e) != 0 || ds_recorder_open(store, 0, &recorder, &e) != 0) {
         die(&e);
     }
     sum warm = {0.0, 0, 0, x, recorder};

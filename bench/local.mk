@@ -3,4 +3,3 @@
 EXTRA_PROGRAMS += %D%/bench_cloth %D%/bench_cma %D%/bench_gp %D%/bench_mpm %D%/bench_overhead %D%/bench_rigid \
 	%D%/bench_rl
 %D%/%.$(OBJEXT): AM_CPPFLAGS += $(test_cppflags)
-bench_bench_mpm_SOURCES = bench/bench_mpm.c plugins/envs/torus.c

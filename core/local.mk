@@ -16,7 +16,7 @@ config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/describe.c core/plugin/describe.h \
 	core/plugin/descriptor.c core/plugin/descriptor.h core/plugin/plugin_list.c core/plugin/plugin_list.h \
 	core/plugin/search_path.c core/plugin/search_path.h core/plugin/elf_file.c \
-	core/plugin/elf_file.h core/plugin/env.c core/plugin/env.h core/plugin/env_batch.c core/plugin/env_batch.h \
+	core/plugin/elf_file.h core/plugin/env.c core/plugin/env.h \
 	core/plugin/env_residuals.c core/plugin/env_residuals.h core/plugin/env_rl.c core/plugin/env_rl.h \
 	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
 	core/plugin/services.c core/plugin/services.h
@@ -28,15 +28,16 @@ worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c 
 	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h core/evaluate/pool.c core/evaluate/pool.h
-store_sources = core/store/episode_store.c core/store/episode_store.h core/store/run_folder.c \
+store_sources = core/store/run_folder.c \
 	core/store/run_folder.h core/store/recorder.c core/store/recorder.h core/store/replay.c \
 	core/store/replay.h core/store/runlock.c core/store/runlock.h core/store/store.c \
-	core/store/store.h
-run_sources = core/run/objective_rl.c core/run/objective_rl.h core/run/statistics.c core/run/statistics.h \
-	core/run/objective.c core/run/objective_residuals.c core/run/observer.h core/run/progress.c core/run/progress.h \
-	core/run/run.c core/run/run.h core/run/run_internal.h core/run/run_recheck.c \
-	core/run/run_series.c core/run/run_series.h core/run/signals.c core/run/signals.h \
-	core/run/summary.c
+	core/store/store.h core/store/store_internal.h core/store/store_rows.c
+run_sources = core/run/client.h core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
+	core/run/objective_rl.c core/run/objective_rl.h \
+	core/run/observer.h core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h \
+	core/run/run_recheck.c core/run/run_recheck.h core/run/run_series.c core/run/run_series.h core/run/session.c \
+	core/run/session.h core/run/signals.c core/run/signals.h core/run/statistics.c core/run/statistics.h \
+	core/run/summary.c core/run/summary.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
 cli_sources = core/cli/command.c core/cli/command.h core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h \

@@ -19,8 +19,7 @@ AM_TESTS_ENVIRONMENT = \
 TESTS += $(check_PROGRAMS) $(check_SCRIPTS)
 check_SCRIPTS = $(dist_check_SCRIPTS)
 
-test_cppflags = $(host_include) -I$(top_srcdir)/plugins/envs/engines -I$(top_srcdir)/plugins/envs/engines/mpm \
-	-I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
+test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
 %D%/%.$(OBJEXT) %D%/%.lo: AM_CPPFLAGS += $(test_cppflags)
 methods = plugins/optimizers/methods
 engines = plugins/envs/engines

@@ -94,7 +94,8 @@ static int open_local(ds_pool *p, ds_error *e)
 static int open_crew(ds_pool *p, ds_error *e)
 {
     const ds_pool_config *c = &p->config;
-    int rc = ds_params_make(c->module->plugin->desc->params, c->module->id, c->settings, DS_SECTION_ENV, &p->params, e);
+    int rc = ds_params_make(c->module->plugin->desc->params, c->module->id, c->settings, DS_SECTION_ENV,
+                            &p->params, e);
     ds_supervisor_config cc = crew_config(p, c->jobs > 0 ? c->jobs : 1);
     rc = rc != 0 ? rc : ds_supervisor_open(&cc, &p->supervisor, e);
     if (rc != 0) {

@@ -3,7 +3,6 @@
 #ifndef DS_PLUGIN_ENV_H
 #define DS_PLUGIN_ENV_H
 
-#include "plugin/env_batch.h"
 #include "plugin/env_residuals.h"
 #include "plugin/env_rl.h"
 #include "plugin/instance.h"

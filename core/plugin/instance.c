@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* instance.c - one evaluation of an environment instance, and its answer made safe. */
+/* instance.c - evaluations of an environment instance, one or many at once, and their answers made safe. */
 #include "config.h"
 
 #include "plugin/instance.h"
@@ -49,7 +49,8 @@ static void validate_gradient(const ds_eval *io, ds_answer *a)
     }
 }
 
-void ds_answer_validate(const ds_env *env, const ds_eval *io, ds_answer *a)
+/* What evaluate() answered, made safe. */
+static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
 {
     a->loss = io->loss;
     a->outcome = io->outcome;
@@ -91,7 +92,7 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
     env->services.last_error[0] = '\0';
     st = env->vt->evaluate(env->self, &io);
     if (st == DS_OK) {
-        ds_answer_validate(env, &io, answer);
+        validate(env, &io, answer);
     } else {
         answer->bad_step = -1;
         answer->cost_steps = io.cost_steps;
@@ -104,6 +105,37 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
     return st == DS_STOPPED ? DS_STOPPED : DS_OK;
 }
 
+void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
+                          const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer)
+{
+    ds_eval io[DS_MANY_MAX], *list[DS_MANY_MAX];
+    uint64_t n = env->info.n;
+    double start = ds_clock_s();
+    for (uint64_t k = 0; k < count; k++) {
+        io[k] = (ds_eval){.struct_size = sizeof io[k],
+                          .want = want,
+                          .n = n,
+                          .x = x + k * stride,
+                          .noise_key = noise_key[k],
+                          .grad = (want & DS_WANT_GRAD) != 0 ? grad + k * stride : NULL,
+                          .loss = NAN,
+                          .bad_step = -1};
+        list[k] = &io[k];
+    }
+    ds_status st = env->batch->evaluate(env->self, count, list);
+    double each = (ds_clock_s() - start) / (double)count;
+    for (uint64_t k = 0; k < count; k++) {
+        if (st != DS_OK || io[k].outcome != DS_EVAL_OK) {
+            /* Alone once more: then the message that the plugin gives belongs to this point. */
+            ds_env_evaluate(env, x + k * stride, noise_key[k], want, io[k].grad, answer[k]);
+            continue;
+        }
+        answer[k]->message[0] = '\0';
+        validate(env, &io[k], answer[k]);
+        answer[k]->wall_s = each;
+    }
+}
+
 const void *ds_env_extension(const ds_env *env, const char *id)
 {
     return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, id) : NULL;
@@ -112,4 +144,10 @@ const void *ds_env_extension(const ds_env *env, const char *id)
 const ds_scene *ds_env_scene(const ds_env *env)
 {
     return ds_env_extension(env, DS_EXT_SCENE);
+}
+
+void ds_env_ask_batch(ds_env *env)
+{
+    const ds_env_batch *b = ds_env_extension(env, DS_EXT_BATCH);
+    env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
 }

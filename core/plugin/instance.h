@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* instance.h - one environment instance, and one evaluation with it, whose answer is made safe. */
+/* instance.h - one environment instance, and evaluations with it, whose answers are made safe. */
 #ifndef DS_PLUGIN_INSTANCE_H
 #define DS_PLUGIN_INSTANCE_H
 
@@ -33,8 +33,16 @@ typedef struct ds_env {
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 
-/* What evaluate() answered, made safe: see ds_env_evaluate(). */
-void ds_answer_validate(const ds_env *env, const ds_eval *io, ds_answer *a);
+/* Most points of one call of the extension batch. */
+enum { DS_MANY_MAX = 64 };
+
+/* Asks the instance for that extension; part of ds_env_open(). */
+void ds_env_ask_batch(ds_env *env);
+
+/* ds_env_evaluate() for `count` <= DS_MANY_MAX points at once (env->batch is not NULL): point k and its
+ * gradient are at x + k stride and grad + k stride, answer[k] is its answer. */
+void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
+                          const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer);
 
 /* There is no loss, for this reason. */
 void ds_answer_fail(ds_answer *a, uint32_t outcome, const char *text);

@@ -14,8 +14,6 @@
 
 #include "base/stop.h"
 #include "evaluate/rl_pool.h"
-#include "run/run_internal.h"
-#include "store/episode_store.h"
 
 typedef struct episode {
     struct episode *next; /* in the order of their numbers */
@@ -43,58 +41,57 @@ struct ds_run_episodes {
 
 /* ---- the contract ---- */
 
-static ds_status refuse(ds_run *run, const char *function, const char *text)
+static ds_status refuse(const ds_client *c, const char *function, const char *text)
 {
-    ds_fail(&run->error, DS_EXIT_PLUGIN, "%s: breaks the contract of %s() of episodes: %s",
-            run->opt_module->id, function, text);
-    run->end = DS_END_ERROR;
-    return DS_E_ARG;
+    char name[40];
+    snprintf(name, sizeof(name), "%s() of episodes", function);
+    return ds_journal_refuse(c->journal, name, text);
 }
 
-static ds_status check_lanes(ds_run *run, const char *function, const ds_episode_rows *r, int held)
+static ds_status check_lanes(ds_client *c, const char *function, const ds_episode_rows *r, int held)
 {
-    const ds_run_episodes *s = run->episodes;
+    const ds_run_episodes *s = c->episodes;
     uint64_t seen = 0;
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t lane = r->lane[k];
         if (lane >= DS_EPISODE_LANES || (seen & (uint64_t)1 << lane) != 0) {
-            return refuse(run, function, "a lane is out of range, or named twice");
+            return refuse(c, function, "a lane is out of range, or named twice");
         }
         if ((s->lane[lane] != NULL) != held) {
-            return refuse(run, function, held ? "a lane holds no episode" : "a lane holds an open episode");
+            return refuse(c, function, held ? "a lane holds no episode" : "a lane holds an open episode");
         }
         seen |= (uint64_t)1 << lane;
     }
     return DS_OK;
 }
 
-static ds_status check_rows(ds_run *run, const char *function, const ds_episode_rows *r, int stepping)
+static ds_status check_rows(ds_client *c, const char *function, const ds_episode_rows *r, int stepping)
 {
     if (r == NULL || !DS_HAS(ds_episode_rows, r, done)) {
-        return refuse(run, function, "the rows are missing or their struct_size is too small");
+        return refuse(c, function, "the rows are missing or their struct_size is too small");
     }
     if (r->count < 1 || r->count > DS_EPISODE_LANES || r->lane == NULL || r->obs == NULL ||
         (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
-        return refuse(run, function, "no rows, more rows than lanes, or a buffer is NULL");
+        return refuse(c, function, "no rows, more rows than lanes, or a buffer is NULL");
     }
-    return check_lanes(run, function, r, stepping);
+    return check_lanes(c, function, r, stepping);
 }
 
-static ds_status check_actions(ds_run *run, const ds_episode_rows *r)
+static ds_status check_actions(ds_client *c, const ds_episode_rows *r)
 {
-    const ds_run_episodes *s = run->episodes;
+    const ds_run_episodes *s = c->episodes;
     uint64_t m = s->info.n_act;
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t first = s->lane[r->lane[k]]->t * m;
         for (uint64_t i = 0; i < m; i++) {
-            double a = r->action[k * m + i], lower = run->problem.lower[first + i],
-                   upper = run->problem.upper[first + i];
+            double a = r->action[k * m + i], lower = c->problem.lower[first + i],
+                   upper = c->problem.upper[first + i];
             if (!(a >= lower && a <= upper)) { /* also catches NaN */
                 char text[300];
                 snprintf(text, sizeof(text),
                          "row %llu, number %llu of the action is %.17g, outside of its bounds %.17g..%.17g",
                          (unsigned long long)k, (unsigned long long)i, a, lower, upper);
-                return refuse(run, "step", text);
+                return refuse(c, "step", text);
             }
         }
     }
@@ -111,11 +108,11 @@ static void discard(episode *ep)
     }
 }
 
-static episode *append(ds_run *run, uint64_t lane, const ds_episode_rows *r)
+static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
 {
-    ds_run_episodes *s = run->episodes;
+    ds_run_episodes *s = c->episodes;
     episode *ep = calloc(1, sizeof(*ep));
-    uint64_t n = run->problem.n, obs = (s->info.horizon + 1) * s->info.n_obs;
+    uint64_t n = c->problem.n, obs = (s->info.horizon + 1) * s->info.n_obs;
     if (ep == NULL || (ep->x = calloc(n + obs + s->info.horizon, sizeof(double))) == NULL) {
         free(ep);
         return NULL;
@@ -123,11 +120,11 @@ static episode *append(ds_run *run, uint64_t lane, const ds_episode_rows *r)
     ep->obs = ep->x + n;
     ep->reward = ep->obs + obs;
     ep->lane = lane;
-    ep->id = run->statistics.count + s->count + 1;
-    ep->key = ds_pool_noise_key(run->pool, ep->id);
+    ep->id = c->journal->statistics.count + s->count + 1;
+    ep->key = ds_pool_noise_key(c->journal->pool, ep->id);
     ep->group = r->group;
     ep->answer.bad_step = -1;
-    ds_run_copy_tag(ep->tag, r->tag);
+    ds_journal_tag(ep->tag, r->tag);
     if (s->last != NULL) {
         s->last->next = ep;
     } else {
@@ -139,20 +136,19 @@ static episode *append(ds_run *run, uint64_t lane, const ds_episode_rows *r)
 }
 
 /* Takes the next row of the record for an episode that begins. */
-static int take_stored(ds_run *run, episode *ep)
+static int take_stored(ds_client *c, episode *ep)
 {
-    const ds_run_episodes *s = run->episodes;
+    const ds_run_episodes *s = c->episodes;
     ds_row row;
-    int rc = ds_replay_take(run->replay, &row, &run->error);
+    int rc = ds_replay_take(c->journal->replay, &row, &c->journal->error);
     rc = rc != 0 ? rc
-                 : ds_episode_store_read(run->store, row.id, s->info.horizon, s->info.n_obs, &ep->steps,
-                                         ep->obs, ep->reward, &run->error);
+                 : ds_store_read_episode(c->journal->store, row.id, s->info.horizon, s->info.n_obs,
+                                         &ep->steps, ep->obs, ep->reward, &c->journal->error);
     if (rc == 0 && (ep->steps == 0 || row.id != ep->id)) {
-        rc = ds_fail(&run->error, DS_EXIT_PLUGIN,
+        rc = ds_fail(&c->journal->error, DS_EXIT_PLUGIN,
                      "%s: at evaluation %llu the optimizer now begins an episode, the record has a single "
-                     "evaluation: it "
-                     "is not the version that made this run; nothing was changed",
-                     ds_store_path(run->store), (unsigned long long)row.id);
+                     "evaluation: it is not the version that made this run; nothing was changed",
+                     ds_store_path(c->journal->store), (unsigned long long)row.id);
     }
     if (rc != 0) {
         return rc;
@@ -166,72 +162,62 @@ static int take_stored(ds_run *run, episode *ep)
 /* ---- recording ---- */
 
 /* The row's part of an episode, in one block that the recorder frees. */
-static struct ds_row_episode *copy_episode(const ds_run_episodes *s, const episode *ep)
+static ds_row_episode *copy_episode(const ds_run_episodes *s, const episode *ep)
 {
     size_t obs = (size_t)((ep->t + 1) * s->info.n_obs), reward = (size_t)ep->t;
-    struct ds_row_episode *copy = malloc(sizeof(*copy) + (obs + reward) * sizeof(double));
+    ds_row_episode *copy = malloc(sizeof(*copy) + (obs + reward) * sizeof(double));
     if (copy != NULL) {
         double *values = (double *)(void *)(copy + 1);
         memcpy(values, ep->obs, obs * sizeof(double));
         memcpy(values + obs, ep->reward, reward * sizeof(double));
-        *copy = (struct ds_row_episode){ep->key, ep->t, s->info.n_obs, values, values + obs};
+        *copy = (ds_row_episode){ep->key, ep->t, s->info.n_obs, values, values + obs};
     }
     return copy;
 }
 
 /* Enters the episodes that are over, as far as no older one is open. Nonzero = the run ends. */
-static int flush(ds_run *run)
+static int flush(ds_client *c)
 {
-    ds_run_episodes *s = run->episodes;
-    while (s->first != NULL && s->first->over && run->end == DS_END_NONE) {
+    ds_run_episodes *s = c->episodes;
+    while (s->first != NULL && s->first->over && c->journal->end == DS_END_NONE) {
         episode *ep = s->first;
-        uint64_t taken = ep->t * s->info.n_act, left = run->problem.n - taken;
-        ds_entry entry = {
-            .x = ep->x, .answer = &ep->answer, .tag = ep->tag, .group = ep->group, .replayed = ep->stored};
+        uint64_t taken = ep->t * s->info.n_act, left = c->problem.n - taken;
+        ds_row row = {.x = ep->x, .answer = ep->answer, .group = ep->group};
+        memcpy(row.tag, ep->tag, sizeof(row.tag));
         if (!ep->stored) {
-            memcpy(ep->x + taken, run->problem.x0 + taken, left * sizeof(double));
-            entry.episode = copy_episode(s, ep);
-            if (entry.episode == NULL) {
-                ds_fail(&run->error, DS_EXIT_MEMORY, "out of memory for the record of an episode");
-                run->end = DS_END_ERROR;
+            memcpy(ep->x + taken, c->problem.x0 + taken, left * sizeof(double));
+            row.episode = copy_episode(s, ep);
+            if (row.episode == NULL) {
+                ds_fail(&c->journal->error, DS_EXIT_MEMORY, "out of memory for the record of an episode");
+                c->journal->end = DS_END_ERROR;
                 return 1;
             }
         }
         s->first = ep->next;
         s->last = s->first == NULL ? NULL : s->last;
         s->count--;
-        ds_journal_append(run, &entry);
+        ds_journal_append(c->journal, &row, 0, ep->x, ep->stored);
         discard(ep);
     }
-    return run->end != DS_END_NONE;
+    return c->journal->end != DS_END_NONE;
 }
 
 /* ---- begin ---- */
 
-static ds_status stopped(ds_run *run, int rc)
-{
-    if (rc > 0) {
-        run->end = DS_END_ERROR;
-    } else if (run->end == DS_END_NONE) {
-        run->end = atomic_load(&ds_stop_flag) == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
-    }
-    return DS_STOPPED;
-}
-
 /* Sends the rows in s->step to the workers. */
-static int ask(ds_run *run, uint64_t count)
+static int ask(ds_client *c, uint64_t count)
 {
-    ds_run_episodes *s = run->episodes;
+    ds_run_episodes *s = c->episodes;
     if (count == 0) {
         return atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0 ? DS_POOL_STOPPED : 0;
     }
-    if (run->recorder == NULL && ds_run_go_live(run, &run->error) != 0) {
-        return run->error.status;
+    if (c->journal->recorder == NULL && ds_journal_live(c->journal) != 0) {
+        return c->journal->error.status;
     }
-    if (s->lanes == NULL && ds_lanes_open(run->pool, &s->lanes, &run->error) != 0) {
-        return run->error.status;
+    if (s->lanes == NULL && ds_lanes_open(c->journal->pool, &s->lanes, &c->journal->error) != 0) {
+        return c->journal->error.status;
     }
-    return ds_lanes_step(s->lanes, count, s->step, &run->error);
+    return ds_lanes_step(s->lanes, count, s->step, &c->journal->error);
 }
 
 /* What a step adds to its episode; an episode that cannot begin fails with its first step. */
@@ -246,37 +232,37 @@ static void note(episode *ep, const ds_episode_answer *out)
 
 static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
 {
-    ds_run *run = objective->ctx;
-    ds_run_episodes *s = run->episodes;
-    if (run->end != DS_END_NONE) {
-        ds_run_refuse_late_call(run);
+    ds_client *c = objective->ctx;
+    ds_run_episodes *s = c->episodes;
+    if (ds_journal_over(c->journal)) {
         return DS_STOPPED;
     }
-    ds_status st = check_rows(run, "begin", r, 0);
+    ds_status st = check_rows(c, "begin", r, 0);
     if (st != DS_OK) {
         return st;
     }
-    uint64_t room = run->budget - run->statistics.count - s->count, live = 0;
+    uint64_t room = c->journal->budget - c->journal->statistics.count - s->count, live = 0;
     uint64_t rows = r->count < room ? r->count : room;
     r->done = 0;
     episode *fresh[DS_EPISODE_LANES];
     for (uint64_t k = 0; k < rows; k++) {
-        episode *ep = append(run, r->lane[k], r);
+        episode *ep = append(c, r->lane[k], r);
         if (ep == NULL) {
-            return stopped(run, ds_fail(&run->error, DS_EXIT_MEMORY, "out of memory for an episode"));
+            return ds_journal_stop(
+                c->journal, ds_fail(&c->journal->error, DS_EXIT_MEMORY, "out of memory for an episode"));
         }
-        if (run->replay != NULL && ds_replay_left(run->replay) > 0) {
-            if (take_stored(run, ep) != 0) {
-                return stopped(run, run->error.status);
+        if (ds_journal_replaying(c->journal)) {
+            if (take_stored(c, ep) != 0) {
+                return ds_journal_stop(c->journal, c->journal->error.status);
             }
         } else {
             fresh[live] = ep;
             s->step[live++] = (ds_lane_step){.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = ep->obs};
         }
     }
-    int rc = ask(run, live);
+    int rc = ask(c, live);
     if (rc != 0) {
-        return stopped(run, rc);
+        return ds_journal_stop(c->journal, rc);
     }
     for (uint64_t k = 0; k < live; k++) {
         note(fresh[k], &s->step[k].out);
@@ -307,12 +293,12 @@ static void answer_row(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episo
     }
 }
 
-static int step_stored(ds_run *run, ds_episode_rows *r, uint64_t k, episode *ep)
+static int step_stored(ds_client *c, ds_episode_rows *r, uint64_t k, episode *ep)
 {
-    ds_run_episodes *s = run->episodes;
+    ds_run_episodes *s = c->episodes;
     uint64_t m = s->info.n_act;
-    int rc = ds_replay_compare(ds_store_path(run->store), run->width, ep->id, ep->t * m, m, r->action + k * m,
-                               ep->x, &s->warned, &run->error);
+    int rc = ds_replay_compare(ds_store_path(c->journal->store), c->journal->width, ep->id, ep->t * m, m,
+                               r->action + k * m, ep->x, &s->warned, &c->journal->error);
     if (rc == 0) {
         ep->t++;
         answer_row(s, r, k, ep, ep->t == ep->steps);
@@ -333,14 +319,14 @@ static void step_live(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episod
 }
 
 /* Takes the actions of all rows; the live ones go to the workers. */
-static int advance(ds_run *run, ds_episode_rows *r)
+static int advance(ds_client *c, ds_episode_rows *r)
 {
-    ds_run_episodes *s = run->episodes;
+    ds_run_episodes *s = c->episodes;
     uint64_t m = s->info.n_act, live = 0, row[DS_EPISODE_LANES];
     for (uint64_t k = 0; k < r->count; k++) {
         episode *ep = s->lane[r->lane[k]];
         if (ep->stored) {
-            int rc = step_stored(run, r, k, ep);
+            int rc = step_stored(c, r, k, ep);
             if (rc != 0) {
                 return rc;
             }
@@ -355,7 +341,7 @@ static int advance(ds_run *run, ds_episode_rows *r)
                                        .obs = ep->obs + ep->t * s->info.n_obs};
         row[live++] = k;
     }
-    int rc = ask(run, live);
+    int rc = ask(c, live);
     for (uint64_t i = 0; rc == 0 && i < live; i++) {
         step_live(s, r, row[i], s->lane[r->lane[row[i]]], &s->step[i].out);
     }
@@ -364,72 +350,71 @@ static int advance(ds_run *run, ds_episode_rows *r)
 
 static ds_status step(const ds_objective *objective, ds_episode_rows *r)
 {
-    ds_run *run = objective->ctx;
-    if (run->end != DS_END_NONE) {
-        ds_run_refuse_late_call(run);
+    ds_client *c = objective->ctx;
+    if (ds_journal_over(c->journal)) {
         return DS_STOPPED;
     }
-    ds_status st = check_rows(run, "step", r, 1);
-    st = st != DS_OK ? st : check_actions(run, r);
+    ds_status st = check_rows(c, "step", r, 1);
+    st = st != DS_OK ? st : check_actions(c, r);
     if (st != DS_OK) {
         return st;
     }
-    double wall = run->statistics.wall;
+    double wall = c->journal->statistics.wall_s;
     r->done = 0;
-    int rc = advance(run, r);
+    int rc = advance(c, r);
     if (rc != 0) {
-        return stopped(run, rc);
+        return ds_journal_stop(c->journal, rc);
     }
     r->done = r->count;
-    if (flush(run)) {
+    if (flush(c)) {
         return DS_STOPPED;
     }
     /* The answer to the last step is DS_OK: an extended run must get the same. */
-    if (run->statistics.count >= run->budget) {
-        run->end = DS_END_BUDGET;
-    } else if (run->recorder != NULL && run->statistics.wall > wall) {
-        ds_run_tell(run, DS_RUN_STEP);
+    if (c->journal->statistics.count >= c->journal->budget) {
+        c->journal->end = DS_END_BUDGET;
+    } else if (c->journal->recorder != NULL && c->journal->statistics.wall_s > wall) {
+        ds_journal_tell(c->journal, DS_RUN_STEP);
     }
     return DS_OK;
 }
 
 /* ---- the run's side ---- */
 
-const ds_episodes *ds_run_episodes_of(ds_run *run)
+const ds_episodes *ds_run_episodes_of(ds_client *c)
 {
-    if (run->env->rl.horizon == 0) {
+    if (c->journal->env->rl.horizon == 0) {
         return NULL;
     }
-    if (run->episodes == NULL) {
+    if (c->episodes == NULL) {
         ds_run_episodes *s = calloc(1, sizeof(*s));
         if (s == NULL || (s->step = calloc(DS_EPISODE_LANES, sizeof(*s->step))) == NULL) {
             free(s);
             return NULL;
         }
-        s->info = run->env->rl;
+        s->info = c->journal->env->rl;
         s->table = (ds_episodes){sizeof(ds_episodes), 0, &s->info, DS_EPISODE_LANES, begin, step};
-        run->episodes = s;
+        c->episodes = s;
     }
-    return &run->episodes->table;
+    return &c->episodes->table;
 }
 
-uint64_t ds_run_episodes_open(const ds_run *run)
+uint64_t ds_run_episodes_open(const ds_client *c)
 {
-    return run->episodes != NULL ? run->episodes->count : 0;
+    return c->episodes != NULL ? c->episodes->count : 0;
 }
 
-uint64_t ds_run_episodes_repeated(const ds_run *run)
+uint64_t ds_run_episodes_repeated(const ds_client *c)
 {
     uint64_t count = 0;
-    for (const episode *ep = run->episodes != NULL ? run->episodes->first : NULL; ep != NULL; ep = ep->next) {
+    for (const episode *ep = c->episodes != NULL ? c->episodes->first : NULL; ep != NULL; ep = ep->next) {
         count += ep->stored != 0;
     }
     return count;
 }
 
-void ds_run_episodes_close(ds_run *run)
+void ds_run_episodes_close(ds_client *c)
 {
-    ds_run_episodes *s = run->episodes;
+    ds_run_episodes *s = c->episodes;
     if (s != NULL) {
         for (episode *ep = s->first, *next; ep != NULL; ep = next) {
             next = ep->next;
@@ -438,6 +423,6 @@ void ds_run_episodes_close(ds_run *run)
         ds_lanes_close(s->lanes);
         free(s->step);
         free(s);
-        run->episodes = NULL;
+        c->episodes = NULL;
     }
 }

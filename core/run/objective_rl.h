@@ -6,17 +6,17 @@
 
 #include <diffsim/ext/rl.h>
 
-struct ds_run;
+#include "run/client.h"
 
 typedef struct ds_run_episodes ds_run_episodes;
 
 /* The extension of the run's objective; NULL where the environment has no stepwise control. */
-const ds_episodes *ds_run_episodes_of(struct ds_run *run);
+const ds_episodes *ds_run_episodes_of(ds_client *c);
 
 /* Open episodes, and those of them that are being repeated from the record. */
-uint64_t ds_run_episodes_open(const struct ds_run *run);
-uint64_t ds_run_episodes_repeated(const struct ds_run *run);
+uint64_t ds_run_episodes_open(const ds_client *c);
+uint64_t ds_run_episodes_repeated(const ds_client *c);
 
-void ds_run_episodes_close(struct ds_run *run);
+void ds_run_episodes_close(ds_client *c);
 
 #endif

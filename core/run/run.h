@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 #include "config/run_options.h"
-#include "evaluate/pool.h"
 #include "run/observer.h"
+#include "run/session.h"
 
 /* Runs what the settings say in a folder that holds no run yet (it is made). A finished or interrupted run
  * (also one that was ended by a signal, or by failures) leaves run.sqlite, run.ini and summary.json, and tells
@@ -25,8 +25,5 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
 
 /* Is this a setting that ds_run_resume() takes? */
 int ds_run_may_override(const char *key);
-
-/* How the environment of a run is evaluated, as its options say; stopped by ds_stop_flag. */
-ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o);
 
 #endif

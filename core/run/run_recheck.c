@@ -4,12 +4,13 @@
  * recorded. */
 #include "config.h"
 
+#include "run/run_recheck.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/stop.h"
-#include "run/run_internal.h"
 
 /* What other processors may make of the same program, relative to the losses of the run. */
 static const double TOLERANCE = 1e-6;
@@ -19,11 +20,11 @@ typedef struct choice {
     double best, first;
 } choice;
 
-static int choose(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall)
+static int choose(void *ctx, uint64_t id, double loss, uint64_t cost_steps, double wall_s)
 {
     choice *c = ctx;
     (void)cost_steps;
-    (void)wall;
+    (void)wall_s;
     if (isfinite(loss) && (c->id == 0 || loss < c->best)) {
         c->first = c->id == 0 ? loss : c->first;
         c->best = loss;
@@ -34,7 +35,7 @@ static int choose(void *ctx, uint64_t id, double loss, uint64_t cost_steps, doub
 
 /* The answer of now. */
 typedef struct repetition {
-    const ds_run *run;
+    const ds_session *session;
     const ds_row *row;
     double scale;      /* of losses */
     double difference; /* relative, of loss and gradient */
@@ -46,8 +47,8 @@ static double gradient_difference(const repetition *r, const double *grad)
 {
     double size = r->scale, difference = 0;
     for (uint64_t i = 0; i < r->row->n; i++) {
-        size = fmax(size, fabs(r->row->grad[i]) * r->run->width[i]);
-        difference = fmax(difference, fabs(r->row->grad[i] - grad[i]) * r->run->width[i]);
+        size = fmax(size, fabs(r->row->grad[i]) * r->session->journal.width[i]);
+        difference = fmax(difference, fabs(r->row->grad[i] - grad[i]) * r->session->journal.width[i]);
     }
     return difference > 0 ? difference / size : 0;
 }
@@ -75,20 +76,20 @@ static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double 
 }
 
 /* Asks what was asked then: a loss without its gradient may be rounded in another way. */
-static int ask(ds_run *run, const ds_row *row, repetition *r, ds_error *e)
+static int ask(const ds_session *session, const ds_row *row, repetition *r, ds_error *e)
 {
     const ds_extra *x = &row->extra;
-    if (x->kind == 0 || run->env->residuals == 0) {
-        return ds_pool_evaluate(run->pool, 1, row->x, row->grad != NULL ? DS_WANT_GRAD : 0, row->id, compare,
-                                r, e);
+    if (x->kind == 0 || session->env->residuals == 0) {
+        return ds_pool_evaluate(session->pool, 1, row->x, row->grad != NULL ? DS_WANT_GRAD : 0, row->id,
+                                compare, r, e);
     }
-    return ds_pool_residuals(run->pool, x->kind, 1, row->x, x->asked, row->id, compare, r, e);
+    return ds_pool_residuals(session->pool, x->kind, 1, row->x, x->asked, row->id, compare, r, e);
 }
 
 static int judge(const repetition *r, ds_error *e)
 {
-    const ds_run *run = r->run;
-    const char *id = run->env_module->id;
+    const ds_session *session = r->session;
+    const char *id = session->env_module->id;
     char now[120];
     if (!(r->difference > 0)) {
         return 0;
@@ -112,25 +113,26 @@ static int judge(const repetition *r, ds_error *e)
         "%s: evaluation %llu, with the recorded loss %.10g, %s: %s is not what it was when this run "
         "was made; give back the old plugin, begin a new run with --out, or go on all the same with "
         "--verify false; nothing was changed",
-        run->folder, (unsigned long long)r->row->id, r->row->answer.loss, now, id);
+        session->folder, (unsigned long long)r->row->id, r->row->answer.loss, now, id);
 }
 
-int ds_run_recheck(ds_run *run, ds_error *e)
+int ds_run_recheck(const ds_session *session, ds_error *e)
 {
     choice c = {0, INFINITY, 0};
     ds_cursor *cursor = NULL;
     ds_row row;
-    int rc = ds_store_scan(run->store, choose, &c, e);
+    int rc = ds_store_scan(session->journal.store, choose, &c, e);
     if (rc != 0 || c.id == 0) {
         return rc;
     }
-    rc = ds_cursor_open(run->store, c.id, &cursor, e);
+    rc = ds_cursor_open(session->journal.store, c.id, &cursor, e);
     if (rc == 0 && ds_cursor_next(cursor, &row, e) != 1) {
-        rc = e->status != 0 ? e->status : ds_fail(e, DS_EXIT_IO, "%s: damaged", ds_store_path(run->store));
+        rc = e->status != 0 ? e->status
+                            : ds_fail(e, DS_EXIT_IO, "%s: damaged", ds_store_path(session->journal.store));
     }
     if (rc == 0) {
-        repetition r = {.run = run, .row = &row, .scale = fmax(fabs(c.best), fabs(c.first))};
-        rc = ask(run, &row, &r, e);
+        repetition r = {.session = session, .row = &row, .scale = fmax(fabs(c.best), fabs(c.first))};
+        rc = ask(session, &row, &r, e);
         rc = rc != 0 ? rc : judge(&r, e);
     }
     ds_cursor_close(cursor);

@@ -69,23 +69,29 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
 static int write_plan(const ds_settings *settings, const ds_run_options *options, const char *folder,
                       ds_error *e)
 {
-    ds_run_spec r = {.options = options, .all_runs = 1};
-    ds_params *env = NULL;
-    ds_params *opt = NULL;
+    ds_run_spec r = {.kind = "run", .options = options, .all_runs = 1};
+    const ds_module *env = NULL, *opt = NULL;
+    ds_params *env_params = NULL, *opt_params = NULL;
     ds_pool_config c = ds_pool_config_of(NULL, settings, options);
     int rc = ds_pool_find_env(&c, options->env, e);
-    r.env = c.module;
-    rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &r.opt, e);
-    rc = rc != 0 ? rc
-                 : ds_params_make(r.env->plugin->desc->params, r.env->id, settings, DS_SECTION_ENV, &env, e);
-    rc = rc != 0 ? rc
-                 : ds_params_make(r.opt->plugin->desc->params, r.opt->id, settings, DS_SECTION_OPT, &opt, e);
-    r.env_params = env;
-    r.opt_params = opt;
+    env = c.module;
+    rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &opt, e);
+    rc = rc != 0
+             ? rc
+             : ds_params_make(env->plugin->desc->params, env->id, settings, DS_SECTION_ENV, &env_params, e);
+    rc = rc != 0
+             ? rc
+             : ds_params_make(opt->plugin->desc->params, opt->id, settings, DS_SECTION_OPT, &opt_params, e);
+    if (rc == 0) {
+        r.env = ds_session_plugin(env, options->env);
+        r.opt = ds_session_plugin(opt, options->opt);
+        r.section[DS_SECTION_ENV] = env_params;
+        r.section[DS_SECTION_OPT] = opt_params;
+    }
     rc = rc != 0 ? rc : ds_folder_make(folder, e);
     rc = rc != 0 ? rc : ds_folder_write_ini(folder, &r, e);
-    ds_params_free(env);
-    ds_params_free(opt);
+    ds_params_free(env_params);
+    ds_params_free(opt_params);
     return rc;
 }
 

@@ -29,7 +29,7 @@ int ds_statistics_add(ds_statistics *l, const double *x, const ds_answer *answer
     l->count++;
     l->outcome[answer->outcome < DS_OUTCOMES ? answer->outcome : DS_EVAL_INVALID]++;
     l->cost_steps += answer->cost_steps;
-    l->wall += answer->wall_s;
+    l->wall_s += answer->wall_s;
     l->gradients += (want & DS_WANT_GRAD) != 0;
     if (answer->outcome > DS_EVAL_BAD_GRAD && answer->outcome != DS_EVAL_INFEASIBLE) {
         l->failed++;

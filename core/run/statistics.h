@@ -22,7 +22,7 @@ typedef struct ds_statistics {
     uint64_t failed;    /* no loss, though x described a simulation */
     uint64_t gradients; /* evaluations that were asked for a gradient */
     uint64_t cost_steps;
-    double wall;      /* seconds inside evaluations */
+    double wall_s;    /* inside evaluations */
     double best_loss; /* +INFINITY = none yet */
     uint64_t best_id; /* 0 = none yet */
     double *best_x;   /* n values */

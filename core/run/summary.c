@@ -2,54 +2,47 @@
 /* summary.c - summary.json: what a run was and what came out of it. */
 #include "config.h"
 
+#include "run/summary.h"
+
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/json_text.h"
-#include "run/run_internal.h"
 
-const char *ds_end_name(int end)
-{
-    static const char *const names[] = {
-        "running", "budget", "target", "time", "signal", "optimizer_finished", "too_many_failures", "error"};
-    return end >= 0 && end <= DS_END_ERROR ? names[end] : "?";
-}
-
-static json_t *versions(const ds_run *run)
+static json_t *versions(const ds_session *run)
 {
     json_t *o = json_object();
     char abi[32];
     snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
     json_object_set_new(o, "dshost", json_string(PACKAGE_VERSION));
     json_object_set_new(o, "abi", json_string(abi));
-    json_object_set_new(o, "env", json_string(run->env_module->plugin->desc->version));
-    json_object_set_new(o, "opt", json_string(run->opt_module->plugin->desc->version));
+    json_object_set_new(o, "env", json_string(run->spec.env.version));
+    json_object_set_new(o, "opt", json_string(run->spec.opt.version));
     return o;
 }
 
-json_t *ds_run_summary(const ds_run *run)
+json_t *ds_run_summary(const ds_session *run, uint64_t plan)
 {
-    const ds_statistics *l = &run->statistics;
+    const ds_statistics *l = &run->journal.statistics;
     json_t *o = json_object();
     json_t *outcomes = json_object();
     int found = l->best_id > 0;
     json_object_set_new(o, "folder", json_string(run->folder));
-    json_object_set_new(o, "env", json_string(run->env_module->id));
-    json_object_set_new(o, "opt", json_string(run->opt_module->id));
+    json_object_set_new(o, "env", json_string(run->spec.env.id));
+    json_object_set_new(o, "opt", json_string(run->spec.opt.id));
     /* A seed above 2^63 does not fit into a JSON integer of jansson. */
     char seed[32];
     snprintf(seed, sizeof(seed), "%llu", (unsigned long long)run->options.seed);
     json_object_set_new(o, "seed",
                         run->options.seed <= INT64_MAX ? json_integer((json_int_t)run->options.seed)
                                                        : json_string(seed));
-    json_object_set_new(o, "n", json_integer((json_int_t)run->problem.n));
-    json_object_set_new(o, "budget", json_integer((json_int_t)run->budget));
-    json_object_set_new(o, "planned_budget", json_integer((json_int_t)run->plan));
+    json_object_set_new(o, "n", json_integer((json_int_t)run->env->info.n));
+    json_object_set_new(o, "budget", json_integer((json_int_t)run->journal.budget));
+    json_object_set_new(o, "planned_budget", json_integer((json_int_t)plan));
     json_object_set_new(o, "target", ds_json_real(run->options.target));
     json_object_set_new(o, "evaluations", json_integer((json_int_t)l->count));
     uint64_t recorded = 0;
     ds_error unread = {0, ""};
-    if (ds_store_count(run->store, &recorded, &unread) == 0) { /* fewer where the disk was full */
+    if (ds_store_count(run->journal.store, &recorded, &unread) == 0) { /* fewer where the disk was full */
         json_object_set_new(o, "recorded", json_integer((json_int_t)recorded));
     }
     json_object_set_new(o, "gradients", json_integer((json_int_t)l->gradients));
@@ -63,11 +56,11 @@ json_t *ds_run_summary(const ds_run *run)
     }
     json_object_set_new(o, "outcomes", outcomes);
     json_object_set_new(o, "cost_steps", json_integer((json_int_t)l->cost_steps));
-    json_object_set_new(o, "evaluation_s", ds_json_real(l->wall));
-    json_object_set_new(o, "wall_s",
-                        ds_json_real(run->wall_before + 1e-9 * (double)(ds_clock_ns() - run->start_ns)));
-    json_object_set_new(o, "ended", json_string(ds_end_name(run->end)));
-    json_object_set_new(o, "error", run->error.text[0] != '\0' ? json_string(run->error.text) : json_null());
+    json_object_set_new(o, "evaluation_s", ds_json_real(l->wall_s));
+    json_object_set_new(o, "wall_s", ds_json_real(ds_session_wall(run)));
+    json_object_set_new(o, "ended", json_string(ds_end_name(run->journal.end)));
+    json_object_set_new(
+        o, "error", run->journal.error.text[0] != '\0' ? json_string(run->journal.error.text) : json_null());
     json_object_set_new(o, "versions", versions(run));
     return o;
 }

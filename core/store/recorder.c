@@ -68,7 +68,7 @@ static void release(const ds_recorder *r, uint64_t from, uint64_t to)
     for (uint64_t i = from; i < to; i++) {
         ds_row row;
         memcpy(&row, row_at(r, i), sizeof(row));
-        free((void *)(uintptr_t)row.episode);
+        free(row.episode);
     }
 }
 
@@ -128,12 +128,7 @@ static void *writer(void *arg)
     }
 }
 
-int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e)
-{
-    return ds_recorder_open_extra(store, 0, out, e);
-}
-
-int ds_recorder_open_extra(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e)
+int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e)
 {
     ds_recorder *r = calloc(1, sizeof(*r));
     if (r == NULL) {
@@ -195,7 +190,7 @@ static void wait_until_below(ds_recorder *r, uint64_t rows)
 int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *e)
 {
     if (atomic_load_explicit(&r->failed, memory_order_acquire)) {
-        free((void *)(uintptr_t)row->episode);
+        free(row->episode);
         return report(r, e);
     }
     uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed);

@@ -8,11 +8,9 @@
 
 typedef struct ds_recorder ds_recorder;
 
-/* Starts the thread; from now on it alone uses the store, until close. */
-int ds_recorder_open(ds_store *store, ds_recorder **out, ds_error *e);
-
-/* The same for rows to which an extension adds at most `extra` numbers. */
-int ds_recorder_open_extra(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e);
+/* Starts the thread; from now on it alone uses the store, until close. An extension may add at most `extra` numbers
+ * to a row. */
+int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e);
 
 /* Hands over a row (copied, but for row->episode: one block from malloc(), taken over). Waits while the queue
  * is full. `urgent` rows are committed at once. Fails, with the reason of the writer, once a group could not

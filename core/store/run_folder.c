@@ -93,10 +93,9 @@ char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
     return NULL;
 }
 
-const char *ds_folder_plugin_name(const char *given, const ds_module *module)
+const char *ds_folder_plugin_name(const ds_plugin_name *p)
 {
-    return strchr(given, '/') != NULL && strlen(module->path) < LINE_MAX_BYTES - 8 ? module->path
-                                                                                   : module->id;
+    return strchr(p->given, '/') != NULL && strlen(p->path) < LINE_MAX_BYTES - 8 ? p->path : p->id;
 }
 
 static int is_one_of(const char *key, const char *const *list)
@@ -113,14 +112,14 @@ static const char *run_text(const ds_run_spec *r, const char *key, const char *t
     static const char *const one_call[] = {"out", "x", "noise_key", "verify", NULL};
     static const char *const searches[] = {"opt", "budget", "seconds", "target", NULL};
     if (is_one_of(key, one_call) || (!r->all_runs && strcmp(key, "runs") == 0) ||
-        (r->opt == NULL && is_one_of(key, searches))) {
+        (r->survey && is_one_of(key, searches))) {
         return NULL;
     }
     if (strcmp(key, "env") == 0) {
-        return ds_folder_plugin_name(r->options->env, r->env);
+        return ds_folder_plugin_name(&r->env);
     }
     if (strcmp(key, "opt") == 0) {
-        return ds_folder_plugin_name(r->options->opt, r->opt);
+        return ds_folder_plugin_name(&r->opt);
     }
     return text;
 }
@@ -154,24 +153,17 @@ int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e)
 {
     char *text = NULL;
     size_t size = 0;
+    char name[48];
     FILE *f = open_memstream(&text, &size);
     if (f == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    if (r->opt != NULL) {
-        fprintf(
-            f,
-            "; %s %s with %s %s, by dshost %s. The same run again:\n;   dshost run --config run.ini --out "
-            "OTHER\n\n",
-            r->env->id, r->env->plugin->desc->version, r->opt->id, r->opt->plugin->desc->version,
-            PACKAGE_VERSION);
-    } else {
-        fprintf(
-            f,
-            "; %s %s, by dshost %s. The same landscape again:\n;   dshost landscape --config landscape.ini "
-            "--out OTHER\n\n",
-            r->env->id, r->env->plugin->desc->version, PACKAGE_VERSION);
+    fprintf(f, "; %s %s", r->env.id, r->env.version);
+    if (!r->survey) {
+        fprintf(f, " with %s %s", r->opt.id, r->opt.version);
     }
+    fprintf(f, ", by dshost %s. The same %s again:\n;   dshost %s --config %s.ini --out OTHER\n\n",
+            PACKAGE_VERSION, r->kind, r->kind, r->kind);
     fprintf(f, "[run]\n");
     const ds_params *p = r->options->params;
     for (size_t i = 0; i < ds_params_count(p); i++) {
@@ -181,26 +173,28 @@ int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e)
             fprintf(f, "%s = %s\n", key, value);
         }
     }
-    fprintf(f, "\n[env]\n");
-    ds_params_write_ini(r->env_params, f);
-    fprintf(f, r->opt != NULL ? "\n[opt]\n" : "\n[landscape]\n");
-    ds_params_write_ini(r->opt != NULL ? r->opt_params : r->landscape_params, f);
-    return finish_text(f, &text, &size, folder, r->opt != NULL ? "run.ini" : "landscape.ini", e);
+    for (int section = DS_SECTION_ENV; section < DS_SECTIONS; section++) {
+        if (r->section[section] != NULL) {
+            fprintf(f, "\n[%s]\n", ds_section_names[section]);
+            ds_params_write_ini(r->section[section], f);
+        }
+    }
+    snprintf(name, sizeof(name), "%s.ini", r->kind);
+    return finish_text(f, &text, &size, folder, name, e);
 }
 
 static int put_settings(ds_store *s, const ds_run_spec *r, ds_error *e)
 {
-    const ds_params *part[DS_SECTIONS] = {r->options->params, r->env_params, r->opt_params,
-                                          r->landscape_params};
     int rc = 0;
     for (int section = 0; section < DS_SECTIONS; section++) {
-        size_t count = part[section] != NULL ? ds_params_count(part[section]) : 0;
+        const ds_params *p = section == DS_SECTION_RUN ? r->options->params : r->section[section];
+        size_t count = p != NULL ? ds_params_count(p) : 0;
         for (size_t i = 0; i < count && rc == 0; i++) {
-            const char *key = ds_params_info(part[section], i)->name;
-            const char *value = ds_params_value_text(part[section], i);
+            const char *key = ds_params_info(p, i)->name;
+            const char *value = ds_params_value_text(p, i);
             value = section == DS_SECTION_RUN ? run_text(r, key, value) : value;
             /* Defaults are left out where they are empty: "" is not a value for every type. */
-            if (value != NULL && (value[0] != '\0' || ds_params_given(part[section], i))) {
+            if (value != NULL && (value[0] != '\0' || ds_params_given(p, i))) {
                 rc = ds_store_put_setting(s, section, key, value, e);
             }
         }
@@ -221,17 +215,17 @@ static int put_facts(ds_store *s, const ds_run_spec *r, ds_error *e)
     uname(&u);
     snprintf(machine, sizeof(machine), "%s %s %s", u.sysname, u.release, u.machine);
     const char *const facts[][2] = {
-        {"plan", r->opt != NULL ? plan : NULL},
-        {"budget", r->opt != NULL ? plan : NULL},
+        {"plan", r->survey ? NULL : plan},
+        {"budget", r->survey ? NULL : plan},
         {"created", created},
         {"machine", machine},
         {"dshost_version", PACKAGE_VERSION},
-        {"env", r->env->id},
-        {"env_path", r->env->path},
-        {"env_version", r->env->plugin->desc->version},
-        {"opt", r->opt != NULL ? r->opt->id : "landscape"},
-        {"opt_path", r->opt != NULL ? r->opt->path : NULL},
-        {"opt_version", r->opt != NULL ? r->opt->plugin->desc->version : PACKAGE_VERSION},
+        {"env", r->env.id},
+        {"env_path", r->env.path},
+        {"env_version", r->env.version},
+        {"opt", r->opt.id},
+        {"opt_path", r->opt.path},
+        {"opt_version", r->opt.version},
     };
     int rc = 0;
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && rc == 0; i++) {
@@ -242,8 +236,10 @@ static int put_facts(ds_store *s, const ds_run_spec *r, ds_error *e)
 
 int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n, ds_store **out, ds_error *e)
 {
-    char *path = ds_folder_path(folder, r->opt != NULL ? "run.sqlite" : "landscape.sqlite");
-    char *draft = ds_folder_path(folder, r->opt != NULL ? "run.sqlite.new" : "landscape.sqlite.new");
+    char name[48];
+    snprintf(name, sizeof(name), "%s.sqlite.new", r->kind);
+    char *draft = ds_folder_path(folder, name);
+    char *path = draft != NULL ? strndup(draft, strlen(draft) - strlen(".new")) : NULL;
     ds_store *s = NULL;
     int rc = 0;
     if (path == NULL || draft == NULL) {
@@ -288,9 +284,8 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
         "; Evaluation %llu: %s: %.140s\n; Its message again: dshost eval --config %s --isolation process\n"
         "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n\n[run]\n",
         (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name, name);
-    fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n",
-            ds_folder_plugin_name(r->options->env, r->env), (unsigned long long)r->options->seed,
-            r->options->threads);
+    fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n", ds_folder_plugin_name(&r->env),
+            (unsigned long long)r->options->seed, r->options->threads);
     if (noise_key != 0) {
         fprintf(f, "noise_key = %llu\n", (unsigned long long)noise_key);
     }
@@ -299,6 +294,6 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
         fprintf(f, "%s%.17g", i % 4 == 0 && i > 0 ? "\n    " : " ", x[i]);
     }
     fprintf(f, "\n\n[env]\n");
-    ds_params_write_ini(r->env_params, f);
+    ds_params_write_ini(r->section[DS_SECTION_ENV], f);
     return finish_text(f, &text, &size, folder, name, e);
 }

@@ -4,7 +4,7 @@
 #ifndef DS_STORE_RUN_FOLDER_H
 #define DS_STORE_RUN_FOLDER_H
 
-#include "evaluate/pool.h"
+#include "config/run_options.h"
 #include "store/store.h"
 
 /* Makes a folder and its parents. */
@@ -21,17 +21,25 @@ int ds_folder_has_landscape(const char *folder);
  * be freed. */
 char *ds_folder_default(const char *env, const char *opt, uint64_t seed);
 
-/* What a run or a landscape is made of, and its settings as text. */
+/* A plugin of a run. */
+typedef struct ds_plugin_name {
+    const char *given; /* by the user: an id, a file name or a path */
+    const char *id, *version;
+    const char *path; /* of its file; NULL = what searches is part of dshost */
+} ds_plugin_name;
+
+/* What a run, or the survey of a landscape, is made of, and its settings. */
 typedef struct ds_run_spec {
-    const ds_module *env, *opt; /* opt is NULL for a landscape */
+    const char *kind; /* "run", "landscape": the command, and the name of .ini file and store */
+    int survey;       /* it surveys fixed points: no budget, no target */
+    int all_runs;     /* of a folder that holds several runs, with seeds one after the other */
+    ds_plugin_name env, opt;
     const ds_run_options *options;
-    const ds_params *env_params, *opt_params;
-    int all_runs; /* of a folder that holds several runs, with seeds one after the other */
-    const ds_params *landscape_params; /* NULL for a run */
+    const ds_params *section[DS_SECTIONS]; /* of [env], [opt], [landscape]; NULL where there is none */
 } ds_run_spec;
 
 /* How .ini files name a plugin: by its path where the user did and the line has room, else by its id. */
-const char *ds_folder_plugin_name(const char *given, const ds_module *module);
+const char *ds_folder_plugin_name(const ds_plugin_name *plugin);
 
 /* Writes run.ini (landscape.ini), which reproduces it. */
 int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e);

@@ -5,7 +5,7 @@
  *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
  *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
  *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
- *   episode(...)                   see episode_store.h
+ *   episode(id, key, steps, obs, reward)   what an episode of stepwise control adds to its row
  *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
  *
  * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
@@ -34,6 +34,14 @@ typedef struct ds_extra {
     uint64_t asked_count, answered_count;
 } ds_extra;
 
+/* What an episode of stepwise control adds: its noise key, (steps + 1) x n_obs observations and `steps` rewards. Where
+ * it ended before its horizon the actions behind `steps` in the row's x were never asked for: they are the start
+ * point's. */
+typedef struct ds_row_episode {
+    uint64_t key, steps, n_obs;
+    const double *obs, *reward;
+} ds_row_episode;
+
 /* One evaluation. Pointers belong to the caller, or to the cursor until its next step. */
 typedef struct ds_row {
     uint64_t id;
@@ -44,7 +52,7 @@ typedef struct ds_row {
     uint64_t group;
     double at; /* seconds since 1970 */
     char tag[16];
-    const struct ds_row_episode *episode; /* of stepwise control (episode_store.h), else NULL */
+    ds_row_episode *episode; /* of stepwise control, else NULL */
     ds_extra extra;
 } ds_row;
 
@@ -62,9 +70,6 @@ int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e);
 /* Closes it (NULL is fine). Fails where the last bytes could not be written; everything is
  * freed in any case. */
 int ds_store_close(ds_store *s, ds_error *e);
-
-/* The sqlite3 handle, for the files that keep tables of their own in the store. */
-void *ds_store_handle(ds_store *s);
 
 uint64_t ds_store_n(const ds_store *s);
 const char *ds_store_path(const ds_store *s);
@@ -92,6 +97,11 @@ int ds_store_commit(ds_store *s, ds_error *e);
 int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e);
 int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e);
 void ds_cursor_close(ds_cursor *c);
+
+/* Reads an episode into obs (room for (horizon + 1) x n_obs) and reward (horizon); *steps = 0 where the row
+ * is none. */
+int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n_obs, uint64_t *steps,
+                          double *obs, double *reward, ds_error *e);
 
 /* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns
  * not 0 ends it, and is returned. */

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision
  * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
-#include <diffsim/ext/rl.h>
-#include <diffsim/plugin.h>
+#include "engines/chain/chain.h"
+#include "engines/kit/env_kit.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "engines/chain/chain.h"
-#include "engines/scene/scene_kit.h"
-#include "engines/scene/settings.h"
 
 enum { PAPER = 0, NIMBLE = 1 };
 enum { AUTO = 0 }; /* first choice of an enumeration: as the variant has it */
 enum { TIP = 0, STATE_NORM = 1, STATE_SQ = 2 };
 enum { RAIL, CART, LINK_1 };
-enum { M_TIP_X, M_TIP_Y, M_DISTANCE, M_X, M_V, M_LOSS, M_ENERGY };
 
 static const char *const variants[] = {"paper", "nimble", NULL};
 static const char *const controls[] = {"auto", "velocity", "force", NULL};
@@ -66,17 +61,15 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct cartpole {
-    scene_kit scene; /* first: see scene_kit.h */
+    env_kit kit; /* first */
     chain_params p;
     chain *sim;
     chain_state start;
     int64_t loss;
-    uint64_t n, blocks, hold, steps; /* steps = blocks hold */
+    uint64_t hold; /* steps of the simulation for which a control is held */
     double scale[CHAIN_MAX_LINKS + 1], target[2];
     double *u, *u_bar; /* controls in SI units */
-    int open;          /* an episode of stepwise control: its state before control step `next` */
-    uint64_t next;
-    chain_state now;
+    chain_state now;   /* of stepwise control */
 } cartpole;
 
 /* ---- loss ---- */
@@ -143,7 +136,7 @@ static double loss_of(const cartpole *e, const chain_state *s, chain_state *bar)
 /* ---- set-up ---- */
 
 /* The defaults that depend on the variant and the number of links. */
-static void usual(cartpole *e, int nimble)
+static void set_usual(cartpole *e, int nimble)
 {
     static const double torque[CHAIN_MAX_LINKS] = {10, 5, 2, 1, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625};
     int n = e->p.links, force = e->p.control == CHAIN_FORCE;
@@ -157,76 +150,184 @@ static void usual(cartpole *e, int nimble)
     e->target[1] = n == 1 ? 0.8 : 0.5 * (n + 1);
 }
 
-static ds_status read_params(cartpole *e, const ds_host *host)
+static void read_links(cartpole *e, ds_param_reader *in)
 {
-    int64_t variant = 0, links = 0, blocks = 0, hold = 0, control = 0, loss = 0, integrator = 0;
-    ds_status s = DS_OK;
-    setting_int(&s, host, "variant", &variant);
-    setting_int(&s, host, "links", &links);
-    setting_int(&s, host, "steps", &blocks);
-    setting_int(&s, host, "hold", &hold);
-    setting_int(&s, host, "control", &control);
-    setting_int(&s, host, "loss", &loss);
-    setting_int(&s, host, "integrator", &integrator);
-    uint64_t n = (uint64_t)links;
     chain_params *p = &e->p;
-    p->links = (int)links;
-    p->control = control == AUTO ? (variant == NIMBLE ? CHAIN_FORCE : CHAIN_VELOCITY) : (int)control - 1;
-    p->integrator = integrator ? CHAIN_SEMI_IMPLICIT : CHAIN_EXPLICIT;
-    e->loss = loss == AUTO ? (variant == NIMBLE ? STATE_NORM : TIP) : loss - 1;
-    e->blocks = (uint64_t)blocks;
-    e->hold = (uint64_t)hold;
-    e->steps = e->blocks * e->hold;
-    e->n = e->blocks * (n + 1);
-    usual(e, variant == NIMBLE);
-    setting_values(&s, host, "h", 1, &p->h);
-    setting_values(&s, host, "scale", n + 1, e->scale);
-    setting_values(&s, host, "target", 2, e->target);
-    setting_values(&s, host, "start_theta", n, e->start.theta);
-    setting_values(&s, host, "start_omega", n, e->start.omega);
-    setting_real(&s, host, "start_x", &e->start.x);
-    setting_real(&s, host, "start_v", &e->start.v);
-    setting_real(&s, host, "gravity", &p->gravity);
-    setting_real(&s, host, "cart_mass", &p->cart_mass);
-    setting_values(&s, host, "mass", n, p->mass);
-    setting_values(&s, host, "length", n, p->length);
+    uint64_t n = (uint64_t)p->links;
+    ds_param_values(in, "mass", n, p->mass);
+    ds_param_values(in, "length", n, p->length);
     for (int i = 0; i < p->links; i++) {
         p->com[i] = 0.5 * p->length[i];
         p->inertia[i] = n == 1 ? 1 : p->mass[i] * p->length[i] * p->length[i] / 12;
     }
-    setting_values(&s, host, "com", n, p->com);
-    setting_values(&s, host, "inertia", n, p->inertia);
-    for (int i = 0; s == DS_OK && i < p->links; i++) {
+    ds_param_values(in, "com", n, p->com);
+    ds_param_values(in, "inertia", n, p->inertia);
+    for (int i = 0; in->status == DS_OK && i < p->links; i++) {
         if (!(p->inertia[i] + p->mass[i] * p->com[i] * p->com[i] > 0)) {
-            s = setting_bad(
-                host,
-                "link %d has mass %g, com %g and inertia %g: nothing resists its rotation, set inertia "
-                "above 0",
-                i + 1, p->mass[i], p->com[i], p->inertia[i]);
+            in->status =
+                ds_host_fail(in->host, DS_E_PARAM,
+                             "link %d has mass %g, com %g and inertia %g: nothing resists its rotation, set "
+                             "inertia above 0",
+                             i + 1, p->mass[i], p->com[i], p->inertia[i]);
         }
     }
-    return s;
 }
 
-static void place(const void *self, uint64_t k, uint64_t b, double *out);
+static void read_cartpole(void *self, ds_param_reader *in)
+{
+    cartpole *e = self;
+    chain_params *p = &e->p;
+    int nimble = ds_param_int(in, "variant") == NIMBLE;
+    uint64_t n = (uint64_t)ds_param_int(in, "links"), blocks = (uint64_t)ds_param_int(in, "steps");
+    int64_t control = ds_param_int(in, "control"), loss = ds_param_int(in, "loss");
+    e->hold = (uint64_t)ds_param_int(in, "hold");
+    p->host = in->host;
+    p->links = (int)n;
+    p->control = control == AUTO ? (nimble ? CHAIN_FORCE : CHAIN_VELOCITY) : (int)control - 1;
+    p->integrator = ds_param_int(in, "integrator") ? CHAIN_SEMI_IMPLICIT : CHAIN_EXPLICIT;
+    e->loss = loss == AUTO ? (nimble ? STATE_NORM : TIP) : loss - 1;
+    set_usual(e, nimble);
+    ds_param_values(in, "h", 1, &p->h);
+    ds_param_values(in, "scale", n + 1, e->scale);
+    ds_param_values(in, "target", 2, e->target);
+    ds_param_values(in, "start_theta", n, e->start.theta);
+    ds_param_values(in, "start_omega", n, e->start.omega);
+    e->start.x = ds_param_real(in, "start_x");
+    e->start.v = ds_param_real(in, "start_v");
+    p->gravity = ds_param_real(in, "gravity");
+    p->cart_mass = ds_param_real(in, "cart_mass");
+    read_links(e, in);
+    e->kit.n = blocks * (n + 1);
+    e->kit.steps = blocks * e->hold;
+    e->kit.dt = p->h;
+    e->kit.horizon = blocks;
+    e->kit.n_obs = 2 + 3 * n;
+    e->kit.control_dt = p->h * (double)e->hold;
+}
+
+static ds_status allocate_cartpole(void *self)
+{
+    cartpole *e = self;
+    e->sim = chain_create(&e->p, e->kit.steps);
+    e->u = calloc(2 * e->kit.n, sizeof *e->u);
+    e->u_bar = e->u ? e->u + e->kit.n : NULL;
+    return e->sim && e->u ? DS_OK : DS_E_NOMEM;
+}
+
+static void release_cartpole(void *self)
+{
+    cartpole *e = self;
+    chain_destroy(e->sim);
+    free(e->u);
+}
+
+/* ---- episode ---- */
+
+/* Controls of `count` variables, a multiple of those of a step. */
+static void to_controls(const cartpole *e, uint64_t count, const double *x, double *u)
+{
+    uint64_t m = (uint64_t)e->p.links + 1;
+    for (uint64_t i = 0; i < count; i += m) {
+        for (uint64_t j = 0; j < m; j++) {
+            u[i + j] = e->scale[j] * x[i + j];
+        }
+    }
+}
+
+static ds_status simulate_cartpole(void *self, ds_eval *io)
+{
+    cartpole *e = self;
+    chain_state end;
+    to_controls(e, e->kit.n, io->x, e->u);
+    chain_simulate(e->sim, &e->start, e->kit.steps, e->u, e->hold);
+    if (chain_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
+    chain_get(e->sim, e->kit.steps, &end);
+    io->loss = chain_finite(e->sim, e->kit.steps) ? loss_of(e, &end, NULL) : (double)INFINITY;
+    return DS_OK;
+}
+
+static int64_t bad_step_of_cartpole(void *self, ds_eval *io)
+{
+    (void)io;
+    return chain_bad_step(((cartpole *)self)->sim);
+}
+
+static ds_status adjoint_of_cartpole(void *self, ds_eval *io)
+{
+    cartpole *e = self;
+    chain_state end, bar = {0};
+    chain_get(e->sim, e->kit.steps, &end);
+    loss_of(e, &end, &bar);
+    chain_adjoint(e->sim, &bar, e->u_bar);
+    if (chain_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
+    to_controls(e, e->kit.n, e->u_bar, io->grad); /* the same factors */
+    return DS_OK;
+}
+
+/* ---- stepwise control ---- */
+
+static ds_status begin_cartpole(void *self, uint64_t noise_key)
+{
+    cartpole *e = self;
+    (void)noise_key;
+    e->now = e->start;
+    return DS_OK;
+}
+
+/* Position and velocity of the cart; sine, cosine and rate of the angle of each link. */
+static void observe_cartpole(const void *self, double *obs)
+{
+    const cartpole *e = self;
+    obs[0] = e->now.x;
+    obs[1] = e->now.v;
+    for (int i = 0; i < e->p.links; i++) {
+        obs[2 + 3 * i] = sin(e->now.theta[i]);
+        obs[3 + 3 * i] = cos(e->now.theta[i]);
+        obs[4 + 3 * i] = e->now.omega[i];
+    }
+}
+
+/* The reward is by how much the loss of the state falls. */
+static ds_status act_on_cartpole(void *self, uint64_t k, ds_rl_step *io)
+{
+    cartpole *e = self;
+    (void)k;
+    double before = loss_of(e, &e->now, NULL);
+    to_controls(e, (uint64_t)e->p.links + 1, io->action, e->u);
+    chain_simulate(e->sim, &e->now, e->hold, e->u, e->hold);
+    if (chain_stopped(e->sim)) {
+        return DS_STOPPED;
+    }
+    chain_get(e->sim, e->hold, &e->now);
+    io->loss = loss_of(e, &e->now, NULL);
+    io->reward = before - io->loss;
+    io->cost_steps = e->hold;
+    io->outcome = isfinite(io->loss) && chain_finite(e->sim, e->hold) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    return DS_OK;
+}
+
+/* ---- scene ---- */
 
 /* How far the cart can get: by its prescribed velocity, or, under force, about the length of the chain. */
 static double reach(const cartpole *e)
 {
-    double length = 0, slide = fabs(e->scale[0]) * e->p.h * (double)e->steps;
+    double length = 0, slide = fabs(e->scale[0]) * e->p.h * (double)e->kit.steps;
     for (int i = 0; i < e->p.links; i++) {
         length += e->p.length[i];
     }
     return length + (e->p.control == CHAIN_VELOCITY ? 0.5 * slide : length);
 }
 
-static int set_scene(cartpole *e)
+static void bodies_of_cartpole(void *self, scene_kit *s)
 {
+    const cartpole *e = self;
     static const char *const names[CHAIN_MAX_LINKS] = {"link1", "link2", "link3", "link4", "link5",
                                                        "link6", "link7", "link8", "link9", "link10"};
-    scene_kit *s = &e->scene;
     const double wide = reach(e), thick = 0.04 * e->p.length[0];
-    scene_kit_open(s, e->steps, e->p.h, place);
     scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){wide, 0.25 * thick, thick, 0});
     scene_kit_body(s, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){5 * thick, 2 * thick, 2 * thick, 0});
     for (int i = 0; i < e->p.links; i++) {
@@ -248,229 +349,9 @@ static int set_scene(cartpole *e)
     s->info.box[1] = fmax(s->info.box[1], -length - 2 * thick);
     s->info.box[4] = fmin(s->info.box[4], fmax(length, e->target[1]) + 4 * thick);
     s->info.flat = 1;
-    scene_kit_metric(s, "tip_x", "m");
-    scene_kit_metric(s, "tip_y", "m");
-    scene_kit_metric(s, "distance", "m");
-    scene_kit_metric(s, "x", "m");
-    scene_kit_metric(s, "v", "m/s");
-    scene_kit_metric(s, "loss", "");
-    scene_kit_metric(s, "energy", "J");
-    return scene_kit_ready(s);
 }
 
-static void destroy(void *self)
-{
-    cartpole *e = self;
-    if (e) {
-        scene_kit_close(&e->scene);
-        chain_destroy(e->sim);
-        free(e->u);
-        free(e);
-    }
-}
-
-static ds_status create(const ds_host *host, void **out)
-{
-    cartpole *e = calloc(1, sizeof *e);
-    ds_status status = e ? read_params(e, host) : DS_E_NOMEM;
-    if (status == DS_OK) {
-        e->p.host = host;
-        e->sim = chain_create(&e->p, e->steps);
-        e->u = calloc(2 * e->n, sizeof *e->u);
-        e->u_bar = e->u ? e->u + e->n : NULL;
-        status = e->sim && e->u && set_scene(e) ? DS_OK : DS_E_NOMEM;
-    }
-    if (status == DS_E_NOMEM) {
-        host->error(host, status, "out of memory: reduce parameters steps and hold");
-    }
-    if (status != DS_OK) {
-        destroy(e);
-        return status;
-    }
-    *out = e;
-    return DS_OK;
-}
-
-static ds_status info(void *self, ds_env_info *out)
-{
-    const cartpole *e = self;
-    out->n = e->n;
-    out->steps = e->steps;
-    out->dt = e->p.h;
-    out->loss_floor = 0;
-    return DS_OK;
-}
-
-static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
-{
-    (void)self;
-    for (uint64_t i = 0; i < n; i++) {
-        lower[i] = -1;
-        upper[i] = 1;
-        if (x0) {
-            x0[i] = 0;
-        }
-    }
-    return DS_OK;
-}
-
-/* ---- episode ---- */
-
-/* Controls of `count` variables, a multiple of those of a step. */
-static void to_controls(const cartpole *e, uint64_t count, const double *x, double *u)
-{
-    uint64_t m = (uint64_t)e->p.links + 1;
-    for (uint64_t i = 0; i < count; i += m) {
-        for (uint64_t j = 0; j < m; j++) {
-            u[i + j] = e->scale[j] * x[i + j];
-        }
-    }
-}
-
-static void keep_scene(cartpole *e)
-{
-    scene_kit *s = &e->scene;
-    for (uint64_t k = 0; k <= e->steps; k++) {
-        chain_state at;
-        double tip[2];
-        chain_get(e->sim, k, &at);
-        chain_tip(&e->p, &at, tip);
-        scene_kit_values(s, M_X)[k] = at.x;
-        scene_kit_values(s, M_V)[k] = at.v;
-        scene_kit_values(s, M_TIP_X)[k] = tip[0];
-        scene_kit_values(s, M_TIP_Y)[k] = tip[1];
-        scene_kit_values(s, M_DISTANCE)[k] = tip_loss(e, &at, NULL);
-        scene_kit_values(s, M_LOSS)[k] = loss_of(e, &at, NULL);
-        scene_kit_values(s, M_ENERGY)[k] = chain_energy(&e->p, &at);
-    }
-    s->kept = 1;
-}
-
-static ds_status evaluate(void *self, ds_eval *io)
-{
-    cartpole *e = self;
-    chain_state end, bar = {0};
-    int want_grad = (io->want & DS_WANT_GRAD) != 0;
-    e->scene.kept = 0;
-    e->open = 0;
-    to_controls(e, e->n, io->x, e->u);
-    chain_simulate(e->sim, &e->start, e->steps, e->u, e->hold);
-    if (chain_stopped(e->sim)) {
-        return DS_STOPPED;
-    }
-    chain_get(e->sim, e->steps, &end);
-    io->loss = loss_of(e, &end, want_grad ? &bar : NULL);
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = DS_GRAD_NONE;
-    io->bad_step = -1;
-    io->cost_steps = e->steps;
-    if (!isfinite(io->loss) || !chain_finite(e->sim, e->steps)) {
-        io->outcome = DS_EVAL_DIVERGED;
-        io->loss = INFINITY;
-        io->bad_step = chain_bad_step(e->sim);
-        if (io->bad_step < 0) { /* a last state that is finite, too far away for its loss */
-            io->bad_step = (int64_t)e->steps - 1;
-        }
-        if (want_grad) {
-            memset(io->grad, 0, e->n * sizeof *io->grad);
-        }
-        return DS_OK;
-    }
-    if (want_grad) {
-        double sum = 0;
-        chain_adjoint(e->sim, &bar, e->u_bar);
-        if (chain_stopped(e->sim)) {
-            return DS_STOPPED;
-        }
-        to_controls(e, e->n, e->u_bar, io->grad); /* the same factors */
-        io->grad_kind = DS_GRAD_ADJOINT;
-        io->cost_steps += e->steps;
-        for (uint64_t i = 0; i < e->n; i++) {
-            sum += fabs(io->grad[i]);
-        }
-        if (!isfinite(sum)) {
-            memset(io->grad, 0, e->n * sizeof *io->grad);
-            io->outcome = DS_EVAL_BAD_GRAD;
-        }
-    }
-    if (io->want & DS_WANT_SCENE) {
-        keep_scene(e);
-    }
-    return DS_OK;
-}
-
-/* ---- stepwise control ---- */
-
-static ds_status rl_info(void *self, ds_rl_info *out)
-{
-    const cartpole *e = self;
-    out->horizon = e->blocks;
-    out->n_act = (uint64_t)e->p.links + 1;
-    out->n_obs = 2 + 3 * (uint64_t)e->p.links;
-    out->dt = e->p.h * (double)e->hold;
-    return DS_OK;
-}
-
-/* Position and velocity of the cart; sine, cosine and rate of the angle of each link. */
-static void observe(const cartpole *e, double *obs)
-{
-    obs[0] = e->now.x;
-    obs[1] = e->now.v;
-    for (int i = 0; i < e->p.links; i++) {
-        obs[2 + 3 * i] = sin(e->now.theta[i]);
-        obs[3 + 3 * i] = cos(e->now.theta[i]);
-        obs[4 + 3 * i] = e->now.omega[i];
-    }
-}
-
-static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
-{
-    cartpole *e = self;
-    (void)noise_key;
-    e->scene.kept = 0;
-    e->open = 1;
-    e->next = 0;
-    e->now = e->start;
-    observe(e, obs);
-    return DS_OK;
-}
-
-/* The reward is by how much the loss of the state falls. */
-static ds_status rl_step(void *self, ds_rl_step *io)
-{
-    cartpole *e = self;
-    if (!e->open) {
-        return DS_E_STATE;
-    }
-    double before = loss_of(e, &e->now, NULL);
-    to_controls(e, (uint64_t)e->p.links + 1, io->action, e->u);
-    chain_simulate(e->sim, &e->now, e->hold, e->u, e->hold);
-    if (chain_stopped(e->sim)) {
-        return DS_STOPPED;
-    }
-    chain_get(e->sim, e->hold, &e->now);
-    double after = loss_of(e, &e->now, NULL);
-    e->next++;
-    io->reward = before - after;
-    io->ended = e->next == e->blocks;
-    io->loss = io->ended ? after : 0;
-    io->outcome = DS_EVAL_OK;
-    io->cost_steps = e->hold;
-    if (!isfinite(after) || !chain_finite(e->sim, e->hold)) {
-        io->outcome = DS_EVAL_DIVERGED;
-        io->ended = 1;
-        io->loss = INFINITY;
-    }
-    observe(e, io->obs);
-    e->open = !io->ended;
-    return DS_OK;
-}
-
-static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, rl_reset, rl_step};
-
-/* ---- scene ---- */
-
-static void place(const void *self, uint64_t k, uint64_t b, double *out)
+static void place_cartpole(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const cartpole *e = self;
     uint64_t n = (uint64_t)e->p.links;
@@ -498,41 +379,58 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
-static const void *get_extension(void *self, const char *id)
+static const scene_metric metrics[] = {{"tip_x", "m"}, {"tip_y", "m"}, {"distance", "m"}, {"x", "m"},
+                                       {"v", "m/s"},   {"loss", ""},   {"energy", "J"},   {NULL, NULL}};
+
+static void measure_cartpole(void *self, uint64_t k, double *out)
 {
-    (void)self;
-    if (strcmp(id, DS_EXT_RL) == 0) {
-        return &rl;
-    }
-    return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
+    const cartpole *e = self;
+    chain_state at;
+    chain_get(e->sim, k, &at);
+    chain_tip(&e->p, &at, out);
+    out[2] = tip_loss(e, &at, NULL);
+    out[3] = at.x;
+    out[4] = at.v;
+    out[5] = loss_of(e, &at, NULL);
+    out[6] = chain_energy(&e->p, &at);
 }
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
-                                     get_extension};
+/* ---- plugin ---- */
 
-static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
+static const env_table env = {.size = sizeof(cartpole),
+                              .advice = "reduce parameters steps and hold",
+                              .read = read_cartpole,
+                              .allocate = allocate_cartpole,
+                              .release = release_cartpole,
+                              .limit = 1,
+                              .simulate = simulate_cartpole,
+                              .bad_step = bad_step_of_cartpole,
+                              .adjoint = adjoint_of_cartpole,
+                              .passes = 1,
+                              .metrics = metrics,
+                              .bodies = bodies_of_cartpole,
+                              .place = place_cartpole,
+                              .measure = measure_cartpole,
+                              .begin = begin_cartpole,
+                              .observe = observe_cartpole,
+                              .act = act_on_cartpole};
 
 static const ds_desc desc = {
-    sizeof(ds_desc),
-    DS_KIND_ENV,
-    DS_ENV_GRADIENT,
-    "cartpole",
-    "1",
-    "Apache-2.0",
-    "n-link cart-pole: throw the tip of a hanging chain to a target.",
-    "links = 1 has 200 variables, links = 3 has 400: per step (cart, torque 1, ..., torque n), each in "
-    "[-1, 1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
-    "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
-    "episodes: gradients grow with the horizon.\n"
-    "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; "
-    "rewards are the decrease of the loss of the state.\n"
-    "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
-    "ended there; energy.",
-    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167. Nimble: K. Werling et al., Fast and "
-    "feature-complete differentiable physics for articulated rigid bodies with contact, RSS 2021.",
-    params,
-    extensions,
+    ENV_KIT_DESC("cartpole", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "n-link cart-pole: throw the tip of a hanging chain to a target.",
+    .description =
+        "links = 1 has 200 variables, links = 3 has 400: per step (cart, torque 1, ..., torque n), each in "
+        "[-1, 1], times `scale`. theta = 0 is upright. The chain does not collide with anything.\n"
+        "The landscape is smooth and the gradient exact. The system is chaotic for many links and long "
+        "episodes: gradients grow with the horizon.\n"
+        "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; "
+        "rewards are the decrease of the loss of the state.\n"
+        "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
+        "ended there; energy.",
+    .citation = ENV_KIT_ANTONOVA " Nimble: K. Werling et al., Fast and feature-complete differentiable "
+                                 "physics for articulated rigid bodies with contact, RSS 2021.",
+    .extensions = env_kit_scene_rl,
 };
 
-DS_DEFINE_ENV(desc, vtable)
+ENV_KIT_DEFINE(env, desc)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ffi - the loss is a C function of any shared library, its gradient, if there is one, too: library,
  * function, its arguments and the box are parameters. */
-#include <diffsim/ext/residuals.h>
-#include <diffsim/plugin.h>
+#include "engines/foreign/call.h"
+#include "engines/kit/env_kit.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "engines/foreign/call.h"
-#include "engines/scene/settings.h"
 
 static const ds_param *const params[] = {
     DS_PATH("file", "", "The shared library, a file; empty = see `library`."),
@@ -20,9 +16,8 @@ static const ds_param *const params[] = {
     DS_TEXT("signature", "f64(x0:f64)",
             "How it is called: TYPE(ROLE:TYPE, ...). Types: void i32 i64 u32 u64 f32 f64, with * for a "
             "pointer. Roles: n, x, x0 x1 ..., g (gradient), f (loss), r (residuals; the loss is the sum of "
-            "their squares), m (their number), J (their Jacobian), ctx (NULL), or a number. A floating-point "
-            "value returned is "
-            "the loss, an integer a status (0 = ok)."),
+            "their squares), m (their number), J (their Jacobian), ctx (NULL), or a number. A "
+            "floating-point value returned is the loss, an integer a status (0 = ok)."),
     DS_TEXT("gradient_symbol", "",
             "Name of the function that gives the gradient (role g; with one variable it may be returned), "
             "where that is another one."),
@@ -43,98 +38,96 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct ffi_env {
-    const ds_host *host;
+    env_kit kit;           /* first */
     foreign *loss, *slope; /* slope is NULL where the loss brings its gradient, or there is none */
     int loss_has_gradient, slope_returned, has_jacobian;
-    uint64_t n, m;
-    double factor, gradient_factor, floor;
+    uint64_t m;
+    double factor, gradient_factor;
     double *lower, *upper, *x0, *residual, *jacobian; /* m, m x n */
 } ffi_env;
 
 /* ---- set-up ---- */
 
-static void destroy(void *self)
+static void release_ffi(void *self)
 {
     ffi_env *e = self;
-    if (e) {
-        foreign_close(e->loss);
-        foreign_close(e->slope);
-        free(e->lower);
-        free(e->residual);
-        free(e->jacobian);
-        free(e);
-    }
+    foreign_close(e->loss);
+    foreign_close(e->slope);
+    free(e->lower);
+    free(e->residual);
+    free(e->jacobian);
 }
 
 /* Finds out n from `dim` and the lists, and reads the box. */
 static ds_status read_box(ffi_env *e)
 {
     static const char *const names[] = {"lower", "upper", "x0"};
-    const double *list;
-    uint64_t count[3], most = 1;
-    int64_t dim = 0;
-    ds_status s = e->host->get_int(e->host, "dim", &dim);
-    for (int k = 0; s == DS_OK && k < 3; k++) {
-        s = e->host->get_list(e->host, names[k], &list, &count[k]);
-        most = s == DS_OK && count[k] > most ? count[k] : most;
+    ds_param_reader in = {e->kit.host, DS_OK};
+    uint64_t count[3], most = 1, dim = (uint64_t)ds_param_int(&in, "dim");
+    for (int k = 0; k < 3; k++) {
+        ds_param_list(&in, names[k], &count[k]);
+        most = count[k] > most ? count[k] : most;
     }
-    if (s != DS_OK) {
-        return s;
+    if (in.status != DS_OK) {
+        return in.status;
     }
-    e->n = dim > 0 ? (uint64_t)dim : most;
-    e->lower = malloc(3 * e->n * sizeof(double));
+    e->kit.n = dim > 0 ? dim : most;
+    e->lower = malloc(3 * e->kit.n * sizeof(double));
     if (!e->lower) {
         return DS_E_NOMEM;
     }
-    e->upper = e->lower + e->n;
-    e->x0 = e->upper + e->n;
+    e->upper = e->lower + e->kit.n;
+    e->x0 = e->upper + e->kit.n;
     if (count[0] == 0 || count[1] == 0) {
-        return setting_bad(e->host,
-                           "parameter %s is empty: give one bound for all variables, or one for each",
-                           count[0] == 0 ? "lower" : "upper");
+        return ds_host_fail(e->kit.host, DS_E_PARAM,
+                            "parameter %s is empty: give one bound for all variables, or one for each",
+                            count[0] == 0 ? "lower" : "upper");
     }
-    setting_values(&s, e->host, "lower", e->n, e->lower);
-    setting_values(&s, e->host, "upper", e->n, e->upper);
-    for (uint64_t i = 0; s == DS_OK && i < e->n; i++) {
+    ds_param_values(&in, "lower", e->kit.n, e->lower);
+    ds_param_values(&in, "upper", e->kit.n, e->upper);
+    for (uint64_t i = 0; in.status == DS_OK && i < e->kit.n; i++) {
         e->x0[i] = 0.5 * e->lower[i] + 0.5 * e->upper[i];
     }
-    setting_values(&s, e->host, "x0", e->n, e->x0);
-    for (uint64_t i = 0; s == DS_OK && i < e->n; i++) {
+    ds_param_values(&in, "x0", e->kit.n, e->x0);
+    for (uint64_t i = 0; in.status == DS_OK && i < e->kit.n; i++) {
         if (!(e->lower[i] < e->upper[i])) {
-            s = setting_bad(e->host,
-                            "parameters lower = %g, upper = %g of variable %" PRIu64
-                            ": make lower less than upper",
-                            e->lower[i], e->upper[i], i);
+            in.status = ds_host_fail(e->kit.host, DS_E_PARAM,
+                                     "parameters lower = %g, upper = %g of variable %" PRIu64
+                                     ": make lower less than upper",
+                                     e->lower[i], e->upper[i], i);
         } else if (!(e->x0[i] >= e->lower[i] && e->x0[i] <= e->upper[i])) {
-            s = setting_bad(e->host,
-                            "parameter x0 = %g of variable %" PRIu64 " is outside of its bounds %g..%g",
-                            e->x0[i], i, e->lower[i], e->upper[i]);
+            in.status =
+                ds_host_fail(e->kit.host, DS_E_PARAM,
+                             "parameter x0 = %g of variable %" PRIu64 " is outside of its bounds %g..%g",
+                             e->x0[i], i, e->lower[i], e->upper[i]);
         }
     }
-    return s;
+    return in.status;
 }
 
 /* Prepares the function that parameters `symbol` and `layout` describe. */
 static ds_status open_function(ffi_env *e, void *library, const char *where, const char *symbol,
                                const char *layout, signature *sig, foreign **out)
 {
-    const char *name = NULL, *text = NULL;
+    ds_param_reader in = {e->kit.host, DS_OK};
+    const char *name = ds_param_text(&in, symbol), *text = ds_param_text(&in, layout);
     char error[SIGNATURE_ERROR];
-    ds_status s = e->host->get_text(e->host, symbol, &name);
-    s = s == DS_OK ? e->host->get_text(e->host, layout, &text) : s;
-    if (s != DS_OK) {
-        return s;
+    if (in.status != DS_OK) {
+        return in.status;
     }
     void *address = foreign_symbol(library, name, error);
     if (!address) {
-        return setting_bad(e->host, "parameter %s = %.80s in %.200s: %s", symbol, name, where, error);
+        return ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s = %.80s in %.200s: %s", symbol, name,
+                            where, error);
     }
     if (!signature_parse(text, sig, error)) {
-        return setting_bad(e->host, "parameter %s = %.120s: %s", layout, text, error);
+        return ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s = %.120s: %s", layout, text, error);
     }
-    *out = foreign_open(address, sig, e->n, e->m, error);
+    *out = foreign_open(address, sig, e->kit.n, e->m, error);
     if (!*out) {
-        return error[0] ? setting_bad(e->host, "parameter %s = %.120s: %s", layout, text, error) : DS_E_NOMEM;
+        return error[0]
+                   ? ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s = %.120s: %s", layout, text, error)
+                   : DS_E_NOMEM;
     }
     return DS_OK;
 }
@@ -145,19 +138,20 @@ static ds_status check_loss(const ffi_env *e, const signature *s)
     int returned = s->result == SCALAR_F64 || s->result == SCALAR_F32;
     int written = signature_find(s, ROLE_F) != NULL, residuals = signature_find(s, ROLE_R) != NULL;
     if (returned + written + residuals != 1) {
-        return setting_bad(e->host,
-                           "parameter signature: the loss comes from %d places: return f64 or f32, or have "
-                           "one argument f or r",
-                           returned + written + residuals);
+        return ds_host_fail(e->kit.host, DS_E_PARAM,
+                            "parameter signature: the loss comes from %d places: return f64 or f32, or have "
+                            "one argument f or r",
+                            returned + written + residuals);
     }
     if (residuals != (e->m > 0)) {
-        return setting_bad(
-            e->host, residuals ? "parameter residuals = 0: say how many residuals the function writes to r"
-                               : "parameter residuals: the signature has no argument r");
+        return ds_host_fail(e->kit.host, DS_E_PARAM,
+                            residuals
+                                ? "parameter residuals = 0: say how many residuals the function writes to r"
+                                : "parameter residuals: the signature has no argument r");
     }
     if (signature_find(s, ROLE_J) && (!residuals || signature_find(s, ROLE_G) || !(e->factor > 0))) {
-        return setting_bad(e->host,
-                           "parameter signature: J goes with r, without g, and with a positive factor");
+        return ds_host_fail(e->kit.host, DS_E_PARAM,
+                            "parameter signature: J goes with r, without g, and with a positive factor");
     }
     return DS_OK;
 }
@@ -167,50 +161,50 @@ static ds_status check_gradient(const ffi_env *e, const signature *s)
     int returned = s->result == SCALAR_F64 || s->result == SCALAR_F32;
     if (signature_find(s, ROLE_R) || signature_find(s, ROLE_F) ||
         (signature_find(s, ROLE_G) != NULL) == (returned != 0)) {
-        return setting_bad(
-            e->host, "parameter gradient_signature: the gradient comes from one argument g, or is returned");
+        return ds_host_fail(
+            e->kit.host, DS_E_PARAM,
+            "parameter gradient_signature: the gradient comes from one argument g, or is returned");
     }
-    if (returned && e->n != 1) {
-        return setting_bad(e->host,
-                           "parameter gradient_signature: a gradient of %" PRIu64
-                           " variables cannot be returned: use an argument g",
-                           e->n);
+    if (returned && e->kit.n != 1) {
+        return ds_host_fail(e->kit.host, DS_E_PARAM,
+                            "parameter gradient_signature: a gradient of %" PRIu64
+                            " variables cannot be returned: use an argument g",
+                            e->kit.n);
     }
     return DS_OK;
 }
 
 static ds_status open_functions(ffi_env *e)
 {
-    const char *file = NULL, *name = NULL, *slope = NULL;
+    ds_param_reader in = {e->kit.host, DS_OK};
+    const char *file = ds_param_text(&in, "file"), *name = ds_param_text(&in, "library");
+    const char *slope = ds_param_text(&in, "gradient_symbol");
     char error[SIGNATURE_ERROR];
     signature sig;
-    ds_status s = e->host->get_text(e->host, "file", &file);
-    s = s == DS_OK ? e->host->get_text(e->host, "library", &name) : s;
-    s = s == DS_OK ? e->host->get_text(e->host, "gradient_symbol", &slope) : s;
-    if (s != DS_OK) {
-        return s;
+    if (in.status != DS_OK) {
+        return in.status;
     }
     const char *where = *file ? file : name;
     if (!*where || (!*file && strchr(name, '/'))) {
-        return setting_bad(
-            e->host,
+        return ds_host_fail(
+            e->kit.host, DS_E_PARAM,
             "parameter library = %.200s: a name such as libm.so.6; a path belongs into parameter file", name);
     }
     void *library = foreign_library(where, error);
     if (!library) {
-        return setting_bad(e->host, "parameter %s: %s", *file ? "file" : "library", error);
+        return ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s: %s", *file ? "file" : "library", error);
     }
-    s = open_function(e, library, where, "symbol", "signature", &sig, &e->loss);
+    ds_status s = open_function(e, library, where, "symbol", "signature", &sig, &e->loss);
     s = s == DS_OK ? check_loss(e, &sig) : s;
     if (s == DS_OK && signature_find(&sig, ROLE_J)) {
         e->has_jacobian = 1;
-        e->jacobian = malloc(e->m * e->n * sizeof(double));
+        e->jacobian = malloc(e->m * e->kit.n * sizeof(double));
         s = e->jacobian ? DS_OK : DS_E_NOMEM;
     }
     e->loss_has_gradient = s == DS_OK && (signature_find(&sig, ROLE_G) != NULL || e->has_jacobian);
     if (s == DS_OK && *slope && e->loss_has_gradient) {
-        return setting_bad(
-            e->host,
+        return ds_host_fail(
+            e->kit.host, DS_E_PARAM,
             "parameter gradient_symbol: the function of the loss writes the gradient already (role g)");
     }
     if (s == DS_OK && *slope) {
@@ -221,76 +215,44 @@ static ds_status open_functions(ffi_env *e)
     return s;
 }
 
-static ds_status create(const ds_host *host, void **out)
+static void read_ffi(void *self, ds_param_reader *in)
 {
-    ffi_env *e = calloc(1, sizeof *e);
-    ds_status s = e ? DS_OK : DS_E_NOMEM;
-    int64_t m = 0;
-    if (e) {
-        e->host = host;
-        setting_real(&s, host, "factor", &e->factor);
-        setting_real(&s, host, "gradient_factor", &e->gradient_factor);
-        setting_real(&s, host, "floor", &e->floor);
-        setting_int(&s, host, "residuals", &m);
-        e->m = (uint64_t)m;
-        s = s == DS_OK ? read_box(e) : s;
-        e->residual = s == DS_OK ? malloc((e->m + 1) * sizeof(double)) : NULL;
-        s = s == DS_OK && !e->residual ? DS_E_NOMEM : s;
-        s = s == DS_OK ? open_functions(e) : s;
-    }
-    if (s == DS_E_NOMEM) {
-        host->error(host, s, "out of memory: reduce parameter dim or residuals");
-    }
-    if (s != DS_OK) {
-        destroy(e);
-        return s;
-    }
-    *out = e;
-    return DS_OK;
+    ffi_env *e = self;
+    e->factor = ds_param_real(in, "factor");
+    e->gradient_factor = ds_param_real(in, "gradient_factor");
+    e->m = (uint64_t)ds_param_int(in, "residuals");
+    e->kit.loss_floor = ds_param_real(in, "floor");
+    e->kit.cost = 1;
 }
 
-static ds_status info(void *self, ds_env_info *out)
+static ds_status allocate_ffi(void *self)
 {
-    const ffi_env *e = self;
-    out->flags = e->loss_has_gradient || e->slope ? 0 : DS_INFO_NO_GRADIENT;
-    out->n = e->n;
-    out->steps = 0;
-    out->dt = 0;
-    out->loss_floor = e->floor;
-    return DS_OK;
+    ffi_env *e = self;
+    ds_status s = read_box(e);
+    if (s == DS_OK) {
+        e->residual = malloc((e->m + 1) * sizeof(double));
+        s = e->residual ? open_functions(e) : DS_E_NOMEM;
+    }
+    e->kit.flags = e->loss_has_gradient || e->slope ? 0 : DS_INFO_NO_GRADIENT;
+    return s;
 }
 
-static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+static void range_of_ffi(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const ffi_env *e = self;
-    memcpy(lower, e->lower, n * sizeof(double));
-    memcpy(upper, e->upper, n * sizeof(double));
-    if (x0) {
-        memcpy(x0, e->x0, n * sizeof(double));
-    }
-    return DS_OK;
+    *lower = e->lower[i];
+    *upper = e->upper[i];
+    *start = e->x0[i];
 }
 
 /* ---- evaluation ---- */
 
-static ds_status no_loss(ds_eval *io)
-{
-    io->outcome = DS_EVAL_DIVERGED;
-    io->loss = INFINITY;
-    io->grad_kind = DS_GRAD_NONE;
-    io->bad_step = 0;
-    return DS_OK;
-}
-
 static ds_status outside(const ffi_env *e, const char *symbol)
 {
-    const char *name = "";
-    char line[256];
-    e->host->get_text(e->host, symbol, &name);
-    snprintf(line, sizeof line, "%.80s wrote outside of the arrays it was given: is its signature right?",
-             name);
-    e->host->error(e->host, DS_E_DATA, line);
-    return DS_E_DATA;
+    ds_param_reader in = {e->kit.host, DS_OK};
+    return ds_host_fail(e->kit.host, DS_E_DATA,
+                        "%.80s wrote outside of the arrays it was given: is its signature right?",
+                        ds_param_text(&in, symbol));
 }
 
 /* Calls the function of the loss: value, and whatever else is wanted; the sum of squares where there are
@@ -317,11 +279,11 @@ static int call_loss(ffi_env *e, const double *x, double *value, double *gradien
 static int find_gradient(ffi_env *e, const double *x, double *g)
 {
     if (e->has_jacobian) {
-        for (uint64_t i = 0; i < e->n; i++) {
+        for (uint64_t i = 0; i < e->kit.n; i++) {
             g[i] = 0;
         }
-        for (uint64_t k = 0; k < e->m * e->n; k++) {
-            g[k % e->n] += 2 * e->residual[k / e->n] * e->jacobian[k];
+        for (uint64_t k = 0; k < e->m * e->kit.n; k++) {
+            g[k % e->kit.n] += 2 * e->residual[k / e->kit.n] * e->jacobian[k];
         }
     } else if (e->slope) {
         const foreign_results out = {.value = e->slope_returned ? g : NULL,
@@ -331,37 +293,26 @@ static int find_gradient(ffi_env *e, const double *x, double *g)
     return FOREIGN_OK;
 }
 
-static ds_status evaluate(void *self, ds_eval *io)
+static ds_status simulate_ffi(void *self, ds_eval *io)
 {
     ffi_env *e = self;
     double *g = io->want & DS_WANT_GRAD ? io->grad : NULL;
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = DS_GRAD_NONE;
-    io->bad_step = -1;
-    io->cost_steps = 1;
     int left = call_loss(e, io->x, &io->loss, e->slope || e->has_jacobian ? NULL : g, g ? e->jacobian : NULL);
-    if (left == FOREIGN_OUTSIDE) {
-        return outside(e, "symbol");
-    }
     if (left == FOREIGN_FAILED || !isfinite(io->loss)) {
-        return no_loss(io);
+        io->loss = INFINITY;
+        io->bad_step = 0;
     }
-    if (g) {
-        left = find_gradient(e, io->x, g);
-        if (left == FOREIGN_OUTSIDE) {
-            return outside(e, "gradient_symbol");
-        }
-        io->grad_kind = DS_GRAD_ADJOINT;
-        for (uint64_t i = 0; i < e->n; i++) {
-            g[i] *= e->factor * e->gradient_factor;
-            if (left == FOREIGN_FAILED || !isfinite(g[i])) {
-                memset(g, 0, e->n * sizeof(double));
-                io->outcome = DS_EVAL_BAD_GRAD;
-                break;
-            }
-        }
+    return left == FOREIGN_OUTSIDE ? outside(e, "symbol") : DS_OK;
+}
+
+static ds_status adjoint_of_ffi(void *self, ds_eval *io)
+{
+    ffi_env *e = self;
+    int left = find_gradient(e, io->x, io->grad);
+    for (uint64_t i = 0; i < io->n; i++) {
+        io->grad[i] = left == FOREIGN_FAILED ? (double)NAN : io->grad[i] * (e->factor * e->gradient_factor);
     }
-    return DS_OK;
+    return left == FOREIGN_OUTSIDE ? outside(e, "gradient_symbol") : DS_OK;
 }
 
 /* ---- residuals: a function that writes r and J ---- */
@@ -392,20 +343,21 @@ static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
         io->bad_step = 0;
         return DS_OK;
     }
-    for (uint64_t i = 0; i < (io->kind == DS_RESIDUALS_JTV ? e->n : e->m); i++) {
+    for (uint64_t i = 0; i < (io->kind == DS_RESIDUALS_JTV ? e->kit.n : e->m); i++) {
         io->out[i] = product ? 0 : root * e->residual[i];
     }
-    for (uint64_t k = 0; product && k < e->m * e->n; k++) {
-        uint64_t row = k / e->n, column = k % e->n;
+    for (uint64_t k = 0; product && k < e->m * e->kit.n; k++) {
+        uint64_t row = k / e->kit.n, column = k % e->kit.n;
         int forward = io->kind == DS_RESIDUALS_JV;
         io->out[forward ? row : column] += root * e->jacobian[k] * io->v[forward ? column : row];
     }
     return DS_OK;
 }
 
-static const ds_residuals residuals = {sizeof(ds_residuals), 0, residual_count, evaluate_residuals};
+static const ds_residuals residuals = {
+    .struct_size = sizeof(ds_residuals), .size = residual_count, .evaluate = evaluate_residuals};
 
-static const void *get_extension(void *self, const char *id)
+static const void *residuals_of_ffi(const void *self, const char *id)
 {
     const ffi_env *e = self;
     return e->has_jacobian && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &residuals : NULL;
@@ -413,29 +365,32 @@ static const void *get_extension(void *self, const char *id)
 
 static const char *const extensions[] = {DS_EXT_RESIDUALS, NULL};
 
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
-                                     get_extension};
+static const env_table env = {.size = sizeof(ffi_env),
+                              .advice = "reduce parameter dim or residuals",
+                              .read = read_ffi,
+                              .allocate = allocate_ffi,
+                              .release = release_ffi,
+                              .range = range_of_ffi,
+                              .simulate = simulate_ffi,
+                              .adjoint = adjoint_of_ffi,
+                              .extension = residuals_of_ffi};
 
 static const ds_desc desc = {
-    sizeof(ds_desc),
-    DS_KIND_ENV,
-    DS_ENV_GRADIENT,
-    "ffi",
-    "1",
-    "Apache-2.0",
-    "The loss is a C function of any shared library.",
-    "Name a library, a function of it, how it is called and the box; the function's gradient, if there is "
-    "one, may come from the same call or from another function. NaN and infinity mean that there is no loss "
-    "at this point.\n"
-    "A signature cannot be verified: with a wrong one the function reads what is not there. It runs in a "
-    "worker process like every environment, so that a crash costs one evaluation; arrays have borders that "
-    "are looked at after every call. The function has to be pure: the same x gives the same value, whatever "
-    "was called before.\n"
-    "The default is an example: the Bessel function J0 of the C library between 0 and 20; its gradient is "
-    "-J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
-    "",
-    params,
-    extensions,
+    ENV_KIT_DESC("ffi", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "The loss is a C function of any shared library.",
+    .description =
+        "Name a library, a function of it, how it is called and the box; the function's gradient, if there "
+        "is one, may come from the same call or from another function. NaN and infinity mean that there is "
+        "no loss at this point.\n"
+        "A signature cannot be verified: with a wrong one the function reads what is not there. It runs in "
+        "a worker process like every environment, so that a crash costs one evaluation; arrays have borders "
+        "that are looked at after every call. The function has to be pure: the same x gives the same value, "
+        "whatever was called before.\n"
+        "The default is an example: the Bessel function J0 of the C library between 0 and 20; its gradient "
+        "is -J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
+    .citation = "",
+    .extensions = extensions,
 };
 
-DS_DEFINE_ENV(desc, vtable)
+ENV_KIT_DEFINE(env, desc)

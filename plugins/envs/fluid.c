@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities
  * of the ladle in the segments of an episode. */
-#include "engines/mpm/env.h"
-#include "engines/mpm/stepwise.h"
-#include "engines/scene/scene_kit.h"
-#include "engines/scene/settings.h"
+#include "engines/kit/env_kit.h"
+#include "engines/mpm/env/env_params.h"
+#include "engines/mpm/env/evaluate.h"
+#include "engines/mpm/env/stepwise.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@ enum { SYRUP, CUBE };                               /* bodies of the simulation,
 enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK }; /* the others */
 enum { M_CUBE_Y, M_SUCCESS, M_LEVEL, M_CUBE_X, M_CUBE_Z, M_LADLE_X };
 enum { M_LADLE_Y = M_LADLE_X + 1, M_LOSS, M_SPEED, M_LEAST, M_MOST };
+enum { N_OBS = 14 };
 enum { SIGN_CORRECTED, SIGN_PRINTED };
 enum { RINGS = 25, SECTORS = 48 }; /* of the ladle, as it is drawn */
 
@@ -52,8 +52,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct fluid {
-    scene_kit kit; /* first: see scene_kit.h */
-    const ds_host *host;
+    env_kit kit; /* first */
     mpm_scene scene;
     mpm_episode episode;
     uint32_t sign;
@@ -120,7 +119,7 @@ static double height_term(const fluid *e, double y)
     return missing > 0.0 ? missing : 0.0;
 }
 
-static double loss(const void *self, const mpm_particle *particles, const mpm_pose *ladle)
+static double loss_of(const void *self, const mpm_particle *particles, const mpm_pose *ladle)
 {
     const fluid *e = self;
     const double *at = ladle->position;
@@ -154,51 +153,62 @@ static void loss_adjoint(const void *self, const mpm_particle *particles, const 
 
 /* ---- set-up ---- */
 
-static ds_status read_params(fluid *e, mpm_episode_spec *spec)
+static void read_fluid(void *self, ds_param_reader *in)
 {
     /* by preset: grid spacing, time step, spacing of the syrup, half thickness of the shell */
     static const double sizes[3][4] = {
         {0.02, 5e-4, 0.01, 0.012}, {0.025, 1e-3, 0.0125, 0.0125}, {0.05, 2e-3, 0.025, 0.02}};
-    const ds_host *host = e->host;
-    int64_t preset = 0, segments = 0, steps = 0, sign = 0;
-    double viscosity = 0, bulk = 0, stiffness = 0, density = 0, friction = 0, gravity = 0;
-    ds_status s = DS_OK;
-    setting_int(&s, host, "preset", &preset);
-    setting_int(&s, host, "segments", &segments);
-    setting_int(&s, host, "steps", &steps);
-    setting_int(&s, host, "loss_sign", &sign);
-    setting_real(&s, host, "viscosity", &viscosity);
-    setting_real(&s, host, "bulk", &bulk);
-    setting_real(&s, host, "stiffness", &stiffness);
-    setting_real(&s, host, "cube_density", &density);
-    setting_real(&s, host, "friction", &friction);
-    setting_real(&s, host, "gravity", &gravity);
-    s = s == DS_OK ? mpm_env_read_engine(host, spec) : s;
-    if (s != DS_OK) {
-        return s;
-    }
-    if (segments > steps) {
-        return setting_bad(
-            host, "parameters segments = %d and steps = %d: there must be at least one step for each segment",
-            (int)segments, (int)steps);
-    }
-    const double *size = sizes[preset];
-    e->sign = (uint32_t)sign;
+    fluid *e = self;
+    mpm_episode_spec spec = {0};
+    const mpm_goal goal = {.self = e, .loss = loss_of, .adjoint = loss_adjoint};
+    const double *size = sizes[ds_param_int(in, "preset")];
+    spec.segments = (uint32_t)ds_param_int(in, "segments");
+    spec.steps = (uint32_t)ds_param_int(in, "steps");
+    e->sign = (uint32_t)ds_param_int(in, "loss_sign");
     e->scene = make_scene(size[2], size[3]);
-    e->scene.bodies[SYRUP].matter.viscosity = viscosity;
-    e->scene.bodies[SYRUP].matter.modulus = bulk;
-    e->scene.bodies[CUBE].matter.modulus = stiffness;
-    e->scene.bodies[CUBE].matter.density = density;
-    e->scene.tools[0].friction = friction;
-    e->scene.gravity[1] = -gravity;
-    spec->domain =
-        mpm_domain_tank(size[0], tank, 0.001, size[1], (int)(frame_time / size[1] + 0.5), (uint32_t)steps);
-    spec->steps = (uint32_t)steps;
-    spec->segments = (uint32_t)segments;
-    spec->loss_mode = MPM_LOSS_FINAL;
-    spec->action_limit = speed_limit;
-    spec->scene = &e->scene;
-    return DS_OK;
+    e->scene.bodies[SYRUP].matter.viscosity = ds_param_real(in, "viscosity");
+    e->scene.bodies[SYRUP].matter.modulus = ds_param_real(in, "bulk");
+    e->scene.bodies[CUBE].matter.modulus = ds_param_real(in, "stiffness");
+    e->scene.bodies[CUBE].matter.density = ds_param_real(in, "cube_density");
+    e->scene.tools[0].friction = ds_param_real(in, "friction");
+    e->scene.gravity[1] = -ds_param_real(in, "gravity");
+    mpm_env_read_engine(in, &spec);
+    if (in->status == DS_OK && spec.segments > spec.steps) {
+        in->status = ds_host_fail(
+            in->host, DS_E_PARAM,
+            "parameters segments = %d and steps = %d: there must be at least one step for each segment",
+            (int)spec.segments, (int)spec.steps);
+    }
+    if (in->status != DS_OK) {
+        return;
+    }
+    spec.domain =
+        mpm_domain_tank(size[0], tank, 0.001, size[1], (int)(frame_time / size[1] + 0.5), spec.steps);
+    spec.loss_mode = MPM_LOSS_FINAL;
+    spec.action_limit = speed_limit;
+    spec.scene = &e->scene;
+    spec.goal = &goal;
+    in->status = mpm_episode_init(&e->episode, &spec) == MPM_OK ? DS_OK : DS_E_NOMEM;
+    for (uint32_t b = SYRUP; in->status == DS_OK && b <= CUBE; b++) {
+        e->first[b] = e->episode.sim.phases[b].first;
+        e->count[b] = e->episode.sim.phases[b].count;
+    }
+    e->episode.should_stop = mpm_env_should_stop;
+    e->episode.stop_context = in->host;
+    e->kit.n = mpm_episode_dim(&e->episode);
+    e->kit.steps = spec.steps;
+    e->kit.dt = frame_time;
+    e->kit.horizon = spec.segments;
+    e->kit.n_obs = N_OBS;
+    e->kit.control_dt = frame_time * spec.steps / spec.segments;
+}
+
+static void release_fluid(void *self)
+{
+    fluid *e = self;
+    mpm_episode_free(&e->episode);
+    free(e->positions);
+    free(e->ladle);
 }
 
 /* ---- what is drawn ---- */
@@ -238,7 +248,7 @@ static void make_ladle_mesh(fluid *e)
 static const uint32_t tank_edges[24] = {0, 1, 1, 3, 3, 2, 2, 0, 4, 5, 5, 7,
                                         7, 6, 6, 4, 0, 4, 1, 5, 2, 6, 3, 7};
 
-static void place(const void *self, uint64_t k, uint64_t b, double *out)
+static void place_fluid(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const fluid *e = self;
     if (b <= CUBE) {
@@ -265,15 +275,15 @@ static void place(const void *self, uint64_t k, uint64_t b, double *out)
 static const double seen_height = 0.36; /* of the picture, m; more where the ladle goes higher ... */
 static const double handle_top = 0.13;  /* ... with its handle */
 
-static int set_scene(fluid *e)
+static const scene_metric metrics[] = {{"cube_y", "m"},      {"success", ""},     {"level", "m"},
+                                       {"cube_x", "m"},      {"cube_z", "m"},     {"ladle_x", "m"},
+                                       {"ladle_y", "m"},     {"loss", ""},        {"speed", "m/s"},
+                                       {"volume_least", ""}, {"volume_most", ""}, {NULL, NULL}};
+
+static void bodies_of_fluid(void *self, scene_kit *s)
 {
-    static const char *const metrics[][2] = {{"cube_y", "m"},      {"success", ""},    {"level", "m"},
-                                             {"cube_x", "m"},      {"cube_z", "m"},    {"ladle_x", "m"},
-                                             {"ladle_y", "m"},     {"loss", ""},       {"speed", "m/s"},
-                                             {"volume_least", ""}, {"volume_most", ""}};
-    scene_kit *s = &e->kit;
+    fluid *e = self;
     const double spacing = e->scene.bodies[SYRUP].spacing;
-    scene_kit_open(s, e->episode.steps, frame_time, place);
     scene_kit_body(s, "syrup", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[SYRUP],
                    (double[4]){0.6 * spacing, 0.45, 0, 0});
     scene_kit_body(s, "cube", DS_BODY_POINTS, DS_ROLE_MATERIAL, e->count[CUBE], (double[4]){0.0065, 0, 0, 0});
@@ -292,11 +302,7 @@ static int set_scene(fluid *e)
         s->info.box[3 + d] = d == 1 ? seen_height : tank[d];
     }
     s->info.ground = 0.0;
-    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
-        scene_kit_metric(s, metrics[i][0], metrics[i][1]);
-    }
     make_ladle_mesh(e);
-    return scene_kit_ready(s);
 }
 
 /* The metrics of one frame, and the positions to draw. */
@@ -304,7 +310,7 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
                        const mpm_measure *measure)
 {
     fluid *e = context;
-    scene_kit *s = &e->kit;
+    scene_kit *s = &e->kit.scene;
     uint32_t n = e->episode.sim.n_particles;
     double *x = e->positions + 3 * (size_t)step * n, c[3];
     double speed = 0.0, least = INFINITY, most = 0.0, level = 0.0;
@@ -327,7 +333,7 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
     scene_kit_values(s, M_CUBE_Z)[step] = c[2];
     scene_kit_values(s, M_LADLE_X)[step] = poses->position[0];
     scene_kit_values(s, M_LADLE_Y)[step] = poses->position[1];
-    scene_kit_values(s, M_LOSS)[step] = loss(e, particles, poses);
+    scene_kit_values(s, M_LOSS)[step] = loss_of(e, particles, poses);
     scene_kit_values(s, M_SUCCESS)[step] = c[1] > rim;
     scene_kit_values(s, M_LEVEL)[step] = level;
     scene_kit_values(s, M_SPEED)[step] = speed;
@@ -347,107 +353,25 @@ static int reserve_frames(fluid *e)
     return e->positions && e->ladle;
 }
 
-/* ---- the environment ---- */
+/* ---- episode ---- */
 
-static void destroy(void *self)
-{
-    fluid *e = self;
-    if (e) {
-        scene_kit_close(&e->kit);
-        mpm_episode_free(&e->episode);
-        free(e->positions);
-        free(e->ladle);
-        free(e);
-    }
-}
-
-static ds_status create(const ds_host *host, void **out)
-{
-    fluid *e = calloc(1, sizeof *e);
-    mpm_episode_spec spec = {0};
-    ds_status status = DS_E_NOMEM;
-    if (e) {
-        const mpm_goal goal = {.self = e, .loss = loss, .adjoint = loss_adjoint};
-        e->host = host;
-        spec.goal = &goal;
-        status = read_params(e, &spec);
-        if (status == DS_OK && mpm_episode_init(&e->episode, &spec) == MPM_OK) {
-            for (uint32_t b = SYRUP; b <= CUBE; b++) {
-                e->first[b] = e->episode.sim.phases[b].first;
-                e->count[b] = e->episode.sim.phases[b].count;
-            }
-            status = set_scene(e) ? DS_OK : DS_E_NOMEM;
-        } else if (status == DS_OK) {
-            status = DS_E_NOMEM;
-        }
-    }
-    if (status == DS_E_NOMEM) {
-        host->error(host, status, "out of memory: use preset=fast or fewer steps");
-    }
-    if (status != DS_OK) {
-        destroy(e);
-        return status;
-    }
-    e->episode.should_stop = mpm_env_should_stop;
-    e->episode.stop_context = host;
-    *out = e;
-    return DS_OK;
-}
-
-static ds_status info(void *self, ds_env_info *out)
-{
-    const fluid *e = self;
-    out->n = mpm_episode_dim(&e->episode);
-    out->steps = e->episode.steps;
-    out->dt = frame_time;
-    out->loss_floor = 0;
-    return DS_OK;
-}
-
-static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
-{
-    (void)self;
-    for (uint64_t i = 0; i < n; i++) {
-        lower[i] = -speed_limit;
-        upper[i] = speed_limit;
-        if (x0) {
-            x0[i] = 0.0;
-        }
-    }
-    return DS_OK;
-}
-
-static ds_status evaluate(void *self, ds_eval *io)
+static ds_status simulate_fluid(void *self, ds_eval *io)
 {
     fluid *e = self;
     bool scene = (io->want & DS_WANT_SCENE) != 0;
-    e->kit.kept = 0;
     if (scene && !reserve_frames(e)) {
-        return mpm_env_fail(e->host, DS_E_NOMEM, "no memory to keep %u frames of %u particles",
+        return ds_host_fail(e->kit.host, DS_E_NOMEM, "no memory to keep %u frames of %u particles",
                             e->episode.steps + 1, e->episode.sim.n_particles);
     }
-    ds_status status = mpm_env_episode(&e->episode, e->host, io, scene ? keep_frame : NULL, e);
-    e->kit.kept = scene && status == DS_OK && io->outcome != DS_EVAL_DIVERGED;
-    return status;
+    return mpm_env_episode(&e->episode, e->kit.host, io, scene ? keep_frame : NULL, e);
 }
 
 /* ---- stepwise control ---- */
 
-enum { N_OBS = 14 };
-
-static ds_status rl_info(void *self, ds_rl_info *out)
+/* x and y of the ladle; then of the cube, and of the syrup, the centre of mass and its velocity. */
+static void observe_fluid(const void *self, double *obs)
 {
     const fluid *e = self;
-    out->horizon = e->episode.segments;
-    out->n_act = e->episode.action_dim;
-    out->n_obs = N_OBS;
-    out->dt = frame_time * e->episode.steps / e->episode.segments;
-    return DS_OK;
-}
-
-/* x and y of the ladle; then of the cube, and of the syrup, the centre of mass and its velocity. */
-static void observe(const fluid *e, double *obs)
-{
     const mpm_pose *ladle = mpm_stepwise_poses(&e->episode);
     memset(obs, 0, N_OBS * sizeof *obs);
     obs[0] = ladle->position[0];
@@ -463,68 +387,55 @@ static void observe(const fluid *e, double *obs)
     }
 }
 
-static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+static ds_status begin_fluid(void *self, uint64_t noise_key)
 {
     fluid *e = self;
     (void)noise_key;
-    e->kit.kept = 0;
-    ds_status status = mpm_stepwise_reset(&e->episode, e->host);
-    if (status == DS_OK) {
-        observe(e, obs);
-    }
-    return status;
+    return mpm_stepwise_reset(&e->episode, e->kit.host);
 }
 
-static ds_status rl_step(void *self, ds_rl_step *io)
+static ds_status act_on_fluid(void *self, uint64_t k, ds_rl_step *io)
 {
     fluid *e = self;
-    ds_status status = mpm_stepwise_act(&e->episode, e->host, io);
-    if (status == DS_OK && io->outcome == DS_EVAL_OK) {
-        observe(e, io->obs);
-    }
-    return status;
+    (void)k;
+    return mpm_stepwise_act(&e->episode, e->kit.host, io);
 }
 
-static const ds_rl rl = {sizeof(ds_rl), 0, rl_info, rl_reset, rl_step};
+/* ---- plugin ---- */
 
-static const void *get_extension(void *self, const char *id)
-{
-    (void)self;
-    if (strcmp(id, DS_EXT_RL) == 0) {
-        return &rl;
-    }
-    return strcmp(id, DS_EXT_SCENE) == 0 ? &scene_kit_table : NULL;
-}
-
-static const ds_env_vtable vtable = {sizeof(ds_env_vtable), 0, create, destroy, info, bounds, evaluate,
-                                     get_extension};
-
-static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
+static const env_table env = {.size = sizeof(fluid),
+                              .advice = "use preset=fast or fewer steps",
+                              .read = read_fluid,
+                              .release = release_fluid,
+                              .limit = speed_limit,
+                              .simulate = simulate_fluid,
+                              .metrics = metrics,
+                              .bodies = bodies_of_fluid,
+                              .place = place_fluid,
+                              .begin = begin_fluid,
+                              .observe = observe_fluid,
+                              .act = act_on_fluid};
 
 static const ds_desc desc = {
-    sizeof(ds_desc),
-    DS_KIND_ENV,
-    DS_ENV_GRADIENT,
-    "fluid",
-    "0.1.0",
-    "Apache-2.0",
-    "A ladle lifts a sugar cube out of a tank of syrup.",
-    "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
-    "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is a "
-    "half spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, 3 "
-    "times its horizontal distance from the ladle, and that from the axis of the tank.\n"
-    "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 "
-    "0.6 0 0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has "
-    "kinks where a grid node meets the shell.\n"
-    "Stepwise control: an action is the two velocities of a segment; observations: x and y of the ladle, "
-    "then centre of mass and its velocity, first of the cube, then of the syrup; rewards are the decrease "
-    "of the loss of the state.\n"
-    "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube "
-    "is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the syrup.",
-    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "
-    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167.",
-    params,
-    extensions,
+    ENV_KIT_DESC("fluid", "0.1.0"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "A ladle lifts a sugar cube out of a tank of syrup.",
+    .description =
+        "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
+        "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is "
+        "a half spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 "
+        "m, 3 times its horizontal distance from the ladle, and that from the axis of the tank.\n"
+        "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 "
+        "0.6 0 0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss "
+        "has kinks where a grid node meets the shell.\n"
+        "Stepwise control: an action is the two velocities of a segment; observations: x and y of the "
+        "ladle, then centre of mass and its velocity, first of the cube, then of the syrup; rewards are the "
+        "decrease of the loss of the state.\n"
+        "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the "
+        "cube is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the "
+        "syrup.",
+    .citation = ENV_KIT_ANTONOVA,
+    .extensions = env_kit_scene_rl,
 };
 
-DS_DEFINE_ENV(desc, vtable)
+ENV_KIT_DEFINE(env, desc)

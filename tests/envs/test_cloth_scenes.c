@@ -13,7 +13,7 @@
 #include <diffsim/random.h>
 #include <math.h>
 
-#include "cloth/lift.h"
+#include "engines/cloth/lift.h"
 #include "host.h"
 
 enum { MOST = 128 };

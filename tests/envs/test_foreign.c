@@ -3,7 +3,7 @@
  * that fail. */
 #include "host.h"
 
-#include "foreign/call.h"
+#include "engines/foreign/call.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

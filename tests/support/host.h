@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host.h - a host in miniature for tests of one plugin: loads it, gives it parameters as a user would write them, and
- * evaluates in this process. No worker, no store: the services of plugin/instance.h, and what the plugin said. */
+ * evaluates in this process. No worker, no store: the services of plugin/services.h, and what the plugin said. */
 #ifndef DS_TESTS_HOST_H
 #define DS_TESTS_HOST_H
 
 #include <diffsim/diffsim.h>
 
 #include "config/npy.h"
-#include "plugin/instance.h"
+#include "plugin/env.h"
 
 /* |a - b| <= tolerance, with the values in the message (cmocka compares only floats). */
 #define assert_near(a, b, tolerance)                                                                         \

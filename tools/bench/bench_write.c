@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "config/inifile.h"
-#include "store/run_folder.h"
+#include "run/session.h"
 
 enum { LINE_BYTES = 150 /* where a list of names goes on in the next line */ };
 
@@ -88,9 +88,9 @@ char *ds_bench_plan_text(const ds_bench_plan *p, ds_error *e)
     for (int which = 0; which < 2 && rc == 0; which++) {
         for (size_t i = 0; i < p->variants[which]; i++) {
             const ds_bench_variant *v = &p->variant[which][i];
+            const ds_plugin_name plugin = ds_session_plugin(v->module, v->part->plugin);
             fprintf(f, "\n; %s %s\n[%s %s]\nplugin = %s\n", v->module->id, v->module->plugin->desc->version,
-                    which == DS_BENCH_ENV ? "env" : "opt", v->part->name,
-                    ds_folder_plugin_name(v->part->plugin, v->module));
+                    which == DS_BENCH_ENV ? "env" : "opt", v->part->name, ds_folder_plugin_name(&plugin));
             ds_params_write_ini(v->params, f);
         }
     }
@@ -121,11 +121,11 @@ static int write_cell(const ds_bench_plan *p, const ds_bench_cell *c, ds_error *
     rc = rc != 0 ? rc : ds_bench_cell_settings(p, c, &s, e);
     rc = rc != 0 ? rc : ds_run_options_make(&s, &o, e);
     if (rc == 0) {
-        const ds_run_spec r = {.env = env->module,
-                               .opt = opt->module,
+        const ds_run_spec r = {.kind = "run",
+                               .env = ds_session_plugin(env->module, o.env),
+                               .opt = ds_session_plugin(opt->module, o.opt),
                                .options = &o,
-                               .env_params = env->params,
-                               .opt_params = opt->params,
+                               .section = {[DS_SECTION_ENV] = env->params, [DS_SECTION_OPT] = opt->params},
                                .all_runs = 1};
         rc = ds_folder_write_ini(folder, &r, e);
     }

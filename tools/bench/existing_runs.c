@@ -75,7 +75,8 @@ static int compare_variant(const ds_bench_plan *p, int which, const char *name, 
         return 0;
     }
     const ds_setting *old = ds_settings_find(then, DS_SECTION_RUN, which == DS_BENCH_ENV ? "env" : "opt");
-    const char *plugin = ds_folder_plugin_name(v->part->plugin, v->module);
+    const ds_plugin_name now = ds_session_plugin(v->module, v->part->plugin);
+    const char *plugin = ds_folder_plugin_name(&now);
     if (old != NULL && strcmp(old->value, plugin) != 0) {
         return ds_fail(e, DS_EXIT_CONFIG,
                        "%s holds runs of %s with plugin %.200s, the file now says %.200s: give the variant "

@@ -135,7 +135,7 @@ int ds_landscape_write_files(const ds_landscape *l, ds_error *e)
     } files[] = {{"grid.csv", write_grid}, {"samples.csv", write_samples}, {"landscape.npz", write_arrays}};
     int rc = 0;
     for (size_t k = 0; k < sizeof files / sizeof files[0] && rc == 0; k++) {
-        char *path = ds_folder_path(l->folder, files[k].name);
+        char *path = ds_folder_path(l->session.folder, files[k].name);
         rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : files[k].write(l, path, e);
         free(path);
     }

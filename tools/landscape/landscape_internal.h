@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* landscape_internal.h - the state of a landscape, shared by the files of its engine: landscape_run.c (life),
- * landscape_evaluate.c (evaluations and their record), landscape_survey.c (what is asked), and those that write
+ * landscape_evaluate.c (points of the slice), landscape_survey.c (what is asked), and those that write
  * results. */
 #ifndef DS_LANDSCAPE_LANDSCAPE_INTERNAL_H
 #define DS_LANDSCAPE_LANDSCAPE_INTERNAL_H
@@ -10,11 +10,7 @@
 #include "landscape/landscape.h"
 #include "landscape/landscape_options.h"
 #include "landscape/landscape_verdict.h"
-#include "run/progress.h"
-#include "run/statistics.h"
-#include "store/recorder.h"
-#include "store/run_folder.h"
-#include "store/runlock.h"
+#include "run/session.h"
 
 enum { DS_POINT_OUTSIDE = 255 }; /* outcome of a point outside of the box: it is not evaluated */
 
@@ -45,22 +41,9 @@ typedef struct ds_time_measure {
 } ds_time_measure;
 
 typedef struct ds_landscape {
-    char *folder;
-    ds_settings settings;
-    ds_run_options options;
+    ds_session session;
     ds_landscape_options wish;
-    const ds_module *env_module;
-    ds_run_spec spec;
-    ds_pool *pool;
-    const ds_pool_env *env;
-    ds_runlock *lock;
-    ds_store *store;
-    ds_recorder *recorder; /* NULL until something new is evaluated */
-    ds_cursor *cursor;     /* the record; NULL once it is used up */
-    uint64_t recorded, left;
-    ds_progress *progress;
-    ds_statistics statistics;
-    uint64_t failures_told;
+    uint64_t recorded; /* evaluations of earlier starts */
     int want_gradient;
     ds_slice slice;
     /* results */
@@ -72,12 +55,10 @@ typedef struct ds_landscape {
     ds_time_measure time;
     ds_run_path *trail;
     size_t trails;
-    uint64_t start_ns;
-    double wall_before;
 } ds_landscape;
 
-/* landscape_evaluate.c: evaluates `count` points of the slice (2 coordinates each), or answers from the record. 0,
- * an exit status, or DS_POOL_STOPPED. */
+/* landscape_evaluate.c: asks the journal for `count` points of the slice (2 coordinates each). 0, an exit status, or
+ * DS_POOL_STOPPED. */
 int ds_landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
                      ds_slice_value *out, ds_error *e);
 

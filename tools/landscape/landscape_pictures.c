@@ -160,7 +160,7 @@ static int open_sheet(const ds_landscape *l, sheet *s, ds_error *e)
     }
     s->marked = s->cell + points;
     classify(s);
-    snprintf(s->title, sizeof s->title, "%s  " DOT "  landscape", l->env_module->id);
+    snprintf(s->title, sizeof s->title, "%s  " DOT "  landscape", l->session.env_module->id);
     snprintf(s->subtitle, sizeof s->subtitle, "%s", l->verdict.words);
     describe_loss(s);
     s->loss_lines = s->lines;
@@ -171,7 +171,7 @@ static int open_sheet(const ds_landscape *l, sheet *s, ds_error *e)
     } else {
         add_line(s, "points\t%" PRIu64, slice->count[0]);
     }
-    add_line(s, "evaluations\t%" PRIu64, l->statistics.count);
+    add_line(s, "evaluations\t%" PRIu64, l->session.journal.statistics.count);
     add_line(s, "variables\t%" PRIu64, slice->n);
     return 0;
 }
@@ -182,9 +182,9 @@ static int write_both(const ds_landscape *l, const char *name, const ds_map *map
 {
     char file[64];
     snprintf(file, sizeof file, "%s.png", name);
-    char *png = ds_folder_path(l->folder, file);
+    char *png = ds_folder_path(l->session.folder, file);
     snprintf(file, sizeof file, "%s.svg", name);
-    char *svg = ds_folder_path(l->folder, file);
+    char *svg = ds_folder_path(l->session.folder, file);
     int rc = png == NULL || svg == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures")
              : map != NULL              ? ds_plot_map(png, svg, map, e)
                                         : ds_plot_panels(png, svg, panels, e);
@@ -348,7 +348,7 @@ static int draw_sizes(sheet *s, ds_error *e)
         }
         s->extra[k] = s->cell[k] == DS_CELL_VALUE ? s->extra[k] : (double)NAN;
     }
-    snprintf(s->title, sizeof s->title, "%s  " DOT "  size of the gradient", l->env_module->id);
+    snprintf(s->title, sizeof s->title, "%s  " DOT "  size of the gradient", l->session.env_module->id);
     m.value = s->extra;
     m.value_label = "|gradient|";
     m.kind = DS_SCALE_LOG;
@@ -484,12 +484,12 @@ static int draw_time(sheet *s, ds_error *e)
         curve[k] = t->low[k] > 0 ? t->low[k] : (double)NAN;
     }
     ds_label_number(growth, sizeof growth, t->growth, 3);
-    snprintf(s->title, sizeof s->title, "%s  " DOT "  gradient through time", l->env_module->id);
+    snprintf(s->title, sizeof s->title, "%s  " DOT "  gradient through time", l->session.env_module->id);
     snprintf(s->subtitle, sizeof s->subtitle, "by the first controls %s times as large as by the last ones",
              growth);
     snprintf(points, sizeof points, "median of %" PRIu64 " points", t->points);
     snprintf(label, sizeof label, "%s of the episode that the variables belong to",
-             t->blocks == l->env->info.steps ? "step" : "segment");
+             t->blocks == l->session.env->info.steps ? "step" : "segment");
     ds_color blue = ds_color_series(0, 1), pale = ds_color_series(4, 1);
     ds_panels g = {.title = s->title,
                    .subtitle = s->subtitle,

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/json_text.h"
 #include "landscape/landscape_internal.h"
 
@@ -193,13 +192,14 @@ json_t *ds_landscape_summary(const ds_landscape *l)
     const ds_landscape_measures *m = &l->measures;
     json_t *o = json_object(), *basins = json_object(), *outcomes = json_object();
     char seed[32];
-    snprintf(seed, sizeof seed, "%" PRIu64, l->options.seed);
-    json_object_set_new(o, "folder", ds_json_text(l->folder));
-    json_object_set_new(o, "env", json_string(l->env_module->id));
+    snprintf(seed, sizeof seed, "%" PRIu64, l->session.options.seed);
+    json_object_set_new(o, "folder", ds_json_text(l->session.folder));
+    json_object_set_new(o, "env", json_string(l->session.env_module->id));
     json_object_set_new(o, "n", json_integer((json_int_t)l->slice.n));
     json_object_set_new(o, "seed",
-                        l->options.seed <= INT64_MAX ? json_integer((json_int_t)l->options.seed)
-                                                     : json_string(seed));
+                        l->session.options.seed <= INT64_MAX
+                            ? json_integer((json_int_t)l->session.options.seed)
+                            : json_string(seed));
     json_object_set_new(o, "verdict", json_string(l->verdict.words));
     json_object_set_new(o, "axes", axes_json(l));
     json_object_set_new(o, "center", ds_json_reals(l->slice.center, l->slice.n));
@@ -218,17 +218,17 @@ json_t *ds_landscape_summary(const ds_landscape *l)
     json_object_set_new(o, "gradient", m->has_gradient ? gradient_json(l) : json_null());
     json_object_set_new(o, "time", time_json(l));
     json_object_set_new(o, "thresholds", thresholds_json());
-    put_count(o, "evaluations", l->statistics.count);
+    put_count(o, "evaluations", l->session.journal.statistics.count);
     for (uint32_t k = 0; k < DS_OUTCOMES; k++) {
-        if (l->statistics.outcome[k] > 0) {
-            put_count(outcomes, ds_outcome_name(k), l->statistics.outcome[k]);
+        if (l->session.journal.statistics.outcome[k] > 0) {
+            put_count(outcomes, ds_outcome_name(k), l->session.journal.statistics.outcome[k]);
         }
     }
     json_object_set_new(o, "outcomes", outcomes);
-    put(o, "evaluation_s", l->statistics.wall);
-    put(o, "wall_s", l->wall_before + 1e-9 * (double)(ds_clock_ns() - l->start_ns));
+    put(o, "evaluation_s", l->session.journal.statistics.wall_s);
+    put(o, "wall_s", ds_session_wall(&l->session));
     json_object_set_new(o, "dshost", json_string(PACKAGE_VERSION));
-    json_object_set_new(o, "env_version", json_string(l->env_module->plugin->desc->version));
+    json_object_set_new(o, "env_version", json_string(l->session.env_module->plugin->desc->version));
     return o;
 }
 
@@ -329,7 +329,7 @@ void ds_landscape_print(const ds_landscape *l, FILE *f)
 {
     const ds_landscape_measures *m = &l->measures;
     const ds_slice *s = &l->slice;
-    fprintf(f, "%s\n\n%s\n\n", l->folder, l->verdict.words);
+    fprintf(f, "%s\n\n%s\n\n", l->session.folder, l->verdict.words);
     for (int a = 0; a < s->dims; a++) {
         fprintf(f, "axis %d    %s, %.6g to %.6g, %" PRIu64 " points\n", a, s->label[a], s->low[a], s->high[a],
                 s->count[a]);

@@ -59,9 +59,10 @@ static int read_trail(const ds_landscape *l, const char *folder, ds_run_path *t,
              : !ds_folder_has_run(folder)
                  ? ds_fail(e, DS_EXIT_CONFIG, "%s: there is no run (no run.sqlite)", what)
                  : ds_store_open(path, DS_STORE_READ, &store, e);
-    rc = rc != 0 ? rc : ds_provenance_compare(store, what, l->env_module->id, l->env->params, e);
+    rc = rc != 0 ? rc
+                 : ds_provenance_compare(store, what, l->session.env_module->id, l->session.env->params, e);
     if (rc == 0 && ds_store_n(store) != l->slice.n) {
-        rc = ds_point_wrong_count(what, l->env_module->id, ds_store_n(store), l->slice.n, e);
+        rc = ds_point_wrong_count(what, l->session.env_module->id, ds_store_n(store), l->slice.n, e);
     }
     rc = rc != 0 ? rc : read_rows(l, store, t, e);
     if (rc == 0) {

@@ -20,12 +20,12 @@ enum { POINTS = 10, BLOCKS_MAX = 100000 };
 /* Moments that the variables belong to; 0 = the environment does not tell. */
 static uint64_t count_blocks(const ds_landscape *l)
 {
-    uint64_t n = l->slice.n, steps = l->env->info.steps;
+    uint64_t n = l->slice.n, steps = l->session.env->info.steps;
     int64_t segments = 0;
     if (steps > 1 && steps <= BLOCKS_MAX && n % steps == 0) {
         return steps;
     }
-    if (ds_params_int(l->env->params, "segments", &segments) == DS_OK && segments > 1 &&
+    if (ds_params_int(l->session.env->params, "segments", &segments) == DS_OK && segments > 1 &&
         n % (uint64_t)segments == 0) {
         return (uint64_t)segments;
     }
@@ -115,8 +115,8 @@ int ds_landscape_time(ds_landscape *l, ds_error *e)
     b.norm = malloc(POINTS * b.blocks * sizeof *b.norm);
     int rc = x == NULL || b.norm == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
     rc = rc != 0 ? rc
-                 : ds_pool_evaluate(l->pool, choose_points(l, x), x, DS_WANT_GRAD, l->statistics.count + 1,
-                                    sink, &b, e);
+                 : ds_pool_evaluate(l->session.pool, choose_points(l, x), x, DS_WANT_GRAD,
+                                    l->session.journal.statistics.count + 1, sink, &b, e);
     if (rc == 0 && b.points > 0) {
         rc = summarise(&b, &l->time, e);
     }

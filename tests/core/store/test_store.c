@@ -113,7 +113,7 @@ static void test_round_trip(void **state)
     assert_int_equal(ds_store_create(path, NULL, 3, &s, &e), 0);
     assert_int_equal(ds_store_set(s, "plan", "100", &e), 0);
     assert_int_equal(ds_store_put_setting(s, DS_SECTION_ENV, "steps", "7", &e), 0);
-    assert_int_equal(ds_recorder_open(s, &r, &e), 0);
+    assert_int_equal(ds_recorder_open(s, 0, &r, &e), 0);
     for (uint64_t id = 1; id <= 20000; id++) {
         ds_row row = make_row(id, x, grad);
         assert_int_equal(ds_recorder_append(r, &row, id % 1000 == 0, &e), 0);
@@ -175,7 +175,7 @@ static void test_killed(void **state)
             ds_store *s = NULL;
             ds_recorder *r = NULL;
             double x[3], grad[3];
-            if (ds_store_create(path, NULL, 3, &s, NULL) != 0 || ds_recorder_open(s, &r, NULL) != 0 ||
+            if (ds_store_create(path, NULL, 3, &s, NULL) != 0 || ds_recorder_open(s, 0, &r, NULL) != 0 ||
                 write(made[1], "", 1) != 1) {
                 _exit(1);
             }
@@ -222,7 +222,7 @@ static void test_full_disk(void **state)
         ds_error e = {0, ""};
         double x[3], grad[3];
         signal(SIGXFSZ, SIG_IGN);
-        if (ds_store_create(path, NULL, 3, &s, &e) != 0 || ds_recorder_open(s, &r, &e) != 0) {
+        if (ds_store_create(path, NULL, 3, &s, &e) != 0 || ds_recorder_open(s, 0, &r, &e) != 0) {
             _exit(1);
         }
         setrlimit(RLIMIT_FSIZE, &limit);

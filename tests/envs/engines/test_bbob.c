@@ -3,7 +3,9 @@
  * (cma.bbobbenchmarks, zerof=True), the formulas of its transformations, optimum and exact gradient. */
 #include "host.h"
 
-#include "functions/bbob.h"
+#include "engines/functions/bbob.h"
+#include "engines/functions/bbob_draw.h"
+#include "engines/functions/functions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "chain/chain.h"
+#include "engines/chain/chain.h"
 
 static const double pi = 3.14159265358979323846;
 

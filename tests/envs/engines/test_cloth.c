@@ -12,8 +12,8 @@
 #include <diffsim/random.h>
 #include <math.h>
 
-#include "cloth/sheet.h"
-#include "cloth/trajectory.h"
+#include "engines/cloth/sheet.h"
+#include "engines/cloth/trajectory.h"
 
 #define check_near(a, b, tolerance)                                                                          \
     do {                                                                                                     \

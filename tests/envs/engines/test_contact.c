@@ -13,8 +13,8 @@
 #include <diffsim/random.h>
 #include <math.h>
 
-#include "contact/ball.h"
-#include "contact/lcp.h"
+#include "engines/contact/ball.h"
+#include "engines/contact/lcp.h"
 
 static double uniform(ds_random *r, double low, double high)
 {

@@ -3,6 +3,8 @@
  * N. Hansen, S. Finck, R. Ros, A. Auger, INRIA RR-6829, 2009. Minimum 0 (the suite adds f_opt). */
 #include "bbob.h"
 
+#include "bbob_draw.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef BBOB_H
 #define BBOB_H
 
-#include "functions.h"
+#include "function.h"
 
 enum { BBOB_MAX_N = 500 }; /* rotations are dense, made by orthogonalisation */
 
@@ -17,15 +17,6 @@ int bbob_is(const fn_def *def);
 /* Draws x_opt (`zero` puts it at 0), rotations and peaks of an instance into p. 0 where memory is short. */
 int bbob_place(fn_problem *p, int zero, uint64_t instance);
 void bbob_free(bbob *b);
-
-/* The suite's random numbers: `count` uniform ones, or a rotation R (n x n, row-major, orthonormal rows). */
-void bbob_uniform(double seed, uint64_t count, double *out);
-int bbob_rotation(double seed, uint64_t n, double *out);
-
-/* Oscillating and asymmetric distortion of a number, and its derivative into *slope (may be NULL). `power` is
- * beta (i - 1)/(n - 1). At 0, where the oscillation has no derivative, slope is 1. */
-double bbob_osz(double t, double *slope);
-double bbob_asy(double t, double power, double *slope);
 
 extern const fn_def fn_bbob_f1, fn_bbob_f2, fn_bbob_f3, fn_bbob_f8, fn_bbob_f10, fn_bbob_f15, fn_bbob_f17,
     fn_bbob_f18, fn_bbob_f21;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bbob_draw.c - the random numbers of the BBOB suite (a minimal standard generator with a shuffle table, as
  * RR-6829 documents it), and the two distortions T_osz and T_asy. */
-#include "bbob.h"
+#include "bbob_draw.h"
 
 #include <math.h>
 #include <stdlib.h>

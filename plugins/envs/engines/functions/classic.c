@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* classic.c - the low-dimensional classics with fixed place: Branin, Hartmann-3, Hartmann-6, six-hump camel.
  * Source: Dixon and Szegoe (eds.), Towards Global Optimisation 2, 1978. */
-#include "functions.h"
+#include "function.h"
 
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* functions.c - the list of test functions, and how one is placed in its box: seeded shift, rotation and
  * bumps. Gradients follow by the chain rule, df/dx = s Q^T dF/dz. */
+#include "functions.h"
+
 #include "bbob.h"
 
 #include <diffsim/random.h>

@@ -4,7 +4,7 @@
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
-#include <stdint.h>
+#include "function.h"
 
 /* Where the optimum lies. */
 enum {
@@ -12,39 +12,6 @@ enum {
     FN_OPTIMUM_ORIGIN = 1,  /* at x = 0 */
     FN_OPTIMUM_TEXTBOOK = 2 /* where the literature has it: no shift at all */
 };
-
-typedef struct fn_problem fn_problem;
-
-/* One function F(z). */
-typedef struct fn_def {
-    const char *name;
-    uint64_t fixed_n; /* number of variables, 0 = any */
-    uint64_t min_n;   /* least number of variables */
-    double lower[2];  /* usual box; entry 1 is that of the variables after the first */
-    double upper[2];
-    double scale;     /* s: units of z per unit of x */
-    double opt_share; /* random optima lie in this share of the box, around its middle */
-    double z_opt;     /* every coordinate of the minimiser of F */
-    double f_floor;   /* lower bound of F everywhere */
-    /* F(z) and, where g is not NULL, its gradient. At a kink, g is one subgradient (0 where 0 is one). */
-    double (*eval)(const fn_problem *p, const double *z, double *g);
-} fn_def;
-
-/* A function in its place. */
-struct fn_problem {
-    const fn_def *def;
-    uint64_t n;
-    int transformed; /* 0 = z is x */
-    int rotated;
-    double *x_opt;     /* n: minimiser in x (NULL for functions that cannot be moved) */
-    double *weight;    /* n: weights of ellipsoid and griewank */
-    double *reflector; /* rotation: n - 1 unit Householder vectors of lengths n, n-1, ..., 2 */
-    double *bump;      /* plateau: centres, FN_BUMPS x n */
-    double *z, *gz;    /* n each: scratch */
-    struct bbob *bbob; /* functions of the BBOB suite: what was drawn for them */
-};
-
-enum { FN_BUMPS = 7 };
 
 /* NULL-terminated names, in the order of fn_table. */
 extern const char *const fn_names[];
@@ -65,12 +32,5 @@ double fn_eval(fn_problem *p, const double *x, double *g);
 const double *fn_to_z(fn_problem *p, const double *x);
 void fn_direction_to_z(const fn_problem *p, const double *v, double *out);
 void fn_gradient_to_x(fn_problem *p, double *g);
-
-/* smooth.c */
-extern const fn_def fn_sphere, fn_ellipsoid, fn_cigar, fn_tablet, fn_sharp_ridge, fn_rosenbrock, fn_valley;
-/* rugged.c */
-extern const fn_def fn_rastrigin, fn_ackley, fn_schaffer_f7, fn_griewank, fn_rugged, fn_plateau;
-/* classic.c */
-extern const fn_def fn_branin, fn_hartmann3, fn_hartmann6, fn_camel6;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rugged.c - test functions with many basins or plateaus: Rastrigin, Ackley, Schaffer F7, Griewank and two of
  * our own on [-1, 1]^n. Forms as in Hansen et al. 2009 (BBOB) and Ackley 1987; minimum 0. */
-#include "functions.h"
+#include "function.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* smooth.c - test functions with one basin: sphere, ellipsoid, cigar, tablet, sharp ridge, Rosenbrock.
  * Forms as in Hansen and Ostermeier 2001, section 7, and Hansen et al. 2009 (BBOB); minimum 0. */
-#include "functions.h"
+#include "function.h"
 
 #include <math.h>
 

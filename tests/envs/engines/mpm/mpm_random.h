@@ -3,8 +3,8 @@
 #ifndef TEST_MPM_RANDOM_H
 #define TEST_MPM_RANDOM_H
 
-#include "mt19937.h"
-#include "scene.h"
+#include "engines/mpm/scene/mt19937.h"
+#include "engines/mpm/scene/scene.h"
 
 #include <stddef.h>
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "engines/mpm/scene/mt19937.h"
 #include "golden.h"
-#include "mt19937.h"
 #include "mpm_support.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef TEST_MPM_SUPPORT_H
 #define TEST_MPM_SUPPORT_H
 
-#include "tasks.h"
+#include "engines/mpm/env/tasks.h"
 
 #include <jansson.h>
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "mpm_support.h"
-#include "mt19937.h"
+#include "engines/mpm/scene/mt19937.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "mat3.h"
+#include "engines/mpm/scene/mat3.h"
 #include "mpm_support.h"
-#include "mt19937.h"
+#include "engines/mpm/scene/mt19937.h"
 
 #include <stdlib.h>
 #include <string.h>

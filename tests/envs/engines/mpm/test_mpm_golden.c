@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mat3.h"
+#include "engines/mpm/scene/mat3.h"
 #include "mpm_support.h"
 
 #include <stdlib.h>

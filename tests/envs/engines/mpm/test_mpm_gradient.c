@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "env.h"
+#include "engines/mpm/env/env.h"
 #include "mpm_support.h"
-#include "mt19937.h"
+#include "engines/mpm/scene/mt19937.h"
 
 #include <stdlib.h>
 #include <string.h>

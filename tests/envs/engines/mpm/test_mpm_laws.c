@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "deform.h"
-#include "mat3.h"
+#include "engines/mpm/sim/deform.h"
+#include "engines/mpm/scene/mat3.h"
 #include "mpm_random.h"
 #include "mpm_support.h"
 

@@ -8,13 +8,13 @@
 
 #include <cmocka.h>
 
-#include "distance.h"
-#include "env.h"
-#include "mat3.h"
+#include "engines/mpm/loss/distance.h"
+#include "engines/mpm/env/env.h"
+#include "engines/mpm/scene/mat3.h"
 #include "mpm_random.h"
 #include "mpm_support.h"
-#include "quaternion.h"
-#include "transfer.h"
+#include "engines/mpm/scene/quaternion.h"
+#include "engines/mpm/sim/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "mpm_support.h"
-#include "mt19937.h"
+#include "engines/mpm/scene/mt19937.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The episode backward, a substep at a time: where there is no history of a segment, its particles are
  * simulated again. */
-#include "engine_parts.h"
+#include "engine_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Set-up of the fast engine: particles in groups of one matter and blocks, threads, and the
  * memory that stays. */
-#include "engine_parts.h"
+#include "engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,18 +146,4 @@ void mpm_fast_destroy(mpm_fast *f)
     mpm_buffer_free(&f->node_bar);
     mpm_buffer_free(&f->sorting);
     free(f);
-}
-
-size_t mpm_fast_memory(const mpm_fast *f)
-{
-    size_t bytes = f->slabs.bytes + f->scratch.bytes + f->work.bytes + f->bars.bytes + f->loose.bytes +
-                   f->velocity.bytes + f->other_velocity.bytes + f->node_bar.bytes + f->sorting.bytes +
-                   mpm_history_bytes(&f->shared) + mpm_grid_history_bytes(&f->shared_grid);
-    for (uint32_t s = 0; s < f->segment_capacity; s++) {
-        bytes += mpm_segment_bytes(&f->segments[s]);
-        if (f->segments[s].history && f->segments[s].history != &f->shared) {
-            bytes += mpm_history_bytes(f->segments[s].history);
-        }
-    }
-    return bytes;
 }

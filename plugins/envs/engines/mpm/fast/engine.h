@@ -4,7 +4,7 @@
 #ifndef MPM_FAST_ENGINE_H
 #define MPM_FAST_ENGINE_H
 
-#include "../sim.h"
+#include "engines/mpm/sim/sim.h"
 
 typedef struct mpm_fast mpm_fast;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The episode forward, a substep at a time, with a new segment whenever one has used up its room. */
-#include "engine_parts.h"
+#include "engine_internal.h"
 
 #include <math.h>
 

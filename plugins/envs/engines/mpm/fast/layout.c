@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Order of the particles, box of nodes and slabs for a stretch of substeps: a new segment is laid out with
  * room for the particles to move, and ends when that is used up. */
-#include "engine_parts.h"
+#include "engine_internal.h"
 
 #include <string.h>
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the engine keeps for the adjoint, and where: all states, or checkpoints and as much of the grid as
  * the memory budget allows. */
-#include "engine_parts.h"
+#include "engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Bytes. Beyond what it must have, the engine keeps as much of the grid for the adjoint as fits. */
 static const size_t memory_budget = 235000000;
-
-size_t mpm_segment_bytes(const mpm_segment *s)
-{
-    return s->order.bytes + s->state.bytes + mpm_grid_history_bytes(&s->grid);
-}
 
 mpm_segment *mpm_fast_add_segment(mpm_fast *f)
 {

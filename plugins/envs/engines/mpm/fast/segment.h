@@ -4,7 +4,7 @@
 #ifndef MPM_FAST_SEGMENT_H
 #define MPM_FAST_SEGMENT_H
 
-#include "kernels.h"
+#include "engines/mpm/fast/kernels/kernels.h"
 #include "strike.h"
 
 /* shares of the grid step; fixed, so that results do not depend on the threads */

@@ -4,7 +4,7 @@
  * their middle, and what a search found holds until the tool has moved some way. */
 #include "strike.h"
 
-#include "../tool.h"
+#include "engines/mpm/scene/tool.h"
 
 #include <math.h>
 #include <stdlib.h>

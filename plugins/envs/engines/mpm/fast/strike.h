@@ -4,8 +4,8 @@
 #ifndef MPM_FAST_STRIKE_H
 #define MPM_FAST_STRIKE_H
 
-#include "../grid.h"
-#include "kernels.h"
+#include "engines/mpm/sim/grid.h"
+#include "engines/mpm/fast/kernels/kernels.h"
 
 /* A node that something acted on. */
 typedef struct mpm_struck {

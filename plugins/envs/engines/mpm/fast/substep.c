@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One substep of the fast engine, forward and adjoint: tasks for the team of threads over blocks of
  * particles, then over planes of the grid. */
-#include "engine_parts.h"
+#include "engine_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* journal.c - the next row, recorded or fresh: budget, replay, recording, and the rules that end a run. */
+#include "config.h"
+
+#include "run/journal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/stop.h"
+#include "run/signals.h"
+
+enum {
+    MIN_FOR_SHARE = 50,      /* evaluations before the share of failures counts */
+    FAILURES_TOLD = 5,       /* failures that get a line each */
+    FAILURE_FILES = 100,     /* reproducer files of one start */
+    STUBBORN_CALLS = 1000000 /* calls after the end that are put up with */
+};
+static const double URGENT_SECONDS = 0.01; /* an evaluation that took longer is committed at once */
+
+const char *ds_end_name(int end)
+{
+    static const char *const names[] = {
+        "running", "budget", "target", "time", "signal", "optimizer_finished", "too_many_failures", "error"};
+    return end >= 0 && end <= DS_END_ERROR ? names[end] : "?";
+}
+
+int ds_journal_open(ds_journal *j, uint64_t n, ds_error *e)
+{
+    if (ds_statistics_open(&j->statistics, n) != 0) {
+        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    }
+    if (j->spec->survey) {
+        return 0;
+    }
+    j->width = malloc(n * sizeof(double));
+    for (uint64_t i = 0; j->width != NULL && i < n; i++) {
+        j->width[i] = j->env->upper[i] - j->env->lower[i];
+    }
+    return j->width != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+void ds_journal_close(ds_journal *j)
+{
+    ds_progress_close(j->progress);
+    ds_journal_commit(j, NULL);
+    ds_store_close(j->store, NULL);
+    ds_statistics_close(&j->statistics);
+    free(j->width);
+}
+
+void ds_journal_tell(const ds_journal *j, int event)
+{
+    const ds_statistics *l = &j->statistics;
+    const ds_observed o = {j->folder,  j->spec->options, l->count,
+                           l->best_id, l->wall_s,        j->end == DS_END_SIGNAL};
+    if (j->observer != NULL) {
+        j->observer->see(j->observer->ctx, event, &o);
+    }
+}
+
+/* ---- how it ends ---- */
+
+static int fail(ds_journal *j)
+{
+    j->end = DS_END_ERROR;
+    return DS_POOL_STOPPED;
+}
+
+ds_status ds_journal_stop(ds_journal *j, int rc)
+{
+    if (rc > 0) {
+        j->end = DS_END_ERROR;
+    } else if (j->end == DS_END_NONE) {
+        j->end = atomic_load(&ds_stop_flag) == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
+    }
+    return DS_STOPPED;
+}
+
+ds_status ds_journal_refuse(ds_journal *j, const char *function, const char *text)
+{
+    ds_fail(&j->error, DS_EXIT_PLUGIN, "%s: breaks the contract of %s: %s", j->spec->opt.id, function, text);
+    j->end = DS_END_ERROR;
+    return DS_E_ARG;
+}
+
+/* An optimizer that goes on calling after the end would keep us here for ever. */
+int ds_journal_over(ds_journal *j)
+{
+    if (j->end != DS_END_NONE && ++j->late_calls > STUBBORN_CALLS) {
+        ds_log(DS_LOG_ERROR, j->spec->opt.id,
+               "does not return from run() though evaluate() says DS_STOPPED; everything is saved in %s",
+               j->folder);
+        ds_recorder_close(j->recorder, NULL);
+        ds_store_close(j->store, NULL);
+        ds_crash_unwatch();
+        _exit(DS_EXIT_PLUGIN);
+    }
+    return j->end != DS_END_NONE;
+}
+
+/* Evaluations that count as failed. For a survey simulations that diverge are a result: it may begin with a region of
+ * them. */
+static uint64_t failures(const ds_journal *j)
+{
+    uint64_t broken = 0;
+    for (uint32_t k = DS_EVAL_INVALID; k < DS_OUTCOMES; k++) {
+        broken += j->statistics.outcome[k];
+    }
+    return j->spec->survey ? broken : j->statistics.failed;
+}
+
+/* Does the run end behind the row that was entered last? A survey goes through its record to the end. */
+static void look_for_end(ds_journal *j, double loss, int replayed)
+{
+    const ds_statistics *l = &j->statistics;
+    if (!j->spec->survey && loss <= j->spec->options->target) {
+        j->end = DS_END_TARGET;
+    } else if (l->count >= MIN_FOR_SHARE && !(j->spec->survey && replayed) &&
+               (double)failures(j) > j->spec->options->max_failed * (double)l->count) {
+        j->end = DS_END_FAILURES;
+    }
+}
+
+/* ---- one row ---- */
+
+void ds_journal_tag(char to[16], const char *from)
+{
+    size_t k = 0;
+    for (; from != NULL && k < 15 && from[k] != '\0'; k++) {
+        to[k] = from[k] < ' ' || from[k] > '~' ? '?' : from[k];
+    }
+    to[k] = '\0';
+}
+
+/* Text of a plugin becomes one line of printable ASCII: it goes into files of several formats. */
+static void tidy_message(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < ' ' || *text > '~') {
+            *text = '?';
+        }
+    }
+}
+
+static void tell_failure(ds_journal *j, uint64_t id, const double *x, const ds_answer *a)
+{
+    char file[80] = "";
+    ds_error e = {0, ""};
+    const char *env = j->spec->env.id;
+    if (j->failures_told < FAILURE_FILES &&
+        ds_folder_write_failure(j->folder, j->spec, id, x, j->env->info.n, ds_pool_noise_key(j->pool, id), a,
+                                &e) != 0) {
+        ds_log(DS_LOG_WARNING, NULL, "%s", e.text);
+    } else if (j->failures_told < FAILURE_FILES) {
+        snprintf(file, sizeof(file), "; failure-%04llu.ini repeats it", (unsigned long long)id);
+    }
+    j->failures_told++;
+    if (j->failures_told <= FAILURES_TOLD) {
+        ds_log(DS_LOG_WARNING, env, "evaluation %llu %s: %s%s", (unsigned long long)id,
+               ds_outcome_name(a->outcome), a->message, file);
+    } else if (j->failures_told == FAILURES_TOLD + 1) {
+        ds_log(DS_LOG_WARNING, env, "evaluation %llu %s; further ones are only counted",
+               (unsigned long long)id, ds_outcome_name(a->outcome));
+    }
+}
+
+static int record(ds_journal *j, ds_row *row)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    row->n = j->statistics.n;
+    row->at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return ds_recorder_append(j->recorder, row, row->answer.wall_s > URGENT_SECONDS, &j->error);
+}
+
+int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *point, int replayed)
+{
+    row->id = j->statistics.count + 1;
+    tidy_message(row->answer.message);
+    ds_statistics_add(&j->statistics, row->x, &row->answer, want, replayed);
+    if (!replayed) {
+        if (record(j, row) != 0) {
+            return fail(j);
+        }
+        if (row->answer.outcome > DS_EVAL_INFEASIBLE) {
+            tell_failure(j, row->id, point, &row->answer);
+        }
+    }
+    look_for_end(j, row->answer.loss, replayed);
+    return j->end != DS_END_NONE;
+}
+
+/* ---- one row of a question ---- */
+
+static const double *recorded_x(const ds_journal *j, const ds_question *q, uint64_t i)
+{
+    return q->recorded != NULL ? q->recorded + i * j->statistics.n : q->x + i * j->statistics.n;
+}
+
+/* Numbers that are answered for a row beside its loss. */
+static uint64_t width_of(const ds_journal *j, const ds_question *q)
+{
+    return q->residuals != 0 ? ds_residual_output(q->residuals, j->env->info.n, j->env->residuals)
+           : (q->want & DS_WANT_GRAD) != 0 ? j->statistics.n
+                                           : 0;
+}
+
+static uint64_t input_of(const ds_journal *j, const ds_question *q)
+{
+    return ds_residual_input(q->residuals, j->env->info.n, j->env->residuals);
+}
+
+/* What residuals add to the record of row i; products are too large to keep. */
+static ds_extra extra_of(const ds_journal *j, const ds_question *q, uint64_t i)
+{
+    ds_extra extra = {.kind = q->residuals, .asked_count = input_of(j, q)};
+    extra.asked = extra.asked_count > 0 ? q->v + i * extra.asked_count : NULL;
+    if (q->residuals == DS_RESIDUALS_VALUE) {
+        extra.answered_count = j->env->residuals;
+        extra.answered = q->values + i * extra.answered_count;
+    }
+    return extra;
+}
+
+/* Hands row i, whose values are there, to the client and enters it. Nonzero = the run ends behind it. */
+static int deliver(ds_journal *j, const ds_question *q, uint64_t i, const ds_answer *answer, int replayed)
+{
+    uint64_t n = j->env->info.n;
+    ds_row row = {.x = recorded_x(j, q, i), .answer = *answer, .group = q->group};
+    uint32_t want = q->residuals > DS_RESIDUALS_VALUE ? DS_WANT_GRAD : q->want; /* a product counts as one */
+    q->loss[i] = answer->loss;
+    if (q->outcome != NULL) {
+        q->outcome[i] = answer->outcome;
+    }
+    ds_journal_tag(row.tag, q->tag);
+    if (q->residuals == 0 && (q->want & DS_WANT_GRAD) != 0) {
+        row.grad = q->values + i * j->statistics.n;
+    } else if (q->residuals != 0 && !replayed) {
+        row.extra = extra_of(j, q, i);
+    }
+    return ds_journal_append(j, &row, want, q->x + i * n, replayed);
+}
+
+/* ---- from the record ---- */
+
+int ds_journal_replaying(const ds_journal *j)
+{
+    return j->replay != NULL && ds_replay_left(j->replay) > 0;
+}
+
+/* Takes the record of row i, which has to be of the same question. */
+static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *answer)
+{
+    uint64_t width = width_of(j, q);
+    double *values = width > 0 ? q->values + i * width : NULL;
+    ds_row row;
+    ds_extra extra = {0};
+    if (atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0) {
+        return DS_POOL_STOPPED;
+    }
+    if (q->residuals != 0) {
+        extra = extra_of(j, q, i);
+    }
+    if (ds_replay_next(j->replay, recorded_x(j, q, i), q->want, &row, &j->error) != 0 ||
+        ds_replay_compare_extra(j->replay, &row, &extra, &j->error) != 0) {
+        return fail(j);
+    }
+    *answer = row.answer;
+    const double *stored = q->residuals != 0 ? row.extra.answered : row.grad;
+    if (stored != NULL && values != NULL) {
+        memcpy(values, stored, width * sizeof(double));
+    } else if (values != NULL) {
+        memset(values, 0, width * sizeof(double));
+    }
+    return 0;
+}
+
+/* Products of recorded rows that are computed again. */
+typedef struct repetition {
+    ds_journal *journal;
+    const ds_answer *answer; /* recorded */
+    double *values;
+    uint64_t width, first;
+    int differs;
+} repetition;
+
+static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *values)
+{
+    repetition *r = ctx;
+    double loss = r->answer[i].loss;
+    memcpy(r->values + i * r->width, values, r->width * sizeof(double));
+    if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= 1e-9 * fabs(loss))) {
+        ds_fail(&r->journal->error, DS_EXIT_PLUGIN,
+                "%s: evaluation %llu now gives the loss %.17g (%s), recorded %.17g: the environment is not "
+                "deterministic, or not the version that made this run; nothing was changed",
+                ds_store_path(r->journal->store), (unsigned long long)(r->first + i), a->loss,
+                ds_outcome_name(a->outcome), loss);
+        r->differs = 1;
+    }
+    return r->differs;
+}
+
+/* Computes the products of `rows` rows of the question again. */
+static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, uint64_t rows,
+                           const ds_answer *answer)
+{
+    uint64_t width = width_of(j, q);
+    repetition r = {j, answer, q->values + from * width, width, j->statistics.count + 1, 0};
+    int rc = ds_pool_residuals(j->pool, q->residuals, rows, q->x + from * j->env->info.n,
+                               q->v + from * input_of(j, q), r.first, repeat_row, &r, &j->error);
+    return rc > 0 || r.differs ? fail(j) : rc;
+}
+
+/* Answers rows from the record while there are any. Sets of rows whose products have to be computed are computed in
+ * one go, so that all workers are used. */
+static int replay_rows(ds_journal *j, const ds_question *q, uint64_t rows, uint64_t *done)
+{
+    int products = q->residuals > DS_RESIDUALS_VALUE;
+    ds_answer one, *answer = products ? malloc(rows * sizeof(*answer)) : &one;
+    int rc = answer != NULL ? 0 : ds_fail(&j->error, DS_EXIT_MEMORY, "out of memory");
+    while (rc == 0 && *done < rows && ds_journal_replaying(j)) {
+        uint64_t from = *done, count = 0, good = 0;
+        do {
+            rc = take_row(j, q, from + count, &answer[count]);
+            good += rc == 0 && answer[count].outcome == DS_EVAL_OK;
+            count += rc == 0;
+            /* a failure is not tried again */
+        } while (rc == 0 && products && good == count && from + count < rows && ds_journal_replaying(j));
+        if (rc == 0 && good > 0 && products) {
+            rc = repeat_products(j, q, from, good, answer);
+        }
+        for (uint64_t k = 0; rc == 0 && k < count; k++) {
+            rc = deliver(j, q, from + k, &answer[k], 1) != 0 ? DS_POOL_STOPPED : 0;
+            *done = from + k + 1;
+        }
+    }
+    if (products) {
+        free(answer);
+    }
+    return rc;
+}
+
+/* ---- fresh ---- */
+
+int ds_journal_live(ds_journal *j)
+{
+    uint64_t n = j->env->info.n, m = j->env->residuals; /* a row has r, or v of either length */
+    char text[32];
+    ds_replay_close(j->replay);
+    j->replay = NULL;
+    if (j->recorder != NULL) {
+        return 0;
+    }
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)j->budget);
+    int rc = j->spec->survey ? 0 : ds_store_set(j->store, "budget", text, &j->error);
+    rc = rc != 0 ? rc : ds_store_set(j->store, "ended", "", &j->error);
+    rc = rc != 0 ? rc : ds_recorder_open(j->store, m == 0 ? 0 : n > m ? n : m, &j->recorder, &j->error);
+    if (rc == 0) {
+        ds_progress_live(j->progress);
+        if (j->crash_text != NULL) {
+            ds_crash_watch(j->crash_text, j->recorder);
+        }
+    }
+    return rc;
+}
+
+/* Rows on their way through the pool. */
+typedef struct passage {
+    ds_journal *journal;
+    const ds_question *q;
+    uint64_t first, width;
+    uint64_t *done;
+} passage;
+
+static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *values)
+{
+    passage *p = ctx;
+    const ds_question *q = p->q;
+    uint64_t row = p->first + i;
+    double *to = p->width > 0 ? q->values + row * p->width : NULL;
+    if (to != NULL && q->condense == NULL) {
+        memcpy(to, values, p->width * sizeof(double));
+    } else if (to != NULL && answer->grad_kind != DS_GRAD_NONE) {
+        q->condense(q->ctx, values, to);
+    } else if (to != NULL) {
+        memset(to, 0, p->width * sizeof(double));
+    }
+    *p->done = row + 1;
+    return deliver(p->journal, q, row, answer, 0);
+}
+
+static int ask_pool(ds_journal *j, const ds_question *q, uint64_t rows, uint64_t *done)
+{
+    passage p = {j, q, *done, width_of(j, q), done};
+    uint64_t first = j->statistics.count + 1, in = input_of(j, q), from = *done;
+    const double *x = q->x + from * j->env->info.n;
+    if (q->residuals == 0) {
+        return ds_pool_evaluate(j->pool, rows - from, x, q->want, first, sink, &p, &j->error);
+    }
+    return ds_pool_residuals(j->pool, q->residuals, rows - from, x, in > 0 ? q->v + from * in : NULL, first,
+                             sink, &p, &j->error);
+}
+
+ds_status ds_journal_ask(ds_journal *j, const ds_question *q, uint64_t *done)
+{
+    uint64_t left = j->budget - j->statistics.count;
+    uint64_t rows = q->count < left ? q->count : left;
+    *done = 0;
+    int rc = j->replay != NULL ? replay_rows(j, q, rows, done) : 0;
+    if (rc == 0 && *done < rows && j->recorder == NULL) {
+        rc = ds_journal_live(j);
+    }
+    if (rc == 0 && *done < rows) {
+        rc = ask_pool(j, q, rows, done);
+    }
+    if (rc != 0) {
+        ds_journal_stop(j, rc);
+    }
+    if (j->end == DS_END_NONE && j->statistics.count >= j->budget) {
+        j->end = DS_END_BUDGET;
+    }
+    if (j->end == DS_END_NONE && j->recorder != NULL) {
+        ds_journal_tell(j, DS_RUN_STEP);
+    }
+    /* All rows answered is DS_OK even where the budget is used up: an extended run must get
+     * the same answer. */
+    return *done == q->count && (j->end == DS_END_NONE || j->end == DS_END_BUDGET) ? DS_OK : DS_STOPPED;
+}
+
+int ds_journal_commit(ds_journal *j, ds_error *e)
+{
+    ds_replay_close(j->replay);
+    j->replay = NULL;
+    int rc = ds_recorder_close(j->recorder, e);
+    j->recorder = NULL;
+    return rc;
+}

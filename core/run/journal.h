@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* journal.h - answers the questions of a run, row by row: first from its record, then fresh ones, which it records.
+ * It keeps the statistics, writes a file for each failure, and knows when the run ends.
+ *
+ * Its clients are the optimizer's ways to ask (evaluations, residuals, episodes) and the survey of a landscape.
+ * Rows are answered and recorded in order, so that the record does not depend on the number of jobs.
+ */
+#ifndef DS_RUN_JOURNAL_H
+#define DS_RUN_JOURNAL_H
+
+#include "evaluate/pool.h"
+#include "run/observer.h"
+#include "run/progress.h"
+#include "run/statistics.h"
+#include "store/recorder.h"
+#include "store/replay.h"
+#include "store/run_folder.h"
+
+/* Why a run ended. */
+enum {
+    DS_END_NONE = 0,
+    DS_END_BUDGET,    /* all evaluations used */
+    DS_END_TARGET,    /* a loss at or below the target */
+    DS_END_TIME,      /* run.seconds are over */
+    DS_END_SIGNAL,    /* SIGINT or SIGTERM */
+    DS_END_OPTIMIZER, /* the optimizer had nothing more to ask */
+    DS_END_FAILURES,  /* too large a share of the evaluations failed */
+    DS_END_ERROR      /* see ds_journal.error */
+};
+
+/* "budget", ..., as it is recorded. */
+const char *ds_end_name(int end);
+
+typedef struct ds_journal {
+    /* What it works with. */
+    const char *folder;
+    const ds_run_spec *spec;
+    ds_pool *pool;
+    const ds_pool_env *env;
+    ds_store *store;
+    uint64_t budget;             /* evaluations of this start; UINT64_MAX for a survey */
+    const ds_observer *observer; /* or NULL */
+    const char *crash_text;      /* for ds_crash_watch() once it records; or NULL */
+    /* What it keeps. */
+    ds_replay *replay;     /* NULL once it is over */
+    ds_recorder *recorder; /* NULL until the replay is over */
+    ds_progress *progress; /* or NULL */
+    ds_statistics statistics;
+    double *width; /* upper - lower of each variable; NULL for a survey */
+    int end;       /* DS_END_* */
+    ds_error error;
+    uint64_t late_calls, failures_told;
+} ds_journal;
+
+/* Makes room for the statistics of `n` recorded variables. Spec and env are set. */
+int ds_journal_open(ds_journal *j, uint64_t n, ds_error *e);
+void ds_journal_close(ds_journal *j);
+
+/* Points that are asked for in one go. */
+typedef struct ds_question {
+    uint64_t count;
+    const double *x;        /* count x n: what is evaluated */
+    const double *recorded; /* what is recorded of each row, as long as the rows of the store; NULL = x */
+    uint32_t want;          /* DS_WANT_* */
+    uint32_t residuals;     /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
+    const double *v;        /* residuals: what goes into a product with each row */
+    const char *tag;        /* or NULL */
+    uint64_t group;
+    /* Answers, row by row. */
+    double *loss;
+    uint32_t *outcome; /* or NULL */
+    double
+        *values; /* gradients as they are recorded, residuals, or products; NULL where none are asked for */
+    /* What is recorded of a gradient; NULL = all of it. */
+    void (*condense)(const void *ctx, const double *grad, double *values);
+    const void *ctx;
+} ds_question;
+
+/* Answers the rows of a question; *done = how many were. DS_OK where all were, else DS_STOPPED: the run ends, and
+ * j->end says why. */
+ds_status ds_journal_ask(ds_journal *j, const ds_question *q, uint64_t *done);
+
+/* For episodes, which are not answered in one go. Is there a record left to answer from? Makes the journal record
+ * from here on (else j->error is filled). Enters evaluation count + 1, `point` in full: nonzero = the run ends
+ * behind it. */
+int ds_journal_replaying(const ds_journal *j);
+int ds_journal_live(ds_journal *j);
+int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *point, int replayed);
+
+/* The run ends: an exit status (j->error is filled), or DS_POOL_STOPPED. Returns DS_STOPPED. */
+ds_status ds_journal_stop(ds_journal *j, int rc);
+
+/* The same because the optimizer broke the contract of a function. Returns DS_E_ARG. */
+ds_status ds_journal_refuse(ds_journal *j, const char *function, const char *text);
+
+/* Has the run ended already? Not too many such calls are put up with. */
+int ds_journal_over(ds_journal *j);
+
+/* The tag as it is recorded: at most 15 bytes of printable ASCII. */
+void ds_journal_tag(char to[16], const char *from);
+
+/* Tells the observer, where there is one, of DS_RUN_BEGINS, ... */
+void ds_journal_tell(const ds_journal *j, int event);
+
+/* Ends replay and recording: what was handed over is committed. */
+int ds_journal_commit(ds_journal *j, ds_error *e);
+
+#endif

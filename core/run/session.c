@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.c - opens and closes what a start of a run works with. */
+#include "config.h"
+
+#include "run/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json_text.h"
+#include "base/stop.h"
+
+int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e)
+{
+    s->start_ns = ds_clock_ns();
+    s->folder = strdup(folder);
+    s->spec.kind = kind;
+    s->spec.options = &s->options;
+    s->journal.folder = s->folder;
+    s->journal.spec = &s->spec;
+    return s->folder != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+}
+
+void ds_session_close(ds_session *s)
+{
+    ds_journal_close(&s->journal);
+    ds_pool_close(s->pool);
+    ds_runlock_drop(s->lock);
+    ds_run_options_clear(&s->options);
+    ds_settings_clear(&s->settings);
+    free(s->folder);
+}
+
+int ds_session_configure(ds_session *s, const ds_settings *settings, ds_error *e)
+{
+    int rc = ds_settings_copy(&s->settings, settings, e);
+    return rc != 0 ? rc : ds_run_options_make(&s->settings, &s->options, e);
+}
+
+/* ---- environment ---- */
+
+ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o)
+{
+    return (ds_pool_config){.module = env,
+                            .settings = settings,
+                            .seed = o->seed,
+                            .threads = o->threads,
+                            .jobs = (uint32_t)o->jobs,
+                            .isolation = o->isolation,
+                            .timeout = o->timeout,
+                            .memory = o->memory,
+                            .stop = &ds_stop_flag};
+}
+
+int ds_session_find_env(ds_session *s, ds_error *e)
+{
+    ds_pool_config c = ds_pool_config_of(NULL, &s->settings, &s->options);
+    int rc = ds_pool_find_env(&c, s->options.env, e);
+    s->env_module = c.module;
+    return rc;
+}
+
+ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)
+{
+    return (ds_plugin_name){given, module->id, module->plugin->desc->version, module->path};
+}
+
+int ds_session_open_pool(ds_session *s, const ds_pool_config *config, uint64_t recorded, ds_error *e)
+{
+    int rc = ds_pool_open(config, &s->pool, e);
+    if (rc != 0) {
+        return rc;
+    }
+    s->env = ds_pool_env_of(s->pool);
+    s->journal.pool = s->pool;
+    s->journal.env = s->env;
+    s->spec.env = ds_session_plugin(s->env_module, s->options.env);
+    s->spec.section[DS_SECTION_ENV] = s->env->params;
+    return ds_journal_open(&s->journal, recorded > 0 ? recorded : s->env->info.n, e);
+}
+
+/* ---- folder ---- */
+
+static char *store_path(const ds_session *s)
+{
+    char name[48];
+    snprintf(name, sizeof(name), "%s.sqlite", s->spec.kind);
+    return ds_folder_path(s->folder, name);
+}
+
+static int has_store(const ds_session *s)
+{
+    char *path = store_path(s);
+    int has = path != NULL && access(path, F_OK) == 0;
+    free(path);
+    return has;
+}
+
+int ds_session_taken(const ds_session *s, ds_error *e)
+{
+    return !has_store(s) ? 0
+                         : ds_fail(e, DS_EXIT_IO,
+                                   "%s holds a %s already; go on with it by: dshost resume %s, or choose "
+                                   "another --out",
+                                   s->folder, s->spec.kind, s->folder);
+}
+
+int ds_session_make_folder(ds_session *s, ds_error *e)
+{
+    int rc = ds_folder_make(s->folder, e);
+    rc = rc != 0 ? rc : ds_runlock_take(s->folder, &s->lock, e);
+    rc = rc != 0 ? rc : ds_session_taken(s, e);
+    return rc != 0 ? rc : ds_folder_write_ini(s->folder, &s->spec, e);
+}
+
+int ds_session_make_store(ds_session *s, ds_error *e)
+{
+    return ds_folder_create_store(s->folder, &s->spec, s->journal.statistics.n, &s->journal.store, e);
+}
+
+int ds_session_fact(const ds_session *s, const char *key, double *out, ds_error *e)
+{
+    ds_store *store = s->journal.store;
+    char *text = NULL;
+    int rc = ds_store_get(store, key, &text, e);
+    if (rc == 0 && text != NULL && !ds_parse_real(text, out)) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: %s = '%.40s'", ds_store_path(store), key, text);
+    }
+    free(text);
+    return rc;
+}
+
+/* Settings of the store, with the overrides. */
+static int restore_settings(ds_session *s, const ds_settings *overrides, ds_error *e)
+{
+    int rc = ds_store_get_settings(s->journal.store, &s->settings, e);
+    const ds_section *given = &overrides->section[DS_SECTION_RUN];
+    for (size_t i = 0; i < given->count && rc == 0; i++) {
+        const ds_setting *o = &given->item[i];
+        rc = ds_settings_add(&s->settings, DS_SECTION_RUN, o->key, o->value, o->origin, o->base, o->status,
+                             o->layer, e);
+    }
+    rc = rc != 0 ? rc : ds_session_fact(s, "wall_s", &s->wall_before, e);
+    return rc != 0 ? rc : ds_run_options_make(&s->settings, &s->options, e);
+}
+
+int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *hint, uint64_t *done,
+                      ds_error *e)
+{
+    char *path = store_path(s);
+    int rc = 0;
+    if (path == NULL) {
+        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    } else if (access(s->folder, F_OK) != 0) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: %s", s->folder, strerror(errno));
+    } else if (!has_store(s)) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s holds no %s (there is no %s.sqlite)%s", s->folder, s->spec.kind,
+                     s->spec.kind, hint);
+    }
+    rc = rc != 0 ? rc : ds_runlock_take(s->folder, &s->lock, e);
+    rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, &s->journal.store, e);
+    rc = rc != 0 ? rc : ds_store_count(s->journal.store, done, e);
+    rc = rc != 0 ? rc : restore_settings(s, overrides, e);
+    free(path);
+    return rc;
+}
+
+/* ---- end ---- */
+
+double ds_session_seconds(const ds_session *s)
+{
+    return 1e-9 * (double)(ds_clock_ns() - s->start_ns);
+}
+
+double ds_session_wall(const ds_session *s)
+{
+    return s->wall_before + ds_session_seconds(s);
+}
+
+int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%.3f", ds_session_wall(s));
+    int rc = ds_store_set(s->journal.store, "wall_s", text, e);
+    return rc != 0 ? rc : ds_store_set(s->journal.store, "ended", ended, e);
+}
+
+int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e)
+{
+    char *path = ds_folder_path(s->folder, "summary.json");
+    int rc =
+        path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(summary, path, e);
+    free(path);
+    return rc;
+}
+
+int ds_session_signal_status(void)
+{
+    int why = atomic_load(&ds_stop_flag);
+    return 128 + (why > 0 ? why : 2);
+}

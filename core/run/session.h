@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h - one start of a run, or of the survey of a landscape: its folder, settings, environment and journal. */
+#ifndef DS_RUN_SESSION_H
+#define DS_RUN_SESSION_H
+
+#include <jansson.h>
+
+#include "run/journal.h"
+#include "store/runlock.h"
+
+typedef struct ds_session {
+    char *folder;
+    ds_settings settings;
+    ds_run_options options;
+    const ds_module *env_module;
+    ds_pool *pool;
+    const ds_pool_env *env;
+    ds_runlock *lock;
+    ds_run_spec spec;
+    ds_journal journal;
+    uint64_t start_ns;
+    double wall_before; /* seconds of earlier starts */
+} ds_session;
+
+/* Of a kind ("run", "landscape") in a folder. */
+int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e);
+void ds_session_close(ds_session *s);
+
+/* Takes over the settings of a new run. */
+int ds_session_configure(ds_session *s, const ds_settings *settings, ds_error *e);
+
+/* How the environment of a run is evaluated, as its options say; stopped by ds_stop_flag. */
+ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o);
+
+/* Finds the environment that the options name; s->env_module is set. */
+int ds_session_find_env(ds_session *s, ds_error *e);
+
+/* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
+int ds_session_open_pool(ds_session *s, const ds_pool_config *config, uint64_t recorded, ds_error *e);
+
+/* A plugin for the spec; `given` is what the user said. */
+ds_plugin_name ds_session_plugin(const ds_module *module, const char *given);
+
+/* A new folder: makes and locks it and writes the .ini file; then the store. */
+int ds_session_make_folder(ds_session *s, ds_error *e);
+int ds_session_make_store(ds_session *s, ds_error *e);
+
+/* The line for a folder that holds such a run already. */
+int ds_session_taken(const ds_session *s, ds_error *e);
+
+/* An existing folder: locks it, opens its store, takes over its settings, with the overrides, and the seconds of
+ * earlier starts; *done gets the number of its evaluations. `hint` goes behind the line for a folder without one. */
+int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *hint, uint64_t *done,
+                      ds_error *e);
+
+/* Reads a number of the store's meta data; *out is left alone where there is none. */
+int ds_session_fact(const ds_session *s, const char *key, double *out, ds_error *e);
+
+/* Seconds of all starts together, and of this one. */
+double ds_session_wall(const ds_session *s);
+double ds_session_seconds(const ds_session *s);
+
+/* Writes the seconds and why it ended into the store. */
+int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e);
+
+int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e);
+
+/* 130 or 143: the exit status of a run that was stopped by a signal. */
+int ds_session_signal_status(void);
+
+#endif

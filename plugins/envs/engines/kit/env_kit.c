@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* env_kit.c - the environment interface from a table, see env_kit.h. */
+#include "env_kit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const env_kit_scene[] = {DS_EXT_SCENE, NULL};
+const char *const env_kit_scene_rl[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
+
+/* ---- an instance ---- */
+
+static int open_scene(env_kit *kit)
+{
+    const env_table *env = kit->env;
+    if (env->place == NULL) {
+        return 1;
+    }
+    scene_kit_open(&kit->scene, kit->steps, kit->dt, env->place);
+    for (const scene_metric *m = env->metrics; m->name != NULL; m++) {
+        scene_kit_metric(&kit->scene, m->name, m->unit);
+    }
+    env->bodies(kit, &kit->scene);
+    return scene_kit_ready(&kit->scene);
+}
+
+static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *host)
+{
+    ds_param_reader in = {host, DS_OK};
+    kit->env = env;
+    kit->host = host;
+    kit->grad_kind = DS_GRAD_ADJOINT;
+    kit->next = ENV_KIT_CLOSED;
+    env->read(kit, &in);
+    if (in.status == DS_OK && env->allocate != NULL) {
+        in.status = env->allocate(kit);
+    }
+    return in.status == DS_OK && !open_scene(kit) ? DS_E_NOMEM : in.status;
+}
+
+ds_status env_kit_create(const env_table *env, const ds_host *host, void **out)
+{
+    env_kit *kit = calloc(1, env->size);
+    ds_status status = kit != NULL ? open_kit(kit, env, host) : DS_E_NOMEM;
+    if (status == DS_E_NOMEM) {
+        ds_host_fail(host, status, "out of memory%s%s", env->advice ? ": " : "",
+                     env->advice ? env->advice : "");
+    }
+    if (status != DS_OK) {
+        env_kit_destroy(kit);
+        return status;
+    }
+    *out = kit;
+    return DS_OK;
+}
+
+void env_kit_destroy(void *self)
+{
+    env_kit *kit = self;
+    if (kit == NULL) {
+        return;
+    }
+    if (kit->env->release != NULL) {
+        kit->env->release(kit);
+    }
+    scene_kit_close(&kit->scene);
+    free(kit);
+}
+
+ds_status env_kit_info(void *self, ds_env_info *out)
+{
+    const env_kit *kit = self;
+    out->flags = kit->flags;
+    out->n = kit->n;
+    out->steps = kit->steps;
+    out->dt = kit->dt;
+    out->loss_floor = kit->loss_floor;
+    return DS_OK;
+}
+
+ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
+{
+    const env_kit *kit = self;
+    const env_table *env = kit->env;
+    for (uint64_t i = 0; i < n; i++) {
+        double start = 0;
+        lower[i] = -env->limit;
+        upper[i] = env->limit;
+        if (env->range != NULL) {
+            env->range(kit, i, &lower[i], &upper[i], &start);
+        }
+        if (x0 != NULL) {
+            x0[i] = start;
+        }
+    }
+    return DS_OK;
+}
+
+/* ---- an evaluation ---- */
+
+static void diverged(env_kit *kit, ds_eval *io)
+{
+    const env_table *env = kit->env;
+    io->outcome = DS_EVAL_DIVERGED;
+    if (io->bad_step < 0 && env->bad_step != NULL) {
+        io->bad_step = env->bad_step(kit, io);
+    }
+    if (io->bad_step < 0) { /* a last state that is finite, too far away for its loss */
+        io->bad_step = (int64_t)kit->steps - 1;
+    }
+    io->loss = INFINITY;
+    if (io->want & DS_WANT_GRAD) {
+        memset(io->grad, 0, io->n * sizeof *io->grad);
+    }
+}
+
+static ds_status differentiate(env_kit *kit, ds_eval *io)
+{
+    const env_table *env = kit->env;
+    if (env->adjoint != NULL) {
+        ds_status status = env->adjoint(kit, io);
+        if (status != DS_OK) {
+            return status;
+        }
+        io->grad_kind = kit->grad_kind;
+        io->cost_steps += env->passes * (kit->cost ? kit->cost : kit->steps);
+    }
+    for (uint64_t i = 0; io->grad_kind != DS_GRAD_NONE && i < io->n; i++) {
+        if (!isfinite(io->grad[i])) {
+            memset(io->grad, 0, io->n * sizeof *io->grad);
+            io->outcome = DS_EVAL_BAD_GRAD;
+        }
+    }
+    return DS_OK;
+}
+
+static void keep_scene(env_kit *kit)
+{
+    scene_kit *s = &kit->scene;
+    double row[SCENE_KIT_METRICS];
+    if (kit->env->measure != NULL) {
+        scene_kit_reset_box(s);
+        for (uint64_t k = 0; k <= kit->steps; k++) {
+            kit->env->measure(kit, k, row);
+            for (uint64_t m = 0; m < s->info.metrics; m++) {
+                scene_kit_values(s, m)[k] = row[m];
+            }
+        }
+    }
+    s->kept = 1;
+}
+
+ds_status env_kit_evaluate(void *self, ds_eval *io)
+{
+    env_kit *kit = self;
+    kit->scene.kept = 0;
+    kit->next = ENV_KIT_CLOSED;
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = kit->cost ? kit->cost : kit->steps;
+    ds_status status = kit->env->simulate(kit, io);
+    if (status == DS_OK && !isfinite(io->loss)) {
+        diverged(kit, io);
+    } else if (status == DS_OK) {
+        io->bad_step = -1;
+        status = io->want & DS_WANT_GRAD ? differentiate(kit, io) : DS_OK;
+    }
+    if (status == DS_OK && io->outcome != DS_EVAL_DIVERGED && (io->want & DS_WANT_SCENE)) {
+        keep_scene(kit);
+    }
+    return status;
+}
+
+/* ---- stepwise control ---- */
+
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    const env_kit *kit = self;
+    out->horizon = kit->horizon;
+    out->n_act = kit->n / kit->horizon;
+    out->n_obs = kit->n_obs;
+    out->dt = kit->control_dt;
+    return DS_OK;
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    env_kit *kit = self;
+    kit->scene.kept = 0;
+    kit->next = ENV_KIT_CLOSED;
+    ds_status status = kit->env->begin(kit, noise_key);
+    if (status == DS_OK) {
+        kit->next = 0;
+        kit->env->observe(kit, obs);
+    }
+    return status;
+}
+
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    env_kit *kit = self;
+    if (kit->next >= kit->horizon) {
+        return DS_E_STATE;
+    }
+    io->outcome = DS_EVAL_OK;
+    io->ended = 0;
+    ds_status status = kit->env->act(kit, kit->next, io);
+    if (status == DS_E_ARG) { /* the action is refused, the episode as it was */
+        return status;
+    }
+    kit->next++;
+    int failed = status != DS_OK || io->outcome != DS_EVAL_OK;
+    if (failed) {
+        io->ended = 1;
+        io->reward = 0;
+        io->loss = INFINITY;
+    } else {
+        io->ended = io->ended || kit->next == kit->horizon;
+        io->loss = io->ended ? io->loss : 0;
+        kit->env->observe(kit, io->obs);
+    }
+    kit->next = io->ended ? ENV_KIT_CLOSED : kit->next;
+    return status;
+}
+
+static const ds_rl env_kit_rl = {
+    .struct_size = sizeof(ds_rl), .info = rl_info, .reset = rl_reset, .step = rl_step};
+
+const void *env_kit_extension(void *self, const char *id)
+{
+    const env_table *env = ((const env_kit *)self)->env;
+    if (env->place != NULL && strcmp(id, DS_EXT_SCENE) == 0) {
+        return &scene_kit_table;
+    }
+    if (env->act != NULL && strcmp(id, DS_EXT_RL) == 0) {
+        return &env_kit_rl;
+    }
+    return env->extension != NULL ? env->extension(self, id) : NULL;
+}

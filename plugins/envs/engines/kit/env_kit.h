@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* env_kit.h - the environment interface from a table of what is special to one environment: how its parameters
+ * are read, how an episode is simulated and differentiated, what is seen of it. The instance of an environment
+ * begins with an env_kit; its file ends with ENV_KIT_DEFINE. */
+#ifndef DS_ENGINES_ENV_KIT_H
+#define DS_ENGINES_ENV_KIT_H
+
+#include "scene_kit.h"
+
+#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/rl.h>
+#include <diffsim/helper/params.h>
+#include <diffsim/plugin.h>
+
+typedef struct env_table env_table;
+
+/* What all instances have. read() sets the part in the middle; what it leaves is 0. */
+typedef struct env_kit {
+    scene_kit scene; /* first: see scene_kit.h */
+    const env_table *env;
+    const ds_host *host;
+
+    uint32_t flags;     /* DS_INFO_* */
+    uint64_t n, steps;  /* decision variables, output steps */
+    double dt;          /* seconds per output step */
+    uint64_t cost;      /* simulation steps of an episode; 0 = as `steps` */
+    double loss_floor;  /* lower bound of the loss */
+    uint32_t grad_kind; /* what adjoint() makes: DS_GRAD_ADJOINT, unless read() sets another kind */
+    uint64_t horizon;   /* control steps of n / horizon actions each */
+    uint64_t n_obs;
+    double control_dt; /* seconds per control step */
+
+    uint64_t next; /* control step that comes next in the open episode, ENV_KIT_CLOSED where there is none */
+} env_kit;
+
+#define ENV_KIT_CLOSED UINT64_MAX
+
+/* What is special to an environment. `self` is the instance, which begins with an env_kit. Functions that may be
+ * NULL say so. */
+struct env_table {
+    uint64_t size;      /* of an instance, which begins as zeros */
+    const char *advice; /* what to do where memory is short; may be NULL */
+
+    /* Reads the parameters and sets n, steps, dt ... of the kit. */
+    void (*read)(void *self, ds_param_reader *in);
+    /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do. */
+    ds_status (*allocate)(void *self);
+    /* Releases it, as far as it was made; may be NULL. */
+    void (*release)(void *self);
+
+    /* The variables lie in [-limit, limit] and start at 0; limit 0: range() says where, for each. */
+    double limit;
+    void (*range)(const void *self, uint64_t i, double *lower, double *upper, double *start);
+
+    /* Simulates an episode and sets io->loss; it has diverged where that is not finite, at io->bad_step if that
+     * is set, else at bad_step(), which may be NULL, or negative for the last step. io->cost_steps is that of the
+     * kit, and may be changed. */
+    ds_status (*simulate)(void *self, ds_eval *io);
+    int64_t (*bad_step)(void *self, ds_eval *io);
+    /* The gradient of the episode just simulated, into io->grad; NULL where simulate() makes it and says so in
+     * io->grad_kind, or where there is none. It costs `passes` times as many steps. */
+    ds_status (*adjoint)(void *self, ds_eval *io);
+    uint64_t passes;
+
+    /* The scene, all NULL where there is none: metrics up to a NULL name; bodies and visible box; numbers of body
+     * b in frame k (ds_scene.frame); the metrics of frame k in their order, which may widen the box (NULL where
+     * simulate() has filled them in). */
+    const scene_metric *metrics;
+    void (*bodies)(void *self, scene_kit *s);
+    void (*place)(const void *self, uint64_t k, uint64_t b, double *out);
+    void (*measure)(void *self, uint64_t k, double *out);
+
+    /* Stepwise control, all NULL where there is none: begins an episode; what is observed now; control step `k`.
+     * act() sets reward, cost_steps, loss as if the episode ended there, and the outcome where that is not
+     * DS_EVAL_OK; `ended` where it is over before its horizon. */
+    ds_status (*begin)(void *self, uint64_t noise_key);
+    void (*observe)(const void *self, double *obs);
+    ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);
+
+    /* Other extensions; may be NULL. */
+    const void *(*extension)(const void *self, const char *id);
+};
+
+/* The functions of the environment interface, for instances of the kit. */
+ds_status env_kit_create(const env_table *env, const ds_host *host, void **out);
+void env_kit_destroy(void *self);
+ds_status env_kit_info(void *self, ds_env_info *out);
+ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0);
+ds_status env_kit_evaluate(void *self, ds_eval *io);
+const void *env_kit_extension(void *self, const char *id);
+
+/* Extensions of an environment with a scene, and with stepwise control too. */
+extern const char *const env_kit_scene[], *const env_kit_scene_rl[];
+
+/* What descriptors have in common. */
+#define ENV_KIT_DESC(id_, version_)                                                                          \
+    .struct_size = sizeof(ds_desc), .kind = DS_KIND_ENV, .id = id_, .version = version_,                     \
+    .license = "Apache-2.0", .params = params
+
+/* The paper whose environments most of these are. */
+#define ENV_KIT_ANTONOVA                                                                                     \
+    "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "         \
+    "simulation from a global perspective. CoRL 2022, arXiv:2207.00167."
+
+/* Everything that a plugin needs besides its table and its description. */
+#define ENV_KIT_DEFINE(env_, desc_)                                                                          \
+    static ds_status env_kit_make(const ds_host *host, void **out)                                           \
+    {                                                                                                        \
+        return env_kit_create(&(env_), host, out);                                                           \
+    }                                                                                                        \
+    static const ds_env_vtable env_kit_vtable = {.struct_size = sizeof(ds_env_vtable),                       \
+                                                 .create = env_kit_make,                                     \
+                                                 .destroy = env_kit_destroy,                                 \
+                                                 .info = env_kit_info,                                       \
+                                                 .bounds = env_kit_bounds,                                   \
+                                                 .evaluate = env_kit_evaluate,                               \
+                                                 .get_extension = env_kit_extension};                        \
+    DS_DEFINE_ENV(desc_, env_kit_vtable)
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One episode: decision variables -> tool motion -> simulation -> loss, and the gradient of the loss by the
+ * adjoint of the whole episode with checkpoints at output steps. */
+#ifndef MPM_EPISODE_H
+#define MPM_EPISODE_H
+
+#include "engines/mpm/loss/loss.h"
+#include "engines/mpm/fast/engine.h"
+#include "engines/mpm/sim/sim.h"
+#include "engines/mpm/scene/tool.h"
+
+enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2 };
+
+/* The plain simulation of sim.c, or the vectorised one. */
+enum { MPM_ENGINE_SCALAR = 0, MPM_ENGINE_FAST = 1 };
+
+/* A loss of a task's own, of the state after an output step, in place of that of loss.h. */
+typedef struct mpm_goal {
+    void *self;
+    double (*loss)(const void *self, const mpm_particle *particles, const mpm_pose *poses);
+    /* Adds the adjoint of the loss to those of particles and poses. */
+    void (*adjoint)(const void *self, const mpm_particle *particles, const mpm_pose *poses, mpm_particle *bar,
+                    mpm_pose *poses_bar);
+} mpm_goal;
+
+/* What the caller fills in before mpm_episode_init(). */
+typedef struct mpm_episode_spec {
+    const mpm_scene *scene; /* must outlive the episode */
+    mpm_domain domain;
+    uint32_t particles;       /* 0 = the scene's own number */
+    uint32_t particle_seed;   /* 0 = the original's particles */
+    uint32_t steps, segments; /* output steps; pieces of constant action */
+    uint32_t loss_mode;
+    double softness;
+    double action_limit;        /* actions are clipped to [-limit, limit]; 0 = 1 */
+    const mpm_goal *goal;       /* NULL: the loss of loss.h */
+    bool clamped_svd;           /* see material.h */
+    const mpm_pose *tool_start; /* one per tool, or NULL for the scene's own */
+    uint32_t engine;            /* with clamped_svd always the scalar one */
+    mpm_fast_options fast;      /* for the fast one */
+} mpm_episode_spec;
+
+typedef struct mpm_outcome {
+    double loss;
+    int64_t bad_step; /* output step in which the simulation diverged, or -1 */
+    uint64_t cost;    /* substeps simulated, forward and backward */
+} mpm_outcome;
+
+/* An episode that goes on a segment at a time, see stepwise.h. */
+typedef struct mpm_parts {
+    bool open;
+    uint32_t segment; /* that comes next */
+    double *x;        /* actions of the segments so far */
+    double value;     /* what rewards are decreases of: loss of the present state, or its sum so far */
+    mpm_outcome sum;
+} mpm_parts;
+
+typedef struct mpm_episode {
+    mpm_sim sim;
+    mpm_objective objective; /* weights are set by the owner; mpm_objective_init() too */
+    mpm_goal goal;           /* goal.loss is NULL where the objective above is meant */
+    const mpm_scene *scene;
+    uint32_t steps, segments, loss_mode, action_dim;
+    double action_limit;
+    mpm_particle *start; /* initial particles */
+    mpm_particle *now;   /* current ones */
+    mpm_pose start_pose[MPM_MAX_TOOLS];
+    mpm_pose *poses; /* [steps * substeps + 1][n_tools] */
+    uint32_t engine;
+    mpm_fast_options fast_options;
+    mpm_fast *fast; /* NULL: scalar engine, or not needed yet */
+    /* for the gradient, allocated when first needed; the fast engine keeps its own and needs `bar` alone */
+    mpm_particle *checkpoint; /* [steps + 1][particles] */
+    mpm_particle *frame;      /* [substeps + 1][particles] */
+    mpm_particle *bar;
+    mpm_tape *tape; /* [substeps] */
+    mpm_parts parts;
+    /* how to learn that the run should end; may be NULL */
+    uint32_t (*should_stop)(const void *context);
+    const void *stop_context;
+} mpm_episode;
+
+/* Called after every output step (and with step 0 for the start). `measure` is NULL unless wanted. */
+typedef void mpm_step_hook(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                           const mpm_measure *measure);
+
+mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec);
+void mpm_episode_free(mpm_episode *e);
+
+/* Number of decision variables: segments * action_dim. */
+uint32_t mpm_episode_dim(const mpm_episode *e);
+
+/* x: actions of the segments, each clipped to the limit. grad: NULL, or where d loss / d x goes. hook: NULL,
+ * or what is called with the measures of every output step. */
+mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
+                           mpm_outcome *out);
+
+/* The same in parts, without gradient: begins an episode, then simulates it from output step `from`, where it is, to `to`
+ * and adds to *out. x: as above; actions of segments that begin at `to` or later need not be there yet. */
+mpm_result mpm_episode_begin(mpm_episode *e, mpm_outcome *out);
+mpm_result mpm_episode_advance(mpm_episode *e, const double *x, uint32_t from, uint32_t to, mpm_outcome *out);
+
+/* Loss of the present state, after output step `step`; puts its particles into e->now. */
+mpm_result mpm_episode_loss(mpm_episode *e, uint32_t step, double *loss);
+
+/* The tools after output step `step`. */
+const mpm_pose *mpm_episode_poses(const mpm_episode *e, uint32_t step);
+
+/* Runs the steps after output step `from` again, from the state that the last run with gradient had
+ * there, and sums their losses. For differences of single actions: the x of the two runs must agree in
+ * all actions before. */
+mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stepwise control of an episode, see stepwise.h. The losses are summed in the order of mpm_episode_run(), so
+ * that the sum is the same to the last bit. */
+#include "stepwise.h"
+
+#include "evaluate.h"
+
+#include <diffsim/helper/fail.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Output steps before segment `k` begins. */
+static uint32_t begin_of(const mpm_episode *e, uint32_t k)
+{
+    return (uint32_t)(((uint64_t)k * e->steps + e->segments - 1) / e->segments);
+}
+
+const mpm_pose *mpm_stepwise_poses(const mpm_episode *e)
+{
+    return mpm_episode_poses(e, begin_of(e, e->parts.segment));
+}
+
+/* Loss of the present state, after output step `step`, where that is what the rewards are decreases of; the last
+ * one has been computed. */
+static mpm_result value_of(mpm_episode *e, uint32_t step, double *value)
+{
+    *value = e->parts.sum.loss;
+    return e->loss_mode == MPM_LOSS_FINAL && step < e->steps ? mpm_episode_loss(e, step, value) : MPM_OK;
+}
+
+static ds_status no_memory(const mpm_episode *e, const ds_host *host)
+{
+    return ds_host_fail(host, DS_E_NOMEM, "no memory for an episode of %u particles", e->sim.n_particles);
+}
+
+ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host)
+{
+    mpm_parts *p = &e->parts;
+    p->open = false;
+    if (!p->x) {
+        p->x = malloc(mpm_episode_dim(e) * sizeof *p->x);
+    }
+    mpm_result result = p->x ? mpm_episode_begin(e, &p->sum) : MPM_NO_MEMORY;
+    p->segment = 0;
+    if (result == MPM_OK) {
+        result = value_of(e, 0, &p->value);
+    }
+    if (result == MPM_NO_MEMORY) {
+        return no_memory(e, host);
+    }
+    p->value = result == MPM_OK ? p->value : (double)INFINITY; /* the first step says so */
+    p->open = true;
+    return DS_OK;
+}
+
+/* Simulates the segment whose action is in place; *value is what the next reward is to be measured from. */
+static mpm_result simulate(mpm_episode *e, double *value)
+{
+    mpm_parts *p = &e->parts;
+    uint32_t from = begin_of(e, p->segment), to = begin_of(e, p->segment + 1);
+    *value = p->value;
+    if (!isfinite(p->value)) {
+        return MPM_DIVERGED;
+    }
+    if (from == to) { /* more segments than steps: this one has none */
+        return MPM_OK;
+    }
+    mpm_result result = mpm_episode_advance(e, p->x, from, to, &p->sum);
+    if (result == MPM_OK) {
+        result = value_of(e, to, value);
+    }
+    return result == MPM_OK && !isfinite(*value) ? MPM_DIVERGED : result;
+}
+
+ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io)
+{
+    mpm_parts *p = &e->parts;
+    double value = 0.0;
+    if (!p->open) {
+        return DS_E_STATE;
+    }
+    if (!mpm_env_finite(e->action_dim, io->action)) {
+        return ds_host_fail(host, DS_E_ARG, "an action must hold %u finite numbers", e->action_dim);
+    }
+    memcpy(p->x + (size_t)p->segment * e->action_dim, io->action, e->action_dim * sizeof *p->x);
+    uint64_t cost = p->sum.cost;
+    mpm_result result = simulate(e, &value);
+    bool good = result == MPM_OK;
+    p->segment++;
+    io->outcome = good ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    io->ended = !good || p->segment == e->segments;
+    io->reward = good ? p->value - value : 0.0;
+    io->loss = !good ? (double)INFINITY : io->ended ? p->sum.loss : 0.0;
+    io->cost_steps = p->sum.cost - cost;
+    p->value = value;
+    p->open = !io->ended;
+    return result == MPM_STOPPED ? DS_STOPPED : result == MPM_NO_MEMORY ? no_memory(e, host) : DS_OK;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the fast engine, in the order of the files: set-up (engine.c), order of the particles and
+ * room on the grid (layout.c), how many bytes are held (memory.c) and what is kept (plan.c), a substep
+ * (substep.c), the episode forward (forward.c) and backward (adjoint.c).
+ *
+ * A substep is: particles of each block gather the velocities of the substep before, deform, and spread
+ * momentum to the block's slab; then the planes of the grid sum the slabs and become velocities. The
+ * episode is cut into segments between two sorts. Forward, the state at the start of each segment is kept
+ * and, within a budget of memory, the grid of all its substeps (of the last segment everything); backward,
+ * the particles of a segment are simulated again with their history, on the grid as it was if that was
+ * kept, and then differentiated. */
+#ifndef MPM_FAST_ENGINE_INTERNAL_H
+#define MPM_FAST_ENGINE_INTERNAL_H
+
+#include "engine.h"
+#include "segment.h"
+#include "team.h"
+
+enum { MPM_NONE = UINT32_MAX };
+
+/* The particles of one matter. They stay together in the order: `room` says where in the fields. */
+typedef struct mpm_group {
+    const mpm_phase *phase;
+    mpm_room room;
+} mpm_group;
+
+struct mpm_fast {
+    const mpm_kernels *kernels;
+    const mpm_sim *sim;
+    mpm_team *team;
+    uint32_t threads, interval;
+    bool store;
+    double *times;
+    size_t padded;
+    int n_groups, n_blocks;
+    mpm_group groups[MPM_MAX_BODIES];
+    int lowest[3], highest[3]; /* base nodes that particles may have, as the domain stops them */
+    mpm_block blocks[MPM_MAX_BLOCKS];
+    mpm_buffer slabs, scratch;
+    mpm_near near[MPM_PLANE_TASKS]; /* for the box that the slabs are laid out for */
+    mpm_buffer work, bars, loose;   /* fields: present particles; their adjoints; between two orders */
+    mpm_fields now, bar, between;
+    mpm_buffer velocity, node_bar; /* grid of one substep */
+    mpm_buffer other_velocity;     /* of the substep after, while it is unpacked ahead of its use */
+    mpm_buffer sorting;
+    size_t marks_stride;
+    uint32_t (*should_stop)(const void *context);
+    const void *stop_context;
+    /* the episode */
+    const mpm_pose *poses;
+    uint32_t substeps, frame;
+    bool with_adjoint, backward;
+    uint32_t n_segments, segment_capacity;
+    mpm_segment *segments;
+    mpm_history shared;           /* of one segment at a time, unless all are stored */
+    mpm_grid_history shared_grid; /* the same for segments that do not keep their own */
+    uint32_t shared_owner;
+    uint32_t held_segment, held; /* segment and substep of `velocity`; held_segment MPM_NONE: of none */
+    size_t packed;               /* bytes of the grid of a substep that was kept lately; 0 = not known */
+    double speed;                /* largest velocity component on the grid */
+    uint32_t bar_segment;        /* whose order the adjoints have */
+    /* adjoint: local substep whose particle pass is still to do; MPM_NONE = at a border */
+    uint32_t pending;
+};
+
+static inline double mpm_in_spacings(const mpm_domain *domain, double x)
+{
+    return x * domain->inv_dx + domain->offset;
+}
+
+static inline void *mpm_history_x(const mpm_fast *f, const mpm_history *h, uint32_t local)
+{
+    return (char *)h->x.at + local * f->padded * 4 * f->kernels->real;
+}
+
+static inline void *mpm_history_f(const mpm_fast *f, const mpm_history *h, uint32_t local)
+{
+    return (char *)h->f.at + local * f->padded * 9 * f->kernels->real;
+}
+
+static inline uint32_t mpm_fast_present_segment(const mpm_fast *f)
+{
+    return f->n_segments - 1;
+}
+
+/* ---- layout.c ---- */
+
+/* Room for three orders of the particles, for as long as no segment is begun. */
+uint32_t *mpm_fast_local_order(const mpm_fast *f);
+/* Would all particles stay in the box and in the slabs of their blocks for one more substep? */
+bool mpm_fast_room_left(const mpm_fast *f, const mpm_segment *s);
+/* Points the blocks to their slabs for this segment. */
+void mpm_fast_use_slabs(mpm_fast *f, const mpm_segment *s);
+/* Starts a segment at the present frame from `between` (x, v, moments) and `now` (F), in the order of the
+ * particles that `order` tells in terms of the caller's. */
+mpm_result mpm_fast_begin_segment(mpm_fast *f, const uint32_t *order);
+
+/* ---- memory.c (and mpm_fast_memory() of engine.h) ---- */
+
+size_t mpm_segment_bytes(const mpm_segment *s);
+
+/* ---- plan.c ---- */
+
+mpm_segment *mpm_fast_add_segment(mpm_fast *f);
+/* Substeps that a segment has, or may come to have. */
+uint32_t mpm_fast_most_substeps(const mpm_fast *f, const mpm_segment *s);
+/* Room for the particles' history of a segment, and for the grid's unless it keeps its own. */
+mpm_result mpm_fast_reserve_history(mpm_fast *f, uint32_t index);
+/* Would all stay within the budget if this segment, the latest, kept its grid? */
+bool mpm_fast_affords_grid(const mpm_fast *f, const mpm_segment *s);
+/* The history that the forward pass keeps for its present segment: for all if they are stored, else for
+ * the last. */
+mpm_history *mpm_fast_forward_history(mpm_fast *f, uint32_t index);
+/* The grid's history of a segment, as far as there is one. */
+mpm_grid_history *mpm_fast_grid_history(mpm_fast *f, uint32_t index);
+
+/* ---- substep.c ---- */
+
+/* Processor seconds so far; 0 where nobody asks, because it takes a system call. */
+double mpm_fast_begin_time(const mpm_fast *f);
+void mpm_fast_end_time(const mpm_fast *f, int phase, double begin);
+/* Substep `local` of a segment. What the adjoint needs is kept where h (particles) and g (grid) are not
+ * NULL; the grid is taken from g if it is complete. */
+mpm_result mpm_fast_step(mpm_fast *f, const mpm_segment *s, mpm_history *h, mpm_grid_history *g,
+                         uint32_t local);
+/* Gathers the velocities that the particles have not got yet: x, v and moments to `between`. */
+void mpm_fast_settle(mpm_fast *f, const mpm_segment *s, mpm_grid_history *g, uint32_t local);
+/* Backwards, as far as the histories at hand go: the particles of the substep after, then the grid of this
+ * one. Adds to the adjoints of the poses after and before. */
+void mpm_fast_step_adjoint(mpm_fast *f, const mpm_segment *s, uint32_t local, mpm_pose *now_bar,
+                           mpm_pose *next_bar);
+/* Particles of the first substep of a segment: leaves the adjoint of its start state in `bar`. */
+void mpm_fast_first_adjoint(mpm_fast *f);
+
+/* ---- forward.c ---- */
+
+void mpm_fast_export(mpm_fast *f, const mpm_fields *from, const mpm_segment *s, double inv_dx, double offset,
+                     mpm_particle *to);
+/* What syrup does not use of F: diag(J, rest, rest). */
+void mpm_fast_clear_unused(const mpm_phase *phase, double rest, mpm_particle *particles);
+
+#endif
