@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_color.h - colours: of series, and scales for fields (values in 0..1 to colours that keep their order in
- * print and for any colour vision). */
+/* plot_color.h - colours: of series, and scales for fields (values in 0..1 to colours that keep their order
+ * in print and for any colour vision). */
 #ifndef DS_PLOT_PLOT_COLOR_H
 #define DS_PLOT_PLOT_COLOR_H
 
@@ -17,7 +17,7 @@ ds_color ds_color_hex(uint32_t rgb, double a);
  * green, purple, sky blue, vermillion, yellow. */
 ds_color ds_color_series(uint32_t i, double a);
 
-/* Dark blue over green to yellow (viridis of matplotlib, by S. van der Walt and N. Smith); t is cut to 0..1. */
+/* Dark blue over green to yellow (matplotlib's viridis, by S. van der Walt and N. Smith); t is cut to 0..1. */
 ds_color ds_color_viridis(double t);
 
 /* 0x00RRGGBB. */
