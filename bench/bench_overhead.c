@@ -72,8 +72,11 @@ static ds_pool *open_pool(int isolation, uint32_t jobs)
     ds_error e = {0, ""};
     ds_pool *p = NULL;
     memset(&s, 0, sizeof(s));
-    ds_pool_config c = {
-        .settings = &s, .threads = 1, .jobs = jobs, .isolation = isolation, .program = "libexec/dshost-worker"};
+    ds_pool_config c = {.settings = &s,
+                        .threads = 1,
+                        .jobs = jobs,
+                        .isolation = isolation,
+                        .program = "libexec/dshost-worker"};
     if (ds_settings_set(&s, "env.function=sphere", &e) != 0 || ds_settings_set(&s, "env.dim=2", &e) != 0 ||
         ds_loader_open("plugins/envs/analytic.so", DS_KIND_ENV, &c.module, &e) != 0 ||
         ds_pool_open(&c, &p, &e) != 0) {
