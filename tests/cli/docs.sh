@@ -68,4 +68,14 @@ END
 else
     skip "completion: bash is missing"
 fi
+
+# architecture.md names files that exist, and its picture is drawn from core/LAYERS.
+grep -oE '`(core|tools|plugins|docs|tests)/[A-Za-z_/]+(\.[a-z]+)?`' "$DS_TOP_SRC/docs/architecture.md" | tr -d '\`' | LC_ALL=C sort -u > named
+while read -r f; do
+    [ -e "$DS_TOP_SRC/$f" ] || echo "$f"
+done < named > gone
+[ "$(wc -l < named)" -gt 30 ] && [ ! -s gone ]
+result $? "architecture.md names files that exist: $(tr '\n' ' ' < gone)"
+LC_ALL=C awk -f "$DS_TOP_SRC/docs/layers.awk" "$DS_TOP_SRC/core/LAYERS" | cmp -s - "$DS_TOP_SRC/docs/layers.svg"
+result $? "layers.svg is what layers.awk draws of core/LAYERS"
 finish
