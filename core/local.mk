@@ -1,50 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 # The host: layers from the ground up, the programs dshost and dshost-worker, and libdiffsim for others.
 host_include = -I$(top_srcdir)/core -I$(top_srcdir)/tools
+host_cppflags = $(host_include) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) \
+	-DDS_PLUGINDIR='"$(plugindir)"' -DDS_LIBEXECDIR='"$(pkglibexecdir)"' -DDS_BINDIR='"$(bindir)"'
+core/%.$(OBJEXT) core/%.lo: AM_CPPFLAGS += $(host_cppflags)
 core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 noinst_LTLIBRARIES += core/libcore.la
-core_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(host_include) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) \
-	-DDS_PLUGINDIR='"$(plugindir)"' -DDS_LIBEXECDIR='"$(pkglibexecdir)"' -DDS_BINDIR='"$(bindir)"'
-base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/printer.c core/base/printer.h \
-	core/base/program.c core/base/program.h \
-	core/base/stop.c core/base/stop.h core/base/error.c core/base/error.h core/base/file.c core/base/file.h \
-	core/base/guard.c core/base/guard.h core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h core/base/text.c \
-	core/base/text.h
-config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
-	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
-	core/config/run_options.h core/config/settings.c core/config/settings.h
-plugin_sources = core/plugin/accept.c core/plugin/accept.h \
-	core/plugin/descriptor.c core/plugin/descriptor.h core/plugin/plugin_list.c core/plugin/plugin_list.h \
-	core/plugin/search_path.c core/plugin/search_path.h core/plugin/elf_file.c \
-	core/plugin/elf_file.h core/plugin/env.c core/plugin/env.h \
-	core/plugin/env_residuals.c core/plugin/env_residuals.h core/plugin/env_rl.c core/plugin/env_rl.h \
-	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
-	core/plugin/services.c core/plugin/services.h
-scene_sources = core/scene/snapshot_take.c core/scene/snapshot_take.h core/scene/snapshot.c \
-	core/scene/snapshot.h core/scene/snapshot_file.c core/scene/snapshot_internal.h
-worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c \
-	core/worker/childlog.h core/worker/probe.c core/worker/probe.h \
-	core/worker/process.c core/worker/process.h core/worker/protocol.h core/worker/ring.c core/worker/ring.h \
-	core/worker/supervisor.c core/worker/supervisor.h
-evaluate_sources = core/evaluate/finite_difference.c core/evaluate/finite_difference.h core/evaluate/rl_pool.c \
-	core/evaluate/rl_pool.h core/evaluate/pool.c core/evaluate/pool.h
-store_sources = core/store/run_folder.c \
-	core/store/run_folder.h core/store/recorder.c core/store/recorder.h core/store/replay.c \
-	core/store/replay.h core/store/runlock.c core/store/runlock.h core/store/store.c \
-	core/store/store.h core/store/store_internal.h core/store/store_rows.c
-run_sources = core/run/client.h core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
-	core/run/objective_rl.c core/run/objective_rl.h \
-	core/run/observer.h core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h \
-	core/run/run_recheck.c core/run/run_recheck.h core/run/run_series.c core/run/run_series.h core/run/session.c \
-	core/run/session.h core/run/signals.c core/run/signals.h core/run/statistics.c core/run/statistics.h \
-	core/run/summary.c core/run/summary.h
+base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/error.c core/base/error.h \
+	core/base/file.c core/base/file.h core/base/guard.c core/base/guard.h core/base/json_text.c \
+	core/base/json_text.h core/base/log.c core/base/log.h core/base/program.c core/base/program.h \
+	core/base/stop.c core/base/stop.h core/base/text.c core/base/text.h
+config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h core/config/npy_read.c \
+	core/config/params.c core/config/params.h core/config/run_options.c core/config/run_options.h \
+	core/config/settings.c core/config/settings.h
+plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/descriptor.c \
+	core/plugin/descriptor.h core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c \
+	core/plugin/env.h core/plugin/env_residuals.c core/plugin/env_residuals.h core/plugin/env_rl.c \
+	core/plugin/env_rl.h core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c \
+	core/plugin/loader.h core/plugin/search_path.c core/plugin/search_path.h core/plugin/services.c \
+	core/plugin/services.h
+scene_sources = core/scene/snapshot.c core/scene/snapshot.h core/scene/snapshot_file.c \
+	core/scene/snapshot_internal.h core/scene/snapshot_take.c core/scene/snapshot_take.h
+worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c core/worker/childlog.h \
+	core/worker/probe.c core/worker/probe.h core/worker/process.c core/worker/process.h \
+	core/worker/protocol.h core/worker/ring.c core/worker/ring.h core/worker/supervisor.c \
+	core/worker/supervisor.h
+evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
+	core/evaluate/rl_pool.h
+store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c core/store/replay.h \
+	core/store/run_folder.c core/store/run_folder.h core/store/runlock.c core/store/runlock.h \
+	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c
+run_sources = core/run/client.h core/run/journal.c core/run/journal.h core/run/objective.c \
+	core/run/objective.h core/run/objective_rl.c core/run/objective_rl.h core/run/observer.h \
+	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h core/run/run_recheck.c \
+	core/run/run_recheck.h core/run/run_series.c core/run/run_series.h core/run/session.c \
+	core/run/session.h core/run/signals.c core/run/signals.h core/run/statistics.c \
+	core/run/statistics.h core/run/summary.c core/run/summary.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
-cli_sources = core/cli/describe.c core/cli/describe.h core/cli/command.c core/cli/command.h \
-	core/cli/arguments.c core/cli/arguments.h core/cli/run_flags.c core/cli/run_flags.h \
-	core/cli/pictures.c core/cli/pictures.h core/cli/dispatch.c core/cli/dispatch.h
-cli_commands = core/cli/cmd_doctor.c core/cli/cmd_help.c core/cli/cmd_list.c core/cli/cmd_resume.c \
-	core/cli/cmd_run.c core/cli/cmd_template.c core/cli/commands.h core/cli/main.c
+cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/cli/command.h \
+	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h \
+	core/cli/run_flags.c core/cli/run_flags.h
 
 core_libcore_la_SOURCES = $(base_sources) $(config_sources) $(plugin_sources) $(scene_sources) \
 	$(worker_sources) $(evaluate_sources) $(store_sources) $(run_sources) $(embed_sources) \
@@ -58,12 +54,10 @@ libdiffsim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
 	-export-symbols-regex '^ds_(search|environment)_'
 
 bin_PROGRAMS += dshost
-dshost_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
 dshost_LDADD = core/libcore.la $(core_libs)
-dshost_SOURCES = $(cli_commands)
+dshost_SOURCES = core/cli/cmd_resume.c core/cli/cmd_run.c core/cli/commands.h core/cli/main.c
 
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker
-libexec_dshost_worker_CPPFLAGS = $(core_libcore_la_CPPFLAGS)
 libexec_dshost_worker_LDADD = core/libcore.la $(INIH_LIBS)
 libexec_dshost_worker_SOURCES = core/worker/worker.c core/worker/rl_worker.c core/worker/rl_worker.h

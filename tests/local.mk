@@ -29,8 +29,7 @@ test_libs = %D%/support/libtest.la $(methods)/libcma.la $(methods)/libsquares.la
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/foreign/libforeign.la $(engines)/chain/libchain.la $(engines)/contact/libcontact.la \
 	$(engines)/penalty/libpenalty.la $(engines)/cloth/libcloth.la $(engines)/mpm/libtasks.la \
-	tools/libtools.la core/libcore.la $(tools_libs) $(CMOCKA_LIBS)
-LDADD = $(test_libs)
+	$(tools_link) $(CMOCKA_LIBS)
 
 # What several tests use.
 check_LTLIBRARIES += %D%/support/libtest.la
@@ -51,13 +50,14 @@ if HAVE_CMOCKA
 
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
-	%D%/core/config/test_settings %D%/core/embed/test_search %D%/core/evaluate/test_finite_difference \
+	%D%/core/config/test_settings %D%/core/embed/test_search \
 	%D%/core/evaluate/test_pool %D%/core/plugin/test_instance %D%/core/scene/test_snapshot \
 	%D%/core/store/test_store
 # As other programs use libdiffsim.
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
+	%D%/tools/difference/test_finite_difference \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
 	%D%/tools/plot/test_plot_groups %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis
@@ -148,6 +148,9 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_tools_results_slow_results_CPPFLAGS = $(AM_CPPFLAGS) -DROWS=1000000 -DLIMIT_S=2.0
 %C%_fuzz_parameters_slow_SOURCES = %D%/fuzz/parameters.c
 %C%_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+test_programs = $(check_PROGRAMS) $(fuzz_targets) $(SLOW_TESTS) $(BENCHMARKS)
+$(test_programs): LDADD = $(test_libs)
+$(test_programs): $(filter %.la,$(test_libs))
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
 	for t in $(SLOW_TESTS); do echo "== $$t"; $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \

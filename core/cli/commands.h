@@ -4,11 +4,7 @@
 #ifndef DS_CLI_COMMANDS_H
 #define DS_CLI_COMMANDS_H
 
-int ds_cmd_doctor(int argc, char **argv);
-int ds_cmd_help(int argc, char **argv);
-int ds_cmd_list(int argc, char **argv);
 int ds_cmd_resume(int argc, char **argv);
 int ds_cmd_run(int argc, char **argv);
-int ds_cmd_template(int argc, char **argv);
 
 #endif

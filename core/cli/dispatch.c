@@ -29,11 +29,11 @@ static const struct command {
     {"export", "write the evaluations of a run as CSV, JSONL, NumPy, IOHanalyzer or COCO files", 0},
     {"eval", "evaluate one point: loss, gradient, metrics, trajectory", 0},
     {"landscape", "loss, gradient and gradient quality on a slice, with pictures", 0},
-    {"list", "list the plugins on the search path", 1},
-    {"help", "describe a plugin and its parameters, or a command", 1},
-    {"template", "print a commented .ini file for an environment and an optimizer", 1},
+    {"list", "list the plugins on the search path", 0},
+    {"help", "describe a plugin and its parameters, or a command", 0},
+    {"template", "print a commented .ini file for an environment and an optimizer", 0},
     {"check", "test a plugin for conformance (TAP on stdout)", 0},
-    {"doctor", "print versions, paths and limits, and test what a run needs", 1},
+    {"doctor", "print versions, paths and limits, and test what a run needs", 0},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -158,19 +158,16 @@ static int unknown(const char *name, ds_error *e)
                    name, near);
 }
 
-int ds_dispatch(const char *name, char *const *rest, ds_error *e)
+/* Becomes the program at `path` with the NULL-terminated arguments `rest`. */
+static int become(char *path, char *const *rest, ds_error *e)
 {
-    char path[PATH_MAX];
     size_t n = 0;
-    if (program_of(name, path, e) != 0) {
-        return find(name) != NULL ? e->status : unknown(name, e);
-    }
     while (rest[n] != NULL) {
         n++;
     }
     char **argv = calloc(n + 2, sizeof *argv);
     if (argv == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     argv[0] = strrchr(path, '/') + 1;
     memcpy(argv + 1, rest, n * sizeof *argv);
@@ -179,16 +176,23 @@ int ds_dispatch(const char *name, char *const *rest, ds_error *e)
     return ds_fail(e, DS_EXIT_IO, "cannot start %.200s: %s", path, strerror(errno));
 }
 
+int ds_dispatch(const char *name, char *const *rest, ds_error *e)
+{
+    char path[PATH_MAX];
+    if (program_of(name, path, e) != 0) {
+        return find(name) != NULL ? e->status : unknown(name, e);
+    }
+    return become(path, rest, e);
+}
+
 int ds_dispatch_help(const char *name, ds_error *e)
 {
-    char self[] = "dshost", flag[] = "--help", copy[NAME_MAX_BYTES];
+    char flag[] = "--help", copy[NAME_MAX_BYTES], path[PATH_MAX];
+    char *const rest[] = {copy, flag, NULL};
     const struct command *c = find(name);
     if (c == NULL || !c->built_in) {
-        char *const rest[] = {flag, NULL};
-        return ds_dispatch(name, rest, e);
+        return ds_dispatch(name, rest + 1, e);
     }
     snprintf(copy, sizeof copy, "%s", name);
-    char *const argv[] = {self, copy, flag, NULL};
-    execv("/proc/self/exe", argv);
-    return ds_fail(e, DS_EXIT_IO, "cannot start dshost: %s", strerror(errno));
+    return ds_program_find("dshost", path, e) != 0 ? e->status : become(path, rest, e);
 }

@@ -13,8 +13,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } built_in[] = {
-    {"run", ds_cmd_run},   {"resume", ds_cmd_resume},     {"list", ds_cmd_list},
-    {"help", ds_cmd_help}, {"template", ds_cmd_template}, {"doctor", ds_cmd_doctor},
+    {"run", ds_cmd_run},
+    {"resume", ds_cmd_resume},
 };
 
 static int carry_out(int argc, char **argv)

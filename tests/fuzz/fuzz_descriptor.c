@@ -11,7 +11,7 @@
 
 #include "config/params.h"
 #include "plugin/accept.h"
-#include "cli/describe.h"
+#include "catalog/describe.h"
 #include "plugin/descriptor.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -10,7 +10,7 @@
 
 #include "harness/check_host.h"
 #include "check/check_tests.h"
-#include "evaluate/finite_difference.h"
+#include "difference/finite_difference.h"
 
 enum { POINTS = 10, COMPONENTS = 20, DIRECTIONS = 5 };
 

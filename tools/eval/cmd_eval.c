@@ -16,7 +16,7 @@
 #include "cli/command.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
-#include "evaluate/finite_difference.h"
+#include "difference/finite_difference.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
 #include "run/run.h"

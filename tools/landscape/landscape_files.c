@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/printer.h"
+#include "results/printer.h"
 #include "landscape/landscape_internal.h"
 #include "results/export.h"
 #include "results/npy_write.h"

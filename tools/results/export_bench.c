@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
-#include "base/printer.h"
+#include "results/printer.h"
 #include "results/export.h"
 #include "store/run_folder.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/printer.h"
+#include "results/printer.h"
 #include "results/export.h"
 #include "results/npy_write.h"
 

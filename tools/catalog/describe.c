@@ -2,7 +2,7 @@
 /* describe.c - writes parameters and paragraphs in words. */
 #include "config.h"
 
-#include "cli/describe.h"
+#include "catalog/describe.h"
 
 #include <math.h>
 #include <string.h>

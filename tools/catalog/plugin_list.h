@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plugin_list.h - plugins as they describe themselves, for commands that only show them: each is loaded by a process of
  * its own, forked, so the caller has no other threads. */
-#ifndef DS_PLUGIN_PLUGIN_LIST_H
-#define DS_PLUGIN_PLUGIN_LIST_H
+#ifndef DS_CATALOG_PLUGIN_LIST_H
+#define DS_CATALOG_PLUGIN_LIST_H
 
 #include "plugin/loader.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* printer.h - text written in pieces to a file, which appears as a whole, or to the standard output. */
-#ifndef DS_BASE_PRINTER_H
-#define DS_BASE_PRINTER_H
+#ifndef DS_RESULTS_PRINTER_H
+#define DS_RESULTS_PRINTER_H
 
 #include "base/error.h"
 

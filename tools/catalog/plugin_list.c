@@ -3,7 +3,7 @@
  * costs a line of the list, not the program. */
 #include "config.h"
 
-#include "plugin/plugin_list.h"
+#include "catalog/plugin_list.h"
 
 #include <errno.h>
 #include <fcntl.h>

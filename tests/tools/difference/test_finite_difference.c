@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "evaluate/finite_difference.h"
+#include "difference/finite_difference.h"
 
 static double smooth(void *ctx, const double *x, int *failed)
 {

@@ -10,9 +10,8 @@
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "plugin/descriptor.h"
-#include "plugin/plugin_list.h"
+#include "catalog/plugin_list.h"
 
 static const char *kind_word(uint32_t kind)
 {
@@ -93,7 +92,7 @@ static void print_text(const ds_found *list, size_t count)
     }
 }
 
-int ds_cmd_list(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     static const struct option options[] = {
         {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
@@ -128,4 +127,9 @@ int ds_cmd_list(int argc, char **argv)
         status = ds_stdout_done(&e);
     }
     return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

@@ -2,7 +2,7 @@
 /* printer.c - writing text files in pieces. */
 #include "config.h"
 
-#include "base/printer.h"
+#include "results/printer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,10 +8,9 @@
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "config/run_options.h"
-#include "cli/describe.h"
-#include "plugin/plugin_list.h"
+#include "catalog/describe.h"
+#include "catalog/plugin_list.h"
 
 static void write_params(const ds_param *const *params, int all)
 {
@@ -56,7 +55,7 @@ static void write_plugin(const ds_module *m, const char *section, int all)
     write_params(m->plugin->desc->params, all);
 }
 
-int ds_cmd_template(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     static const struct option options[] = {
         {"all", no_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
@@ -95,4 +94,9 @@ int ds_cmd_template(int argc, char **argv)
         status = ds_stdout_done(&e);
     }
     return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* finite_difference.h - finite differences that know how far they can be trusted: the step is chosen per
  * component. */
-#ifndef DS_EVALUATE_FINITE_DIFFERENCE_H
-#define DS_EVALUATE_FINITE_DIFFERENCE_H
+#ifndef DS_DIFFERENCE_FINITE_DIFFERENCE_H
+#define DS_DIFFERENCE_FINITE_DIFFERENCE_H
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 /* finite_difference.c - finite difference quotients with a step that is chosen by agreement. */
 #include "config.h"
 
-#include "evaluate/finite_difference.h"
+#include "difference/finite_difference.h"
 
 #include <float.h>
 #include <math.h>

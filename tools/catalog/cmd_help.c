@@ -10,12 +10,11 @@
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "cli/dispatch.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
-#include "cli/describe.h"
-#include "plugin/plugin_list.h"
+#include "catalog/describe.h"
+#include "catalog/plugin_list.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
 
@@ -214,7 +213,7 @@ static int help_plugin(const char *name, int json, ds_error *e)
     return status;
 }
 
-int ds_cmd_help(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     static const struct option options[] = {
         {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
@@ -250,4 +249,9 @@ int ds_cmd_help(int argc, char **argv)
         status = ds_stdout_done(&e);
     }
     return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

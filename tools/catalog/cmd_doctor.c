@@ -19,9 +19,8 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/commands.h"
 #include "plugin/descriptor.h"
-#include "plugin/plugin_list.h"
+#include "catalog/plugin_list.h"
 
 static void add(json_t *o, const char *key, const char *text)
 {
@@ -150,7 +149,7 @@ static void print_text(const json_t *o)
     }
 }
 
-int ds_cmd_doctor(int argc, char **argv)
+static int command(int argc, char **argv)
 {
     static const struct option options[] = {
         {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
@@ -207,4 +206,9 @@ int ds_cmd_doctor(int argc, char **argv)
         status = ds_stdout_done(&e);
     }
     return status != 0 ? ds_command_failed(&e) : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
 }

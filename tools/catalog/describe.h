@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* describe.h - parameters and paragraphs in words, for help and templates. */
-#ifndef DS_CLI_DESCRIBE_H
-#define DS_CLI_DESCRIBE_H
+#ifndef DS_CATALOG_DESCRIBE_H
+#define DS_CATALOG_DESCRIBE_H
 
 #include <diffsim/plugin.h>
 #include <stdio.h>
