@@ -13,10 +13,8 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "run/objective.h"
-#include "run/objective_rl.h"
 #include "run/run_recheck.h"
 #include "run/signals.h"
-#include "run/summary.h"
 
 typedef struct ds_run {
     ds_session session;
@@ -96,7 +94,7 @@ static int open_optimizer(ds_run *run, ds_error *e)
         run->self = NULL;
         return ds_services_fail(&run->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
     }
-    ds_objective_init(&run->client);
+    ds_client_init(&run->client);
     return 0;
 }
 
@@ -133,7 +131,7 @@ static void close_run(ds_run *run)
         run->module->opt.destroy(run->self);
     }
     ds_crash_unwatch();
-    ds_run_episodes_close(&run->client);
+    ds_client_close(&run->client);
     ds_session_close(&run->session);
     ds_params_free(run->params);
     free(run);
@@ -146,7 +144,7 @@ static void close_run(ds_run *run)
 static uint64_t unrepeated(const ds_run *run)
 {
     const ds_journal *j = &run->session.journal;
-    return (j->replay != NULL ? ds_replay_left(j->replay) : 0) + ds_run_episodes_repeated(&run->client);
+    return (j->replay != NULL ? ds_replay_left(j->replay) : 0) + ds_client_repeated(&run->client);
 }
 
 static void judge_return(ds_run *run, ds_status st)
@@ -314,7 +312,7 @@ static void finish(ds_run *run, json_t **summary)
     if (keep && first_error == 0) {
         old_summary(s, summary);
     } else if (!keep) {
-        json_t *o = ds_run_summary(s, run->plan);
+        json_t *o = ds_session_summary(s, run->plan);
         if (ds_session_write_summary(s, o, &e) != 0) {
             note_failure(j, &e);
         }

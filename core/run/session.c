@@ -189,6 +189,63 @@ int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e)
     return rc != 0 ? rc : ds_store_set(s->journal.store, "ended", ended, e);
 }
 
+json_t *ds_session_seed(const ds_session *s)
+{
+    char text[32]; /* above 2^63 it does not fit into a JSON integer of jansson */
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)s->options.seed);
+    return s->options.seed <= INT64_MAX ? ds_json_whole(s->options.seed) : json_string(text);
+}
+
+json_t *ds_session_outcomes(const ds_session *s)
+{
+    const ds_statistics *l = &s->journal.statistics;
+    json_t *o = json_object();
+    for (uint32_t k = 0; k < DS_OUTCOMES; k++) {
+        if (l->outcome[k] > 0) {
+            json_object_set_new(o, ds_outcome_name(k), ds_json_whole(l->outcome[k]));
+        }
+    }
+    return o;
+}
+
+json_t *ds_session_summary(const ds_session *s, uint64_t plan)
+{
+    const ds_journal *j = &s->journal;
+    const ds_statistics *l = &j->statistics;
+    uint64_t recorded = 0; /* fewer than were answered where the disk was full */
+    int readable = ds_store_count(j->store, &recorded, NULL) == 0, found = l->best_id > 0;
+    char abi[32];
+    snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
+    json_t *versions = ds_json_object((ds_json_entry[]){{"dshost", json_string(PACKAGE_VERSION)},
+                                                        {"abi", json_string(abi)},
+                                                        {"env", json_string(s->spec.env.version)},
+                                                        {"opt", json_string(s->spec.opt.version)},
+                                                        {NULL, NULL}});
+    return ds_json_object(
+        (ds_json_entry[]){{"folder", json_string(s->folder)},
+                          {"env", json_string(s->spec.env.id)},
+                          {"opt", json_string(s->spec.opt.id)},
+                          {"seed", ds_session_seed(s)},
+                          {"n", ds_json_whole(s->env->info.n)},
+                          {"budget", ds_json_whole(j->budget)},
+                          {"planned_budget", ds_json_whole(plan)},
+                          {"target", ds_json_real(s->options.target)},
+                          {"evaluations", ds_json_whole(l->count)},
+                          {"recorded", readable ? ds_json_whole(recorded) : NULL},
+                          {"gradients", ds_json_whole(l->gradients)},
+                          {"best_loss", ds_json_real(l->best_loss)},
+                          {"best_evaluation", found ? ds_json_whole(l->best_id) : json_null()},
+                          {"best_x", found ? ds_json_reals(l->best_x, l->n) : json_null()},
+                          {"outcomes", ds_session_outcomes(s)},
+                          {"cost_steps", ds_json_whole(l->cost_steps)},
+                          {"evaluation_s", ds_json_real(l->wall_s)},
+                          {"wall_s", ds_json_real(ds_session_wall(s))},
+                          {"ended", json_string(ds_end_name(j->end))},
+                          {"error", j->error.text[0] != '\0' ? json_string(j->error.text) : json_null()},
+                          {"versions", versions},
+                          {NULL, NULL}});
+}
+
 int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e)
 {
     char *path = ds_folder_path(s->folder, "summary.json");

@@ -63,6 +63,11 @@ double ds_session_seconds(const ds_session *s);
 /* Writes the seconds and why it ended into the store. */
 int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e);
 
+/* For summary.json: the seed, how many evaluations had which outcome, and all of it for a run; `plan` is the budget of
+ * its first start. */
+json_t *ds_session_seed(const ds_session *s);
+json_t *ds_session_outcomes(const ds_session *s);
+json_t *ds_session_summary(const ds_session *s, uint64_t plan);
 int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e);
 
 /* 130 or 143: the exit status of a run that was stopped by a signal. */
