@@ -161,13 +161,20 @@ static void *tick(void *arg)
     }
 }
 
+static void discard(ds_progress *p)
+{
+    sem_destroy(&p->quit);
+    free(p->title);
+    free(p);
+}
+
 int ds_progress_open(const ds_statistics *statistics, const char *title, uint64_t budget, double seconds,
                      uint64_t recorded, ds_progress **out, ds_error *e)
 {
     ds_progress *p = calloc(1, sizeof(*p));
     if (p == NULL || (p->title = strdup(title)) == NULL) {
         free(p);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     p->statistics = statistics;
     p->budget = budget;
@@ -181,9 +188,7 @@ int ds_progress_open(const ds_statistics *statistics, const char *title, uint64_
     int code = pthread_create(&p->thread, NULL, tick, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
-        sem_destroy(&p->quit);
-        free(p->title);
-        free(p);
+        discard(p);
         return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the progress line: %s", strerror(code));
     }
     *out = p;
@@ -204,8 +209,6 @@ void ds_progress_close(ds_progress *p)
         sem_post(&p->quit);
         pthread_join(p->thread, NULL);
         ds_log_progress("");
-        sem_destroy(&p->quit);
-        free(p->title);
-        free(p);
+        discard(p);
     }
 }

@@ -36,7 +36,7 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 int ds_session_find_env(ds_session *s, ds_error *e);
 
 /* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
-int ds_session_open_pool(ds_session *s, const ds_pool_config *config, uint64_t recorded, ds_error *e);
+int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e);
 
 /* A plugin for the spec; `given` is what the user said. */
 ds_plugin_name ds_session_plugin(const ds_module *module, const char *given);
