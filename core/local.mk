@@ -30,17 +30,15 @@ evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_po
 store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c core/store/replay.h \
 	core/store/run_folder.c core/store/run_folder.h core/store/runlock.c core/store/runlock.h \
 	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c
-run_sources = core/run/client.h core/run/journal.c core/run/journal.h core/run/objective.c \
-	core/run/objective.h core/run/objective_rl.c core/run/objective_rl.h core/run/observer.h \
+run_sources = core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
 	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h core/run/run_recheck.c \
-	core/run/run_recheck.h core/run/run_series.c core/run/run_series.h core/run/session.c \
-	core/run/session.h core/run/signals.c core/run/signals.h core/run/statistics.c \
-	core/run/statistics.h core/run/summary.c core/run/summary.h
+	core/run/run_recheck.h core/run/run_series.c core/run/run_series.h core/run/session.c core/run/session.h \
+	core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
 cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/cli/command.h \
-	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h \
-	core/cli/run_flags.c core/cli/run_flags.h
+	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h core/cli/run_flags.c \
+	core/cli/run_flags.h
 
 core_libcore_la_SOURCES = $(base_sources) $(config_sources) $(plugin_sources) $(scene_sources) \
 	$(worker_sources) $(evaluate_sources) $(store_sources) $(run_sources) $(embed_sources) \

@@ -40,6 +40,20 @@ json_t *ds_json_text(const char *text)
     return s;
 }
 
+json_t *ds_json_whole(uint64_t v)
+{
+    return json_integer((json_int_t)v);
+}
+
+json_t *ds_json_object(const ds_json_entry *entry)
+{
+    json_t *o = json_object();
+    for (; entry->key != NULL; entry++) {
+        json_object_set_new(o, entry->key, entry->value);
+    }
+    return o;
+}
+
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e)
 {
     if (object == NULL) {

@@ -19,6 +19,16 @@ json_t *ds_json_reals(const double *v, uint64_t n);
 /* A string; bytes that are not UTF-8 are replaced. */
 json_t *ds_json_text(const char *text);
 
+/* A whole number. */
+json_t *ds_json_whole(uint64_t v);
+
+/* An object of these entries, the last of which has no key; one without a value (text that is not UTF-8) is left out. */
+typedef struct ds_json_entry {
+    const char *key;
+    json_t *value; /* taken over */
+} ds_json_entry;
+json_t *ds_json_object(const ds_json_entry *entry);
+
 /* Writes one object and a newline; `name` is the file in the message. DS_EXIT_IO where that fails. Keys keep
  * the order in which they were added. */
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e);

@@ -4,7 +4,7 @@
 #ifndef DS_CLI_PICTURES_H
 #define DS_CLI_PICTURES_H
 
-#include "run/observer.h"
+#include "run/journal.h"
 
 /* Starts dshost-picture for best.png now and then, and for all pictures at the end, for which it waits.
  * Failures are warnings on stderr. Of one run at a time. */

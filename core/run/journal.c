@@ -32,17 +32,12 @@ const char *ds_end_name(int end)
 
 int ds_journal_open(ds_journal *j, uint64_t n, ds_error *e)
 {
-    if (ds_statistics_open(&j->statistics, n) != 0) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    if (j->spec->survey) {
-        return 0;
-    }
-    j->width = malloc(n * sizeof(double));
+    int survey = j->spec->survey, bad = ds_statistics_open(&j->statistics, n) != 0;
+    j->width = bad || survey ? NULL : malloc(n * sizeof(double));
     for (uint64_t i = 0; j->width != NULL && i < n; i++) {
         j->width[i] = j->env->upper[i] - j->env->lower[i];
     }
-    return j->width != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    return !bad && (survey || j->width != NULL) ? 0 : ds_no_memory(e);
 }
 
 void ds_journal_close(ds_journal *j)
@@ -129,23 +124,19 @@ static void look_for_end(ds_journal *j, double loss, int replayed)
 
 /* ---- one row ---- */
 
-void ds_journal_tag(char to[16], const char *from)
-{
-    size_t k = 0;
-    for (; from != NULL && k < 15 && from[k] != '\0'; k++) {
-        to[k] = from[k] < ' ' || from[k] > '~' ? '?' : from[k];
-    }
-    to[k] = '\0';
-}
-
 /* Text of a plugin becomes one line of printable ASCII: it goes into files of several formats. */
-static void tidy_message(char *text)
+static void tidy(char *text)
 {
     for (; *text != '\0'; text++) {
-        if (*text < ' ' || *text > '~') {
-            *text = '?';
-        }
+        *text = (char)(*text < ' ' || *text > '~' ? '?' : *text);
     }
+}
+
+void ds_journal_tag(char to[16], const char *from)
+{
+    to[0] = '\0';
+    strncat(to, from != NULL ? from : "", 15);
+    tidy(to);
 }
 
 static void tell_failure(ds_journal *j, uint64_t id, const double *x, const ds_answer *a)
@@ -182,7 +173,7 @@ static int record(ds_journal *j, ds_row *row)
 int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *point, int replayed)
 {
     row->id = j->statistics.count + 1;
-    tidy_message(row->answer.message);
+    tidy(row->answer.message);
     ds_statistics_add(&j->statistics, row->x, &row->answer, want, replayed);
     if (!replayed) {
         if (record(j, row) != 0) {
@@ -264,9 +255,7 @@ static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *
     if (atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0) {
         return DS_POOL_STOPPED;
     }
-    if (q->residuals != 0) {
-        extra = extra_of(j, q, i);
-    }
+    extra = q->residuals != 0 ? extra_of(j, q, i) : extra;
     if (ds_replay_next(j->replay, recorded_x(j, q, i), q->want, &row, &j->error) != 0 ||
         ds_replay_compare_extra(j->replay, &row, &extra, &j->error) != 0) {
         return fail(j);
@@ -323,7 +312,7 @@ static int replay_rows(ds_journal *j, const ds_question *q, uint64_t rows, uint6
 {
     int products = q->residuals > DS_RESIDUALS_VALUE;
     ds_answer one, *answer = products ? malloc(rows * sizeof(*answer)) : &one;
-    int rc = answer != NULL ? 0 : ds_fail(&j->error, DS_EXIT_MEMORY, "out of memory");
+    int rc = answer != NULL ? 0 : ds_no_memory(&j->error);
     while (rc == 0 && *done < rows && ds_journal_replaying(j)) {
         uint64_t from = *done, count = 0, good = 0;
         do {
@@ -363,9 +352,9 @@ int ds_journal_live(ds_journal *j)
     rc = rc != 0 ? rc : ds_recorder_open(j->store, m == 0 ? 0 : n > m ? n : m, &j->recorder, &j->error);
     if (rc == 0) {
         ds_progress_live(j->progress);
-        if (j->crash_text != NULL) {
-            ds_crash_watch(j->crash_text, j->recorder);
-        }
+    }
+    if (rc == 0 && j->crash_text != NULL) {
+        ds_crash_watch(j->crash_text, j->recorder);
     }
     return rc;
 }
@@ -413,12 +402,8 @@ ds_status ds_journal_ask(ds_journal *j, const ds_question *q, uint64_t *done)
     uint64_t rows = q->count < left ? q->count : left;
     *done = 0;
     int rc = j->replay != NULL ? replay_rows(j, q, rows, done) : 0;
-    if (rc == 0 && *done < rows && j->recorder == NULL) {
-        rc = ds_journal_live(j);
-    }
-    if (rc == 0 && *done < rows) {
-        rc = ask_pool(j, q, rows, done);
-    }
+    rc = rc == 0 && *done < rows && j->recorder == NULL ? ds_journal_live(j) : rc;
+    rc = rc == 0 && *done < rows ? ask_pool(j, q, rows, done) : rc;
     if (rc != 0) {
         ds_journal_stop(j, rc);
     }

@@ -9,12 +9,32 @@
 #define DS_RUN_JOURNAL_H
 
 #include "evaluate/pool.h"
-#include "run/observer.h"
 #include "run/progress.h"
-#include "run/statistics.h"
 #include "store/recorder.h"
 #include "store/replay.h"
 #include "store/run_folder.h"
+
+/* Who wants to see how a run goes on, the pictures for example, is told this. */
+typedef struct ds_observed {
+    const char *folder;
+    const ds_run_options *options;
+    uint64_t evaluations;
+    uint64_t best_id;    /* evaluation with the lowest loss; 0 = none yet */
+    double evaluation_s; /* of all evaluations together */
+    int interrupted;     /* by a signal: its user waits */
+} ds_observed;
+
+enum {
+    DS_RUN_BEGINS, /* the search does; a record may be repeated first */
+    DS_RUN_STEP,   /* evaluations were handed to the record */
+    DS_RUN_ENDED   /* summary and record are complete; not told where this start has changed nothing */
+};
+
+/* see() is called by the thread of the run, which waits for it: a step must be cheap. */
+typedef struct ds_observer {
+    void *ctx;
+    void (*see)(void *ctx, int event, const ds_observed *run);
+} ds_observer;
 
 /* Why a run ended. */
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.c - the progress line of a run, and its clock. */
+/* progress.c - counts, the best point, the progress line of a run, and its clock. */
 #include "config.h"
 
 #include <errno.h>
@@ -33,6 +33,48 @@ struct ds_progress {
     uint64_t when[MEMORY_TICKS];
     uint64_t tick;
 };
+
+int ds_statistics_open(ds_statistics *l, uint64_t n)
+{
+    memset(l, 0, sizeof(*l));
+    l->n = n;
+    l->best_loss = (double)INFINITY;
+    atomic_store(&l->shown_best, (double)INFINITY);
+    l->best_x = calloc(n, sizeof(double));
+    return l->best_x != NULL ? 0 : -1;
+}
+
+void ds_statistics_close(ds_statistics *l)
+{
+    free(l->best_x);
+    l->best_x = NULL;
+}
+
+int ds_statistics_add(ds_statistics *l, const double *x, const ds_answer *answer, uint32_t want, int replayed)
+{
+    l->count++;
+    l->outcome[answer->outcome < DS_OUTCOMES ? answer->outcome : DS_EVAL_INVALID]++;
+    l->cost_steps += answer->cost_steps;
+    l->wall_s += answer->wall_s;
+    l->gradients += (want & DS_WANT_GRAD) != 0;
+    if (answer->outcome > DS_EVAL_BAD_GRAD && answer->outcome != DS_EVAL_INFEASIBLE) {
+        l->failed++;
+        atomic_store_explicit(&l->shown_failed, l->failed, memory_order_relaxed);
+    }
+    if (replayed) {
+        l->replayed++;
+        atomic_store_explicit(&l->shown_replayed, l->replayed, memory_order_relaxed);
+    }
+    atomic_store_explicit(&l->shown_count, l->count, memory_order_relaxed);
+    if (!(answer->loss < l->best_loss)) {
+        return 0;
+    }
+    l->best_loss = answer->loss;
+    l->best_id = l->count;
+    memcpy(l->best_x, x, l->n * sizeof(double));
+    atomic_store_explicit(&l->shown_best, l->best_loss, memory_order_relaxed);
+    return 1;
+}
 
 /* While the record is repeated there is no rate worth showing. */
 static void show_replay(const ds_progress *p)
@@ -119,13 +161,20 @@ static void *tick(void *arg)
     }
 }
 
+static void discard(ds_progress *p)
+{
+    sem_destroy(&p->quit);
+    free(p->title);
+    free(p);
+}
+
 int ds_progress_open(const ds_statistics *statistics, const char *title, uint64_t budget, double seconds,
                      uint64_t recorded, ds_progress **out, ds_error *e)
 {
     ds_progress *p = calloc(1, sizeof(*p));
     if (p == NULL || (p->title = strdup(title)) == NULL) {
         free(p);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     p->statistics = statistics;
     p->budget = budget;
@@ -139,9 +188,7 @@ int ds_progress_open(const ds_statistics *statistics, const char *title, uint64_
     int code = pthread_create(&p->thread, NULL, tick, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
-        sem_destroy(&p->quit);
-        free(p->title);
-        free(p);
+        discard(p);
         return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the progress line: %s", strerror(code));
     }
     *out = p;
@@ -162,8 +209,6 @@ void ds_progress_close(ds_progress *p)
         sem_post(&p->quit);
         pthread_join(p->thread, NULL);
         ds_log_progress("");
-        sem_destroy(&p->quit);
-        free(p->title);
-        free(p);
+        discard(p);
     }
 }

@@ -1,10 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.h - a thread that shows the progress line four times a second and raises the stop flag when the
- * time of the run is over. The time counts from the first evaluation that is not answered from the record. */
+/* progress.h - what a run knows about its evaluations so far: counts and the best point; and a thread that shows the
+ * progress line four times a second and raises the stop flag when the time of the run is over. The time counts from
+ * the first evaluation that is not answered from the record. */
 #ifndef DS_RUN_PROGRESS_H
 #define DS_RUN_PROGRESS_H
 
-#include "run/statistics.h"
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <diffsim/env.h>
+
+#include "base/answer.h"
+#include "base/error.h"
+
+enum { DS_OUTCOMES = DS_EVAL_ERROR + 1 };
+
+typedef struct ds_statistics {
+    uint64_t n;
+    uint64_t count;    /* evaluations answered */
+    uint64_t replayed; /* of these, from the store */
+    uint64_t outcome[DS_OUTCOMES];
+    uint64_t failed;    /* no loss, though x described a simulation */
+    uint64_t gradients; /* evaluations that were asked for a gradient */
+    uint64_t cost_steps;
+    double wall_s;    /* inside evaluations */
+    double best_loss; /* +INFINITY = none yet */
+    uint64_t best_id; /* 0 = none yet */
+    double *best_x;   /* n values */
+    /* Copies for the progress line, which another thread writes. */
+    atomic_ullong shown_count, shown_failed, shown_replayed;
+    _Atomic double shown_best;
+} ds_statistics;
+
+/* 0, or -1 without memory. */
+int ds_statistics_open(ds_statistics *l, uint64_t n);
+void ds_statistics_close(ds_statistics *l);
+
+/* Enters evaluation count + 1. 1 = it is the best so far. */
+int ds_statistics_add(ds_statistics *l, const double *x, const ds_answer *answer, uint32_t want,
+                      int replayed);
 
 typedef struct ds_progress ds_progress;
 

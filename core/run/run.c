@@ -13,10 +13,8 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "run/objective.h"
-#include "run/objective_rl.h"
 #include "run/run_recheck.h"
 #include "run/signals.h"
-#include "run/summary.h"
 
 typedef struct ds_run {
     ds_session session;
@@ -31,6 +29,19 @@ typedef struct ds_run {
 } ds_run;
 
 /* ---- open ---- */
+
+/* What the crash handler says behind "crash (SIGNAL) in ". */
+static void watch_crashes(ds_run *run)
+{
+    const ds_session *s = &run->session;
+    int local = s->options.isolation == DS_ISOLATION_NONE;
+    snprintf(run->crash_text, sizeof(run->crash_text),
+             "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
+             "dshost resume %s",
+             run->module->id, local ? " or " : "", local ? s->env_module->id : "", s->folder);
+    run->session.journal.crash_text = run->crash_text;
+    ds_crash_watch(run->crash_text, NULL);
+}
 
 static int open_plugins(ds_run *run, ds_error *e)
 {
@@ -49,15 +60,9 @@ static int open_plugins(ds_run *run, ds_error *e)
     if (rc == 0) {
         s->spec.opt = ds_session_plugin(run->module, o->opt);
         s->spec.section[DS_SECTION_OPT] = run->params;
+        watch_crashes(run);
     }
     return rc;
-}
-
-static int open_pool(ds_run *run, ds_error *e)
-{
-    ds_session *s = &run->session;
-    const ds_pool_config c = ds_pool_config_of(s->env_module, &s->settings, &s->options);
-    return ds_session_open_pool(s, &c, 0, e);
 }
 
 static int open_optimizer(ds_run *run, ds_error *e)
@@ -96,21 +101,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
         run->self = NULL;
         return ds_services_fail(&run->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
     }
-    ds_objective_init(&run->client);
+    ds_client_init(&run->client);
     return 0;
-}
-
-/* What the crash handler says behind "crash (SIGNAL) in ". */
-static void watch_crashes(ds_run *run)
-{
-    const ds_session *s = &run->session;
-    int local = s->options.isolation == DS_ISOLATION_NONE;
-    snprintf(run->crash_text, sizeof(run->crash_text),
-             "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
-             "dshost resume %s",
-             run->module->id, local ? " or " : "", local ? s->env_module->id : "", s->folder);
-    run->session.journal.crash_text = run->crash_text;
-    ds_crash_watch(run->crash_text, NULL);
 }
 
 static ds_run *new_run(const char *folder, const ds_observer *observer, ds_error *e)
@@ -125,15 +117,22 @@ static ds_run *new_run(const char *folder, const ds_observer *observer, ds_error
     return run;
 }
 
-static void close_run(ds_run *run)
+/* Nothing of the optimizer runs behind this. */
+static void end_search(ds_run *run)
 {
     ds_progress_close(run->session.journal.progress);
     run->session.journal.progress = NULL;
     if (run->self != NULL) {
         run->module->opt.destroy(run->self);
     }
+    run->self = NULL;
     ds_crash_unwatch();
-    ds_run_episodes_close(&run->client);
+}
+
+static void close_run(ds_run *run)
+{
+    end_search(run);
+    ds_client_close(&run->client);
     ds_session_close(&run->session);
     ds_params_free(run->params);
     free(run);
@@ -146,7 +145,7 @@ static void close_run(ds_run *run)
 static uint64_t unrepeated(const ds_run *run)
 {
     const ds_journal *j = &run->session.journal;
-    return (j->replay != NULL ? ds_replay_left(j->replay) : 0) + ds_run_episodes_repeated(&run->client);
+    return (j->replay != NULL ? ds_replay_left(j->replay) : 0) + ds_client_repeated(&run->client);
 }
 
 static void judge_return(ds_run *run, ds_status st)
@@ -190,11 +189,7 @@ static int search(ds_run *run, ds_error *e)
     ds_journal_tell(j, DS_RUN_BEGINS);
     ds_status st = run->module->opt.run(run->self, &run->client.objective);
     judge_return(run, st);
-    ds_progress_close(j->progress);
-    j->progress = NULL;
-    run->module->opt.destroy(run->self);
-    run->self = NULL;
-    ds_crash_unwatch();
+    end_search(run);
     return 0;
 }
 
@@ -204,31 +199,22 @@ static int exit_status(const ds_session *s)
 {
     const ds_journal *j = &s->journal;
     int wanted = isfinite(s->options.target) && !(j->statistics.best_loss <= s->options.target);
-    switch (j->end) {
-    case DS_END_SIGNAL:
-        return ds_session_signal_status();
-    case DS_END_FAILURES:
-        return DS_EXIT_ENV;
-    case DS_END_ERROR:
-        return j->error.status;
-    default:
-        return wanted ? DS_EXIT_UNMET : DS_EXIT_OK;
-    }
+    return j->end == DS_END_SIGNAL     ? ds_session_signal_status()
+           : j->end == DS_END_FAILURES ? DS_EXIT_ENV
+           : j->end == DS_END_ERROR    ? j->error.status
+           : wanted                    ? DS_EXIT_UNMET
+                                       : DS_EXIT_OK;
 }
 
 /* ", 17 failed, 60 of 60 without gradient", or "" where all is well. */
 static void lost_text(const ds_statistics *l, char *out, size_t room)
 {
-    char failed[60] = "", blind[80] = "";
     uint64_t bad = l->outcome[DS_EVAL_BAD_GRAD];
-    if (l->failed > 0) {
-        snprintf(failed, sizeof(failed), ", %llu failed", (unsigned long long)l->failed);
-    }
+    int used = l->failed > 0 ? snprintf(out, room, ", %llu failed", (unsigned long long)l->failed) : 0;
     if (bad > 0) {
-        snprintf(blind, sizeof(blind), ", %llu of %llu without the gradient asked for",
+        snprintf(out + used, room - (size_t)used, ", %llu of %llu without the gradient asked for",
                  (unsigned long long)bad, (unsigned long long)l->gradients);
     }
-    snprintf(out, room, "%s%s", failed, blind);
 }
 
 /* `left`: see unrepeated(). */
@@ -245,7 +231,7 @@ static void say_end(const ds_session *s, uint64_t left)
                                         "ended by an error, what was done is saved"};
     const char *why = texts[j->end];
     char best[80] = "no loss";
-    char lost[80], without[160];
+    char lost[80], without[160] = "";
     uint64_t saved = 0;
     ds_error ignored = {0, ""};
     if (left > 0) {
@@ -282,9 +268,12 @@ static void old_summary(const ds_session *s, json_t **summary)
     free(path);
 }
 
-/* Takes over the first failure of finishing, unless the run has failed itself. */
-static void note_failure(ds_journal *j, const ds_error *e)
+/* Takes over the first failure of finishing, where rc is one, unless the run has failed itself. */
+static void note_failure(ds_journal *j, int rc, const ds_error *e)
 {
+    if (rc == 0) {
+        return;
+    }
     if (j->end != DS_END_ERROR) {
         j->error = *e;
         j->end = DS_END_ERROR;
@@ -304,28 +293,22 @@ static void finish(ds_run *run, json_t **summary)
     /* A replay that failed, or that was stopped before its end, changes nothing. */
     uint64_t left = unrepeated(run);
     int keep = left > 0 || (!was_live && first_error != 0);
-    if (ds_journal_commit(j, &e) != 0) {
-        note_failure(j, &e);
-    }
+    note_failure(j, ds_journal_commit(j, &e), &e);
     say_end(s, left);
-    if (j->error.status != DS_EXIT_IO && !keep && ds_session_note_end(s, ds_end_name(j->end), &e) != 0) {
-        note_failure(j, &e);
+    if (j->error.status != DS_EXIT_IO && !keep) {
+        note_failure(j, ds_session_note_end(s, ds_end_name(j->end), &e), &e);
     }
     if (keep && first_error == 0) {
         old_summary(s, summary);
     } else if (!keep) {
-        json_t *o = ds_run_summary(s, run->plan);
-        if (ds_session_write_summary(s, o, &e) != 0) {
-            note_failure(j, &e);
-        }
+        json_t *o = ds_session_summary(s, run->plan);
+        note_failure(j, ds_session_write_summary(s, o, &e), &e);
         if (summary != NULL) {
             *summary = json_incref(o);
         }
         json_decref(o);
     }
-    if (ds_store_close(j->store, &e) != 0) {
-        note_failure(j, &e);
-    }
+    note_failure(j, ds_store_close(j->store, &e), &e);
     j->store = NULL;
     if (!keep) {
         ds_journal_tell(j, DS_RUN_ENDED);
@@ -372,10 +355,7 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
         j->budget = run->plan = (uint64_t)s->options.budget;
     }
     rc = rc != 0 ? rc : open_plugins(run, e);
-    if (rc == 0) {
-        watch_crashes(run);
-    }
-    rc = rc != 0 ? rc : open_pool(run, e);
+    rc = rc != 0 ? rc : ds_session_open_pool(s, 0, e);
     rc = rc != 0 ? rc : open_optimizer(run, e);
     rc = rc != 0 ? rc : ds_session_make_folder(s, e);
     rc = rc != 0 ? rc : ds_session_make_store(s, e);
@@ -395,17 +375,15 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
 
 /* ---- resume ---- */
 
-static const char *const overridable[] = {"budget",    "seconds",   "jobs",       "threads",  "isolation",
-                                          "timeout_s", "memory_mb", "max_failed", "pictures", "verify"};
-
 int ds_run_may_override(const char *key)
 {
-    for (size_t i = 0; i < sizeof(overridable) / sizeof(overridable[0]); i++) {
-        if (strcmp(key, overridable[i]) == 0) {
-            return 1;
-        }
+    static const char *const keys[] = {"budget",    "seconds",   "jobs",       "threads",  "isolation",
+                                       "timeout_s", "memory_mb", "max_failed", "pictures", "verify"};
+    size_t i = 0, count = sizeof(keys) / sizeof(keys[0]);
+    while (i < count && strcmp(key, keys[i]) != 0) {
+        i++;
     }
-    return 0;
+    return i < count;
 }
 
 /* The budgets of the first start and of this one. */
@@ -467,11 +445,10 @@ static int open_rest(ds_run *run, ds_error *e)
     if (rc != 0) {
         return rc;
     }
-    watch_crashes(run);
     compare_version(s, "dshost_version", "dshost", PACKAGE_VERSION);
     compare_version(s, "env_version", s->env_module->id, s->env_module->plugin->desc->version);
     compare_version(s, "opt_version", run->module->id, run->module->plugin->desc->version);
-    rc = open_pool(run, e);
+    rc = ds_session_open_pool(s, 0, e);
     if (rc == 0 && s->env->info.n != ds_store_n(s->journal.store)) {
         rc = ds_fail(e, DS_EXIT_PLUGIN,
                      "%s has %llu variables now, the run in %s has %llu: another version of the plugin",
@@ -499,9 +476,7 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
     int rc = ds_session_reopen(s, overrides, "; start one with: dshost run", &done, e);
     rc = rc != 0 ? rc : restore_budget(run, overrides, e);
     rc = rc != 0 ? rc : is_complete(s, done, &complete, e);
-    if (rc == 0 && complete) {
-        rc = ds_store_best(j->store, &j->statistics.best_loss, e);
-    }
+    rc = rc == 0 && complete ? ds_store_best(j->store, &j->statistics.best_loss, e) : rc;
     if (rc == 0 && complete) {
         ds_log(DS_LOG_INFO, NULL,
                "nothing to do: the budget of %llu evaluations is used up; --budget N extends the run",

@@ -7,7 +7,6 @@
 #include <jansson.h>
 
 #include "config/run_options.h"
-#include "run/observer.h"
 #include "run/session.h"
 
 /* Runs what the settings say in a folder that holds no run yet (it is made). A finished or interrupted run

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/stop.h"
 
 /* What other processors may make of the same program, relative to the losses of the run. */
 static const double TOLERANCE = 1e-6;
@@ -137,10 +136,9 @@ int ds_run_recheck(const ds_session *session, ds_error *e)
     }
     ds_cursor_close(cursor);
     if (rc == DS_POOL_STOPPED) {
-        int why = atomic_load(&ds_stop_flag);
         ds_log(DS_LOG_INFO, NULL,
                "stopped by a signal before anything new was evaluated: nothing was changed");
-        rc = 128 + (why > 0 ? why : 2);
+        rc = ds_session_signal_status();
     }
     return rc;
 }

@@ -40,7 +40,7 @@ static int run_all(const ds_settings *settings, const ds_run_options *options, c
         ds_error mine = {0, ""};
         snprintf(name, sizeof(name), "seed-%llu", (unsigned long long)seed);
         char *path = ds_folder_path(folder, name);
-        int rc = path == NULL ? ds_fail(&mine, DS_EXIT_MEMORY, "out of memory") : 0;
+        int rc = path == NULL ? ds_no_memory(&mine) : 0;
         int over = DS_STOP_TIME; /* the time limit of the run before; a signal in between must not be lost */
         atomic_compare_exchange_strong(&ds_stop_flag, &over, 0);
         if (rc == 0 && overrides != NULL && ds_folder_has_run(path)) {
@@ -70,28 +70,25 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
                       ds_error *e)
 {
     ds_run_spec r = {.kind = "run", .options = options, .all_runs = 1};
-    const ds_module *env = NULL, *opt = NULL;
-    ds_params *env_params = NULL, *opt_params = NULL;
+    ds_params *params[DS_SECTIONS] = {NULL};
     ds_pool_config c = ds_pool_config_of(NULL, settings, options);
+    const ds_module *module[DS_SECTIONS] = {NULL};
     int rc = ds_pool_find_env(&c, options->env, e);
-    env = c.module;
-    rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &opt, e);
-    rc = rc != 0
-             ? rc
-             : ds_params_make(env->plugin->desc->params, env->id, settings, DS_SECTION_ENV, &env_params, e);
-    rc = rc != 0
-             ? rc
-             : ds_params_make(opt->plugin->desc->params, opt->id, settings, DS_SECTION_OPT, &opt_params, e);
+    rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &module[DS_SECTION_OPT], e);
+    module[DS_SECTION_ENV] = c.module;
+    for (int k = 0; k < DS_SECTIONS && rc == 0; k++) {
+        const ds_module *m = module[k];
+        rc = m != NULL ? ds_params_make(m->plugin->desc->params, m->id, settings, k, &params[k], e) : 0;
+        r.section[k] = params[k];
+    }
     if (rc == 0) {
-        r.env = ds_session_plugin(env, options->env);
-        r.opt = ds_session_plugin(opt, options->opt);
-        r.section[DS_SECTION_ENV] = env_params;
-        r.section[DS_SECTION_OPT] = opt_params;
+        r.env = ds_session_plugin(module[DS_SECTION_ENV], options->env);
+        r.opt = ds_session_plugin(module[DS_SECTION_OPT], options->opt);
     }
     rc = rc != 0 ? rc : ds_folder_make(folder, e);
     rc = rc != 0 ? rc : ds_folder_write_ini(folder, &r, e);
-    ds_params_free(env_params);
-    ds_params_free(opt_params);
+    ds_params_free(params[DS_SECTION_ENV]);
+    ds_params_free(params[DS_SECTION_OPT]);
     return rc;
 }
 
@@ -113,15 +110,12 @@ int ds_series_start(const ds_settings *settings, const ds_run_options *options, 
 int ds_series_is(const char *folder)
 {
     char *path = ds_folder_path(folder, "run.ini");
-    int is = path != NULL && access(path, F_OK) == 0 && !ds_folder_has_run(folder);
-    if (is) {
-        ds_settings settings;
-        memset(&settings, 0, sizeof(settings));
-        if (ds_settings_read(&settings, path, NULL) == 0) {
-            is = ds_settings_find(&settings, DS_SECTION_RUN, "runs") != NULL;
-        }
-        ds_settings_clear(&settings);
+    ds_settings settings = {0};
+    int is = ds_folder_has(folder, "run.ini") && !ds_folder_has_run(folder);
+    if (is && ds_settings_read(&settings, path, NULL) == 0) {
+        is = ds_settings_find(&settings, DS_SECTION_RUN, "runs") != NULL;
     }
+    ds_settings_clear(&settings);
     free(path);
     return is;
 }
@@ -129,13 +123,10 @@ int ds_series_is(const char *folder)
 int ds_series_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
                      json_t **summaries, ds_error *e)
 {
-    ds_settings settings;
-    ds_run_options options;
+    ds_settings settings = {0};
+    ds_run_options options = {0};
     char *path = ds_folder_path(folder, "run.ini");
-    memset(&settings, 0, sizeof(settings));
-    memset(&options, 0, sizeof(options));
-    int rc =
-        path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_settings_read(&settings, path, e);
     rc = rc != 0 ? rc : ds_run_options_make(&settings, &options, e);
     rc = rc != 0 ? rc : run_all(&settings, &options, overrides, folder, observer, summaries, e);
     ds_run_options_clear(&options);

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "config/run_options.h"
-#include "run/observer.h"
+#include "run/journal.h"
 
 /* Starts all runs. *summaries gets an array of summaries. Returns the first exit status that is not 0. */
 int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder,

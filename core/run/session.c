@@ -22,7 +22,7 @@ int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_erro
     s->spec.options = &s->options;
     s->journal.folder = s->folder;
     s->journal.spec = &s->spec;
-    return s->folder != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    return s->folder != NULL ? 0 : ds_no_memory(e);
 }
 
 void ds_session_close(ds_session *s)
@@ -69,9 +69,12 @@ ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)
     return (ds_plugin_name){given, module->id, module->plugin->desc->version, module->path};
 }
 
-int ds_session_open_pool(ds_session *s, const ds_pool_config *config, uint64_t recorded, ds_error *e)
+int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
 {
-    int rc = ds_pool_open(config, &s->pool, e);
+    ds_pool_config c = ds_pool_config_of(s->env_module, &s->settings, &s->options);
+    c.exact = s->spec.survey;
+    c.noise_key = s->spec.survey ? s->options.noise_key : 0;
+    int rc = ds_pool_open(&c, &s->pool, e);
     if (rc != 0) {
         return rc;
     }
@@ -85,19 +88,9 @@ int ds_session_open_pool(ds_session *s, const ds_pool_config *config, uint64_t r
 
 /* ---- folder ---- */
 
-static char *store_path(const ds_session *s)
-{
-    char name[48];
-    snprintf(name, sizeof(name), "%s.sqlite", s->spec.kind);
-    return ds_folder_path(s->folder, name);
-}
-
 static int has_store(const ds_session *s)
 {
-    char *path = store_path(s);
-    int has = path != NULL && access(path, F_OK) == 0;
-    free(path);
-    return has;
+    return s->spec.survey ? ds_folder_has_landscape(s->folder) : ds_folder_has_run(s->folder);
 }
 
 int ds_session_taken(const ds_session *s, ds_error *e)
@@ -151,16 +144,14 @@ static int restore_settings(ds_session *s, const ds_settings *overrides, ds_erro
 int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *hint, uint64_t *done,
                       ds_error *e)
 {
-    char *path = store_path(s);
-    int rc = 0;
-    if (path == NULL) {
-        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    } else if (access(s->folder, F_OK) != 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s: %s", s->folder, strerror(errno));
-    } else if (!has_store(s)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s holds no %s (there is no %s.sqlite)%s", s->folder, s->spec.kind,
-                     s->spec.kind, hint);
-    }
+    char name[48];
+    snprintf(name, sizeof(name), "%s.sqlite", s->spec.kind);
+    char *path = ds_folder_path(s->folder, name);
+    int rc = path == NULL                   ? ds_no_memory(e)
+             : access(s->folder, F_OK) != 0 ? ds_fail(e, DS_EXIT_IO, "%s: %s", s->folder, strerror(errno))
+             : has_store(s)                 ? 0
+                            : ds_fail(e, DS_EXIT_IO, "%s holds no %s (there is no %s)%s", s->folder,
+                                      s->spec.kind, name, hint);
     rc = rc != 0 ? rc : ds_runlock_take(s->folder, &s->lock, e);
     rc = rc != 0 ? rc : ds_store_open(path, DS_STORE_WRITE, &s->journal.store, e);
     rc = rc != 0 ? rc : ds_store_count(s->journal.store, done, e);
@@ -189,11 +180,67 @@ int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e)
     return rc != 0 ? rc : ds_store_set(s->journal.store, "ended", ended, e);
 }
 
+json_t *ds_session_seed(const ds_session *s)
+{
+    char text[32]; /* above 2^63 it does not fit into a JSON integer of jansson */
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)s->options.seed);
+    return s->options.seed <= INT64_MAX ? ds_json_whole(s->options.seed) : json_string(text);
+}
+
+json_t *ds_session_outcomes(const ds_session *s)
+{
+    const ds_statistics *l = &s->journal.statistics;
+    json_t *o = json_object();
+    for (uint32_t k = 0; k < DS_OUTCOMES; k++) {
+        if (l->outcome[k] > 0) {
+            json_object_set_new(o, ds_outcome_name(k), ds_json_whole(l->outcome[k]));
+        }
+    }
+    return o;
+}
+
+json_t *ds_session_summary(const ds_session *s, uint64_t plan)
+{
+    const ds_journal *j = &s->journal;
+    const ds_statistics *l = &j->statistics;
+    uint64_t recorded = 0; /* fewer than were answered where the disk was full */
+    int readable = ds_store_count(j->store, &recorded, NULL) == 0, found = l->best_id > 0;
+    char abi[32];
+    snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
+    json_t *versions = ds_json_object((ds_json_entry[]){{"dshost", json_string(PACKAGE_VERSION)},
+                                                        {"abi", json_string(abi)},
+                                                        {"env", json_string(s->spec.env.version)},
+                                                        {"opt", json_string(s->spec.opt.version)},
+                                                        {NULL, NULL}});
+    return ds_json_object(
+        (ds_json_entry[]){{"folder", json_string(s->folder)},
+                          {"env", json_string(s->spec.env.id)},
+                          {"opt", json_string(s->spec.opt.id)},
+                          {"seed", ds_session_seed(s)},
+                          {"n", ds_json_whole(s->env->info.n)},
+                          {"budget", ds_json_whole(j->budget)},
+                          {"planned_budget", ds_json_whole(plan)},
+                          {"target", ds_json_real(s->options.target)},
+                          {"evaluations", ds_json_whole(l->count)},
+                          {"recorded", readable ? ds_json_whole(recorded) : NULL},
+                          {"gradients", ds_json_whole(l->gradients)},
+                          {"best_loss", ds_json_real(l->best_loss)},
+                          {"best_evaluation", found ? ds_json_whole(l->best_id) : json_null()},
+                          {"best_x", found ? ds_json_reals(l->best_x, l->n) : json_null()},
+                          {"outcomes", ds_session_outcomes(s)},
+                          {"cost_steps", ds_json_whole(l->cost_steps)},
+                          {"evaluation_s", ds_json_real(l->wall_s)},
+                          {"wall_s", ds_json_real(ds_session_wall(s))},
+                          {"ended", json_string(ds_end_name(j->end))},
+                          {"error", j->error.text[0] != '\0' ? json_string(j->error.text) : json_null()},
+                          {"versions", versions},
+                          {NULL, NULL}});
+}
+
 int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e)
 {
     char *path = ds_folder_path(s->folder, "summary.json");
-    int rc =
-        path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_json_write_file(summary, path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_json_write_file(summary, path, e);
     free(path);
     return rc;
 }

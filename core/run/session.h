@@ -36,7 +36,7 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 int ds_session_find_env(ds_session *s, ds_error *e);
 
 /* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
-int ds_session_open_pool(ds_session *s, const ds_pool_config *config, uint64_t recorded, ds_error *e);
+int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e);
 
 /* A plugin for the spec; `given` is what the user said. */
 ds_plugin_name ds_session_plugin(const ds_module *module, const char *given);
@@ -63,6 +63,11 @@ double ds_session_seconds(const ds_session *s);
 /* Writes the seconds and why it ended into the store. */
 int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e);
 
+/* For summary.json: the seed, how many evaluations had which outcome, and all of it for a run; `plan` is the budget of
+ * its first start. */
+json_t *ds_session_seed(const ds_session *s);
+json_t *ds_session_outcomes(const ds_session *s);
+json_t *ds_session_summary(const ds_session *s, uint64_t plan);
 int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e);
 
 /* 130 or 143: the exit status of a run that was stopped by a signal. */

@@ -67,23 +67,11 @@ static void on_crash(int sig)
         raise(sig);
         return;
     }
-    switch (sig) {
-    case SIGSEGV:
-        last_words("crash (SIGSEGV, invalid memory access) in ");
-        break;
-    case SIGBUS:
-        last_words("crash (SIGBUS) in ");
-        break;
-    case SIGFPE:
-        last_words("crash (SIGFPE, arithmetic) in ");
-        break;
-    case SIGILL:
-        last_words("crash (SIGILL) in ");
-        break;
-    default:
-        last_words("crash (SIGABRT, abort) in ");
-        break;
-    }
+    last_words(sig == SIGSEGV  ? "crash (SIGSEGV, invalid memory access) in "
+               : sig == SIGBUS ? "crash (SIGBUS) in "
+               : sig == SIGFPE ? "crash (SIGFPE, arithmetic) in "
+               : sig == SIGILL ? "crash (SIGILL) in "
+                               : "crash (SIGABRT, abort) in ");
 }
 
 static void on_exit_call(void)
@@ -95,13 +83,11 @@ static void on_exit_call(void)
 
 void ds_signals_install(void)
 {
-    struct sigaction sa;
+    const struct sigaction sa = {.sa_handler = on_stop}; /* without SA_RESTART: waits are interrupted */
+    struct sigaction now; /* nohup ignores SIGHUP for us: then the run outlives its terminal */
     on_terminal = isatty(STDERR_FILENO);
-    memset(&sa, 0, sizeof(sa));
-    sa.sa_handler = on_stop; /* without SA_RESTART: waits are interrupted */
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
-    struct sigaction now; /* nohup ignores it for us: then the run outlives its terminal */
     if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
         sigaction(SIGHUP, &sa, NULL);
     }
@@ -115,12 +101,8 @@ static void install_crash_handlers(void)
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     static alignas(16) unsigned char stack[STACK_BYTES];
     stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
-    struct sigaction sa;
-
+    const struct sigaction sa = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
     sigaltstack(&alternative, NULL); /* a stack overflow leaves no room for a handler */
-    memset(&sa, 0, sizeof(sa));
-    sa.sa_handler = on_crash;
-    sa.sa_flags = SA_ONSTACK | SA_NODEFER;
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         sigaction(signals[i], &sa, NULL);
     }

@@ -45,11 +45,11 @@ static unsigned char *row_at(const ds_recorder *r, uint64_t index)
     return r->queue + (size_t)(index % r->capacity) * r->stride;
 }
 
-/* Writes rows from..to-1 as one group. */
+/* Writes rows from..to-1 as one group, unless one has failed before, and frees what they hold beside their slot. */
 static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
 {
-    int rc = ds_store_begin(r->store, &r->error);
-    for (uint64_t i = from; rc == 0 && i < to; i++) {
+    int rc = atomic_load(&r->failed) ? DS_EXIT_IO : ds_store_begin(r->store, &r->error);
+    for (uint64_t i = from; i < to; i++) {
         unsigned char *slot = row_at(r, i);
         ds_row row;
         memcpy(&row, slot, sizeof(row));
@@ -57,29 +57,28 @@ static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
         row.grad = row.grad != NULL ? row.x + r->n : NULL;
         row.extra.asked = row.extra.asked != NULL ? row.x + 2 * r->n : NULL;
         row.extra.answered = row.extra.answered != NULL ? row.x + 2 * r->n + row.extra.asked_count : NULL;
-        rc = ds_store_insert(r->store, &row, &r->error);
+        rc = rc != 0 ? rc : ds_store_insert(r->store, &row, &r->error);
+        free(row.episode);
     }
     return rc != 0 ? rc : ds_store_commit(r->store, &r->error);
 }
 
-/* Frees what rows from..to-1 hold beside their slot. */
-static void release(const ds_recorder *r, uint64_t from, uint64_t to)
+/* Wakes the writer, who then gathers no further. */
+static void wake_now(ds_recorder *r)
 {
-    for (uint64_t i = from; i < to; i++) {
-        ds_row row;
-        memcpy(&row, row_at(r, i), sizeof(row));
-        free(row.episode);
+    atomic_store(&r->hurry, 1);
+    sem_post(&r->wake);
+}
+
+static void wait_for(sem_t *s)
+{
+    while (sem_wait(s) != 0 && errno == EINTR) {
     }
 }
 
-/* Sleeps until woken, or for GATHER_NS where `limited`. */
-static void sleep_writer(ds_recorder *r, int limited)
+/* Sleeps for GATHER_NS, or until somebody is in a hurry. */
+static void gather(ds_recorder *r)
 {
-    if (!limited) {
-        while (sem_wait(&r->wake) != 0 && errno == EINTR) {
-        }
-        return;
-    }
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until); /* the other clock may be set back */
     until.tv_nsec += GATHER_NS;
@@ -102,13 +101,13 @@ static void *writer(void *arg)
             }
             atomic_store(&r->idle, 1);
             if (atomic_load(&r->pushed) == from && !atomic_load(&r->quit)) {
-                sleep_writer(r, 0);
+                wait_for(&r->wake);
             }
             atomic_store(&r->idle, 0);
             continue;
         }
         if (!atomic_load(&r->hurry) && !atomic_load(&r->quit)) {
-            sleep_writer(r, 1);
+            gather(r);
         }
         atomic_store(&r->hurry, 0);
         uint64_t to = atomic_load(&r->pushed);
@@ -116,35 +115,39 @@ static void *writer(void *arg)
         if (to < atomic_load(&r->pushed)) {
             atomic_store(&r->hurry, 1);
         }
-        if (!atomic_load(&r->failed) && write_group(r, from, to) != 0) {
+        if (write_group(r, from, to) != 0) {
             atomic_store(&r->failed, 1);
         }
-        release(r, from, to);
-        atomic_store(&r->written,
-                     to); /* after a failure the queue is emptied, so that nobody waits for ever */
+        /* after a failure the queue is emptied, so that nobody waits for ever */
+        atomic_store(&r->written, to);
         if (atomic_exchange(&r->waiting, 0)) {
             sem_post(&r->room);
         }
     }
 }
 
+static void discard(ds_recorder *r)
+{
+    sem_destroy(&r->wake);
+    sem_destroy(&r->room);
+    free(r->queue);
+    free(r);
+}
+
 int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e)
 {
+    size_t stride = sizeof(ds_row) + (2 * ds_store_n(store) + extra) * sizeof(double);
+    uint64_t rows = QUEUE_BYTES / stride;
+    rows = rows > QUEUE_ROWS_MAX ? QUEUE_ROWS_MAX : rows < QUEUE_ROWS_MIN ? QUEUE_ROWS_MIN : rows;
     ds_recorder *r = calloc(1, sizeof(*r));
-    if (r == NULL) {
+    if (r == NULL || (r->queue = malloc(rows * stride)) == NULL) {
+        free(r);
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the queue of the store");
     }
     r->store = store;
     r->n = ds_store_n(store);
-    r->stride = sizeof(ds_row) + (2 * r->n + extra) * sizeof(double);
-    r->capacity = QUEUE_BYTES / r->stride;
-    r->capacity = r->capacity > QUEUE_ROWS_MAX ? QUEUE_ROWS_MAX : r->capacity;
-    r->capacity = r->capacity < QUEUE_ROWS_MIN ? QUEUE_ROWS_MIN : r->capacity;
-    r->queue = malloc(r->capacity * r->stride);
-    if (r->queue == NULL) {
-        free(r);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the queue of the store");
-    }
+    r->stride = stride;
+    r->capacity = rows;
     sem_init(&r->wake, 0, 0);
     sem_init(&r->room, 0, 0);
     /* Signals are the business of the thread that runs the optimizer. */
@@ -154,10 +157,7 @@ int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_erro
     int code = pthread_create(&r->thread, NULL, writer, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0) {
-        sem_destroy(&r->wake);
-        sem_destroy(&r->room);
-        free(r->queue);
-        free(r);
+        discard(r);
         return ds_fail(e, DS_EXIT_MEMORY, "cannot start the thread of the store: %s", strerror(code));
     }
     *out = r;
@@ -166,10 +166,14 @@ int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_erro
 
 static int report(const ds_recorder *r, ds_error *e)
 {
-    if (!atomic_load(&r->failed)) {
-        return 0;
+    return atomic_load(&r->failed) ? ds_fail(e, r->error.status, "%s", r->error.text) : 0;
+}
+
+static void copy_numbers(double *to, const double *from, uint64_t count)
+{
+    if (from != NULL) {
+        memcpy(to, from, count * sizeof(double));
     }
-    return ds_fail(e, r->error.status, "%s", r->error.text);
 }
 
 /* Waits until at most `rows` rows are in the queue. */
@@ -180,10 +184,8 @@ static void wait_until_below(ds_recorder *r, uint64_t rows)
         if (atomic_load(&r->pushed) - atomic_load(&r->written) <= rows) {
             break;
         }
-        atomic_store(&r->hurry, 1);
-        sem_post(&r->wake);
-        while (sem_wait(&r->room) != 0 && errno == EINTR) {
-        }
+        wake_now(r);
+        wait_for(&r->room);
     }
 }
 
@@ -202,21 +204,13 @@ int ds_recorder_append(ds_recorder *r, const ds_row *row, int urgent, ds_error *
     unsigned char *slot = row_at(r, pushed);
     double *x = (double *)(void *)(slot + sizeof(ds_row));
     memcpy(slot, row, sizeof(*row));
-    memcpy(x, row->x, r->n * sizeof(double));
-    if (row->grad != NULL) {
-        memcpy(x + r->n, row->grad, r->n * sizeof(double));
-    }
-    if (row->extra.asked != NULL) {
-        memcpy(x + 2 * r->n, row->extra.asked, row->extra.asked_count * sizeof(double));
-    }
-    if (row->extra.answered != NULL) {
-        memcpy(x + 2 * r->n + row->extra.asked_count, row->extra.answered,
-               row->extra.answered_count * sizeof(double));
-    }
+    copy_numbers(x, row->x, r->n);
+    copy_numbers(x + r->n, row->grad, r->n);
+    copy_numbers(x + 2 * r->n, row->extra.asked, row->extra.asked_count);
+    copy_numbers(x + 2 * r->n + row->extra.asked_count, row->extra.answered, row->extra.answered_count);
     atomic_store(&r->pushed, pushed + 1);
     if (urgent || fill == r->capacity / 2) {
-        atomic_store(&r->hurry, 1);
-        sem_post(&r->wake);
+        wake_now(r);
     } else if (atomic_load(&r->idle) && atomic_exchange(&r->idle, 0)) {
         sem_post(&r->wake);
     }
@@ -232,8 +226,7 @@ int ds_recorder_drain(ds_recorder *r, ds_error *e)
 int ds_recorder_drain_in_handler(ds_recorder *r, double seconds)
 {
     struct timespec nap = {0, 1000000};
-    atomic_store(&r->hurry, 1);
-    sem_post(&r->wake);
+    wake_now(r);
     for (double waited = 0.0; atomic_load(&r->written) != atomic_load(&r->pushed); waited += 1e-3) {
         if (waited > seconds) {
             return 0;
@@ -249,13 +242,9 @@ int ds_recorder_close(ds_recorder *r, ds_error *e)
         return 0;
     }
     atomic_store(&r->quit, 1);
-    atomic_store(&r->hurry, 1);
-    sem_post(&r->wake);
+    wake_now(r);
     pthread_join(r->thread, NULL);
     int rc = report(r, e);
-    sem_destroy(&r->wake);
-    sem_destroy(&r->room);
-    free(r->queue);
-    free(r);
+    discard(r);
     return rc;
 }

@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 
-static const double TOLERANCE =
-    1e-9; /* relative to the width of the bounds, or to the value where that is larger */
+/* Relative to the width of the bounds, or to the value where that is larger. */
+static const double TOLERANCE = 1e-9;
 
 struct ds_replay {
     ds_store *store;
@@ -26,7 +26,7 @@ int ds_replay_open(ds_store *store, const double *width, ds_replay **out, ds_err
 {
     ds_replay *r = calloc(1, sizeof(*r));
     if (r == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     r->store = store;
     r->width = width;
@@ -92,40 +92,36 @@ int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64
 int ds_replay_take(ds_replay *r, ds_row *row, ds_error *e)
 {
     int step = ds_cursor_next(r->cursor, row, e);
-    if (step <= 0) {
-        return step < 0
-                   ? e->status
-                   : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing", ds_store_path(r->store));
-    }
-    r->left--;
-    return 0;
+    r->left -= step > 0;
+    return step > 0 ? 0
+           : step < 0
+               ? e->status
+               : ds_fail(e, DS_EXIT_IO, "%s: damaged: evaluations are missing", ds_store_path(r->store));
 }
 
 int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds_error *e)
 {
+    const char *path = ds_store_path(r->store);
     int rc = ds_replay_take(r, row, e);
     if (rc != 0) {
         return rc;
     }
     int same_kind = ((want & DS_WANT_GRAD) != 0) == (row->grad != NULL);
-    if (r->width == NULL && (!same_kind || memcmp(x, row->x, r->n * sizeof(double)) != 0)) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: at evaluation %llu another point is recorded than the one that is wanted now: another "
-            "version or machine made this landscape; nothing was changed",
-            ds_store_path(r->store), (unsigned long long)row->id);
+    if (r->width == NULL) {
+        return same_kind && memcmp(x, row->x, r->n * sizeof(double)) == 0
+                   ? 0
+                   : ds_fail(
+                         e, DS_EXIT_PLUGIN,
+                         "%s: at evaluation %llu another point is recorded than the one that is wanted now: "
+                         "another version or machine made this landscape; nothing was changed",
+                         path, (unsigned long long)row->id);
     }
-    if (!same_kind) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: at evaluation %llu the optimizer now asks %s gradient: it is not deterministic, or not the "
-            "version that made this run; nothing was changed",
-            ds_store_path(r->store), (unsigned long long)row->id,
-            (want & DS_WANT_GRAD) != 0 ? "for a" : "for no");
-    }
-    return r->width == NULL ? 0
-                            : ds_replay_compare(ds_store_path(r->store), r->width, row->id, 0, r->n, x,
-                                                row->x, &r->warned, e);
+    return same_kind
+               ? ds_replay_compare(path, r->width, row->id, 0, r->n, x, row->x, &r->warned, e)
+               : ds_fail(e, DS_EXIT_PLUGIN,
+                         "%s: at evaluation %llu the optimizer now asks %s gradient: it is not "
+                         "deterministic, or not the version that made this run; nothing was changed",
+                         path, (unsigned long long)row->id, (want & DS_WANT_GRAD) != 0 ? "for a" : "for no");
 }
 
 int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extra *now, ds_error *e)

@@ -20,25 +20,16 @@ enum { LINE_MAX_BYTES = 190 /* of an .ini file: settings.h */ };
 int ds_folder_make(const char *path, ds_error *e)
 {
     char *copy = strdup(path);
-    if (copy == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    int rc = 0;
-    for (char *p = copy + 1; rc == 0; p++) {
-        char c = *p;
-        if (c != '/' && c != '\0') {
-            continue;
-        }
-        *p = '\0';
+    struct stat st;
+    int rc = copy == NULL ? ds_no_memory(e) : 0;
+    for (size_t k = 0; rc == 0 && path[k] != '\0';) {
+        k += 1 + strcspn(path + k + 1, "/");
+        copy[k] = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: cannot make this folder: %s", copy, strerror(errno));
         }
-        *p = c;
-        if (c == '\0') {
-            break;
-        }
+        copy[k] = path[k];
     }
-    struct stat st;
     if (rc == 0 && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))) {
         rc = ds_fail(e, DS_EXIT_IO, "%s: exists and is not a folder", path);
     }
@@ -56,36 +47,34 @@ char *ds_folder_path(const char *folder, const char *name)
     return path;
 }
 
-static int has_file(const char *folder, const char *name)
+int ds_folder_has(const char *folder, const char *name)
 {
-    struct stat st;
     char *path = ds_folder_path(folder, name);
-    int has = path != NULL && stat(path, &st) == 0;
+    int has = path != NULL && access(path, F_OK) == 0;
     free(path);
     return has;
 }
 
 int ds_folder_has_run(const char *folder)
 {
-    return has_file(folder, "run.sqlite");
+    return ds_folder_has(folder, "run.sqlite");
 }
 
 int ds_folder_has_landscape(const char *folder)
 {
-    return has_file(folder, "landscape.sqlite");
+    return ds_folder_has(folder, "landscape.sqlite");
 }
 
 char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
 {
     size_t size = strlen(env) + strlen(opt) + 80;
     char *name = malloc(size);
-    struct stat st;
     for (unsigned k = 1; name != NULL && k < 1000000; k++) {
         int used = snprintf(name, size, "results/%s-%s-s%llu", env, opt, (unsigned long long)seed);
         if (k > 1) {
             snprintf(name + used, size - (size_t)used, "-%u", k);
         }
-        if (stat(name, &st) != 0) {
+        if (access(name, F_OK) != 0) {
             return name;
         }
     }
@@ -115,13 +104,9 @@ static const char *run_text(const ds_run_spec *r, const char *key, const char *t
         (r->survey && is_one_of(key, searches))) {
         return NULL;
     }
-    if (strcmp(key, "env") == 0) {
-        return ds_folder_plugin_name(&r->env);
-    }
-    if (strcmp(key, "opt") == 0) {
-        return ds_folder_plugin_name(&r->opt);
-    }
-    return text;
+    return strcmp(key, "env") == 0   ? ds_folder_plugin_name(&r->env)
+           : strcmp(key, "opt") == 0 ? ds_folder_plugin_name(&r->opt)
+                                     : text;
 }
 
 /* Does the file have this content already? */
@@ -135,29 +120,28 @@ static int is_there(const char *path, const char *text, size_t size)
     return same;
 }
 
-/* Closes a text made by open_memstream and writes it to a file of the folder, unless it is there. */
-static int finish_text(FILE *f, char **text, size_t *size, const char *folder, const char *name, ds_error *e)
+/* A text that becomes a file of the folder. */
+typedef struct text_file {
+    char name[48], *text;
+    size_t size;
+} text_file;
+
+/* Closes the text and writes it, unless it is there. NULL = there was no memory. */
+static int finish_text(FILE *f, text_file *d, const char *folder, ds_error *e)
 {
-    int bad = ferror(f);
-    bad |= fclose(f) != 0;
-    char *path = ds_folder_path(folder, name);
-    int rc = bad || path == NULL            ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-             : is_there(path, *text, *size) ? 0
-                                            : ds_file_write_atomic(path, *text, *size, e);
+    int bad = f == NULL || ferror(f);
+    bad |= f != NULL && fclose(f) != 0;
+    char *path = ds_folder_path(folder, d->name);
+    int rc = bad || path == NULL                ? ds_no_memory(e)
+             : is_there(path, d->text, d->size) ? 0
+                                                : ds_file_write_atomic(path, d->text, d->size, e);
     free(path);
-    free(*text);
+    free(d->text);
     return rc;
 }
 
-int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e)
+static void print_run(FILE *f, const ds_run_spec *r)
 {
-    char *text = NULL;
-    size_t size = 0;
-    char name[48];
-    FILE *f = open_memstream(&text, &size);
-    if (f == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
     fprintf(f, "; %s %s", r->env.id, r->env.version);
     if (!r->survey) {
         fprintf(f, " with %s %s", r->opt.id, r->opt.version);
@@ -179,8 +163,17 @@ int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e)
             ds_params_write_ini(r->section[section], f);
         }
     }
-    snprintf(name, sizeof(name), "%s.ini", r->kind);
-    return finish_text(f, &text, &size, folder, name, e);
+}
+
+int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e)
+{
+    text_file d = {.text = NULL};
+    snprintf(d.name, sizeof(d.name), "%s.ini", r->kind);
+    FILE *f = open_memstream(&d.text, &d.size);
+    if (f != NULL) {
+        print_run(f, r);
+    }
+    return finish_text(f, &d, folder, e);
 }
 
 static int put_settings(ds_store *s, const ds_run_spec *r, ds_error *e)
@@ -241,9 +234,9 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
     char *draft = ds_folder_path(folder, name);
     char *path = draft != NULL ? strndup(draft, strlen(draft) - strlen(".new")) : NULL;
     ds_store *s = NULL;
-    int rc = 0;
-    if (path == NULL || draft == NULL) {
-        rc = ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    int rc;
+    if (path == NULL) {
+        rc = ds_no_memory(e);
     } else {
         unlink(draft); /* of a start that was killed */
         rc = ds_store_create(draft, NULL, n, &s, e);
@@ -251,10 +244,8 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
         rc = rc != 0 ? rc : put_settings(s, r, e);
         rc = rc != 0 ? rc : put_facts(s, r, e);
         rc = rc != 0 ? rc : ds_store_commit(s, e);
-        ds_error late = {0, ""};
-        if (ds_store_close(s, &late) != 0 && rc == 0) {
-            rc = ds_fail(e, late.status, "%s", late.text);
-        }
+        int closed = ds_store_close(s, rc == 0 ? e : NULL);
+        rc = rc != 0 ? rc : closed;
         if (rc == 0 && rename(draft, path) != 0) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be renamed: %s", draft, strerror(errno));
         }
@@ -271,19 +262,17 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
 int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t id, const double *x,
                             uint64_t n, uint64_t noise_key, const ds_answer *answer, ds_error *e)
 {
-    char *text = NULL;
-    size_t size = 0;
-    char name[48];
-    FILE *f = open_memstream(&text, &size);
+    text_file d = {.text = NULL};
+    FILE *f = open_memstream(&d.text, &d.size);
+    snprintf(d.name, sizeof(d.name), "failure-%04llu.ini", (unsigned long long)id);
     if (f == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return finish_text(f, &d, folder, e);
     }
-    snprintf(name, sizeof(name), "failure-%04llu.ini", (unsigned long long)id);
     fprintf(
         f,
         "; Evaluation %llu: %s: %.140s\n; Its message again: dshost eval --config %s --isolation process\n"
         "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n\n[run]\n",
-        (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, name, name);
+        (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, d.name, d.name);
     fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n", ds_folder_plugin_name(&r->env),
             (unsigned long long)r->options->seed, r->options->threads);
     if (noise_key != 0) {
@@ -295,5 +284,5 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
     }
     fprintf(f, "\n\n[env]\n");
     ds_params_write_ini(r->section[DS_SECTION_ENV], f);
-    return finish_text(f, &text, &size, folder, name, e);
+    return finish_text(f, &d, folder, e);
 }

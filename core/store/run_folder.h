@@ -13,7 +13,8 @@ int ds_folder_make(const char *path, ds_error *e);
 /* "FOLDER/NAME", to be freed; NULL without memory. */
 char *ds_folder_path(const char *folder, const char *name);
 
-/* Is there the store of a run? Of a landscape? */
+/* Is there a file of this name? The store of a run? Of a landscape? */
+int ds_folder_has(const char *folder, const char *name);
 int ds_folder_has_run(const char *folder);
 int ds_folder_has_landscape(const char *folder);
 

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/run_folder.h"
+
 enum { WAIT_NS = 20000000, WAITS_MAX = 100 /* 2 s for a dead holder's children */ };
 
 struct ds_runlock {
@@ -56,11 +58,10 @@ static int attempt(const char *path, int *out, long *holder, ds_error *e)
 int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
 {
     ds_runlock *lock = calloc(1, sizeof(*lock));
-    if (lock == NULL || (lock->path = malloc(strlen(folder) + sizeof("/run.lock"))) == NULL) {
+    if (lock == NULL || (lock->path = ds_folder_path(folder, "run.lock")) == NULL) {
         free(lock);
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", folder);
+        return ds_no_memory(e);
     }
-    sprintf(lock->path, "%s/run.lock", folder);
     int rc, waits = 0;
     long holder = 0;
     do {

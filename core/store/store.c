@@ -21,13 +21,13 @@ static const char schema[] =
     "NOT NULL, bad_step INTEGER NOT NULL,"
     " message TEXT, wall REAL NOT NULL, at REAL NOT NULL, x BLOB NOT NULL, grad BLOB);";
 
-/* Turns the last failure of SQLite into one line: what was done to which file, and why it failed. */
 int ds_store_fail(const ds_store *s, ds_error *e, const char *doing)
 {
     int last = errno; /* a failing COMMIT leaves its cause here alone */
     int code = sqlite3_extended_errcode(s->db);
     int system = sqlite3_system_errno(s->db);
     system = system != 0 ? system : last;
+    const char *why = system != 0 ? strerror(system) : sqlite3_errmsg(s->db);
     switch (code & 0xff) {
     case SQLITE_NOMEM:
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while %s", s->path, doing);
@@ -40,14 +40,12 @@ int ds_store_fail(const ds_store *s, ds_error *e, const char *doing)
         return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s; make room on the disk", s->path, doing,
                        strerror(ENOSPC));
     case SQLITE_IOERR:
-        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s", s->path, doing,
-                       system != 0 ? strerror(system) : sqlite3_errmsg(s->db));
+        return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s", s->path, doing, why);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return ds_fail(e, DS_EXIT_IO, "%s: failed %s: another program is writing to it", s->path, doing);
     case SQLITE_CANTOPEN:
-        return ds_fail(e, DS_EXIT_IO, "%s: cannot be opened: %s", s->path,
-                       system != 0 ? strerror(system) : sqlite3_errmsg(s->db));
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot be opened: %s", s->path, why);
     default:
         return ds_fail(e, DS_EXIT_IO, "%s: failed %s: %s", s->path, doing, sqlite3_errmsg(s->db));
     }
@@ -56,24 +54,34 @@ int ds_store_fail(const ds_store *s, ds_error *e, const char *doing)
 int ds_store_execute(ds_store *s, const char *sql, const char *doing, ds_error *e)
 {
     errno = 0;
-    if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        return ds_store_fail(s, e, doing);
-    }
-    return 0;
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK ? ds_store_fail(s, e, doing) : 0;
 }
 
-/* Runs a statement without arguments that gives one integer. */
-int ds_store_query(ds_store *s, const char *sql, int64_t *out, ds_error *e)
+int ds_store_select(const ds_store *s, const char *sql, sqlite3_stmt **q, ds_error *e)
 {
-    sqlite3_stmt *q = NULL;
-    int rc = 0;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK || sqlite3_step(q) != SQLITE_ROW) {
+    *q = NULL;
+    return sqlite3_prepare_v2(s->db, sql, -1, q, NULL) != SQLITE_OK ? ds_store_fail(s, e, "reading") : 0;
+}
+
+int ds_store_end(const ds_store *s, sqlite3_stmt *q, int step, int rc, ds_error *e)
+{
+    if (rc == 0 && step != SQLITE_ROW && step != SQLITE_DONE) {
         rc = ds_store_fail(s, e, "reading");
-    } else {
-        *out = sqlite3_column_int64(q, 0);
     }
     sqlite3_finalize(q);
     return rc;
+}
+
+int ds_store_query(ds_store *s, const char *sql, int64_t *whole, double *real, ds_error *e)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = ds_store_select(s, sql, &q, e), step = rc == 0 ? sqlite3_step(q) : SQLITE_ERROR;
+    if (step == SQLITE_ROW && whole != NULL) {
+        *whole = sqlite3_column_int64(q, 0);
+    } else if (step == SQLITE_ROW) {
+        *real = sqlite3_column_double(q, 0);
+    }
+    return ds_store_end(s, q, step, rc, e);
 }
 
 static void discard(ds_store *s)
@@ -125,39 +133,32 @@ static int connect_file(const char *path, const char *vfs, int flags, ds_store *
     return 0;
 }
 
-/* Sets the journal mode; *ok tells whether it took effect. */
-static void journal(ds_store *s, const char *mode, int *ok)
+/* Sets the journal mode. Has it taken effect? */
+static int journal(ds_store *s, const char *mode)
 {
     char sql[64];
     sqlite3_stmt *q = NULL;
-    *ok = 0;
+    int ok = 0;
     sqlite3_snprintf(sizeof(sql), sql, "PRAGMA journal_mode=%s", mode);
     if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW) {
         const char *got = (const char *)sqlite3_column_text(q, 0);
-        *ok = got != NULL && sqlite3_stricmp(got, mode) == 0;
+        ok = got != NULL && sqlite3_stricmp(got, mode) == 0;
     }
     sqlite3_finalize(q);
-    if (*ok) { /* a mode can be accepted and fail at the first access */
-        *ok = sqlite3_exec(s->db, "BEGIN IMMEDIATE; COMMIT", NULL, NULL, NULL) == SQLITE_OK;
-    }
+    /* a mode can be accepted and fail at the first access */
+    return ok && sqlite3_exec(s->db, "BEGIN IMMEDIATE; COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
 /* Write-ahead log where the file system can do it; without shared memory (network file systems)
  * in exclusive mode. */
 static int prepare_writing(ds_store *s, ds_error *e)
 {
-    int ok;
-    journal(s, "wal", &ok);
-    if (!ok) {
+    if (!journal(s, "wal")) {
         int rc = ds_store_execute(s, "PRAGMA locking_mode=EXCLUSIVE", "locking", e);
         if (rc != 0) {
             return rc;
         }
-        journal(s, "wal", &ok);
-        if (!ok) {
-            journal(s, "truncate", &ok);
-        }
-        if (!ok) {
+        if (!journal(s, "wal") && !journal(s, "truncate")) {
             return ds_store_fail(s, e, "locking (put the result folder on a local disk)");
         }
     }
@@ -168,22 +169,20 @@ static int prepare_writing(ds_store *s, ds_error *e)
 
 int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **out, ds_error *e)
 {
-    struct stat st;
-    if (stat(path, &st) == 0) {
+    char text[64], head[160];
+    ds_store *s = NULL;
+    if (access(path, F_OK) == 0) {
         return ds_fail(e, DS_EXIT_IO, "%s: exists already", path);
     }
-    ds_store *s = NULL;
     int rc = connect_file(path, vfs, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &s, e);
     if (rc != 0) {
         return rc;
     }
-    char text[64];
-    sqlite3_snprintf(sizeof(text), text, "%llu", (unsigned long long)n);
     s->n = n;
-    /* In one transaction, so that a killed program leaves either an empty file or a complete schema. */
-    char head[160];
+    sqlite3_snprintf(sizeof(text), text, "%llu", (unsigned long long)n);
     sqlite3_snprintf(sizeof(head), head, "BEGIN IMMEDIATE; PRAGMA application_id=%d; PRAGMA user_version=%d",
                      DS_STORE_APPLICATION, DS_STORE_FORMAT);
+    /* In one transaction, so that a killed program leaves either an empty file or a complete schema. */
     rc = ds_store_execute(s, head, "creating it", e);
     rc = rc != 0 ? rc : ds_store_execute(s, schema, "creating it", e);
     rc = rc != 0 ? rc : ds_store_set(s, "n", text, e);
@@ -201,10 +200,10 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
 /* Is this the store of a run, of a format that we know? */
 static int accept_file(ds_store *s, ds_error *e)
 {
-    int64_t application = 0;
-    int64_t format = 0;
-    int rc = ds_store_query(s, "PRAGMA application_id", &application, e);
-    rc = rc != 0 ? rc : ds_store_query(s, "PRAGMA user_version", &format, e);
+    int64_t application = 0, format = 0;
+    char *text = NULL;
+    int rc = ds_store_query(s, "PRAGMA application_id", &application, NULL, e);
+    rc = rc != 0 ? rc : ds_store_query(s, "PRAGMA user_version", &format, NULL, e);
     if (rc != 0) {
         return rc;
     }
@@ -218,29 +217,24 @@ static int accept_file(ds_store *s, ds_error *e)
                        "%s: store format %lld, this dshost knows format %d; use a newer dshost", s->path,
                        (long long)format, DS_STORE_FORMAT);
     }
-    char *text = NULL;
     rc = ds_store_get(s, "n", &text, e);
-    if (rc != 0) {
-        return rc;
-    }
     s->n = text != NULL ? strtoull(text, NULL, 10) : 0;
     free(text);
-    if (s->n == 0 || s->n > UINT64_MAX / 64) {
-        return ds_fail(e, DS_EXIT_IO, "%s: damaged: the number of variables is missing", s->path);
-    }
-    return 0;
+    return rc != 0 || (s->n > 0 && s->n <= UINT64_MAX / 64)
+               ? rc
+               : ds_fail(e, DS_EXIT_IO, "%s: damaged: the number of variables is missing", s->path);
 }
 
 int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
 {
     struct stat st;
+    ds_store *s = NULL;
     if (stat(path, &st) != 0) {
         return ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode)) {
         return ds_fail(e, DS_EXIT_IO, "%s: not a regular file", path);
     }
-    ds_store *s = NULL;
     /* Readers may write, too, as far as the system lets them: only then does the last one take the files of
      * the write-ahead log away with it. */
     int rc = connect_file(path, NULL, SQLITE_OPEN_READWRITE, &s, e);
@@ -254,19 +248,15 @@ int ds_store_open(const char *path, int mode, ds_store **out, ds_error *e)
     rc = accept_file(s, e);
     int code = sqlite3_errcode(s->db);
     if (rc != 0 && mode == DS_STORE_READ && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)) {
-        discard(s);
         char *uri = immutable_name(path);
+        discard(s);
+        s = NULL;
         rc = uri == NULL ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", path)
                          : connect_file(uri, NULL, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &s, e);
         free(uri);
-        if (rc != 0) {
-            return rc;
-        }
-        rc = accept_file(s, e);
+        rc = rc != 0 ? rc : accept_file(s, e);
     }
-    if (rc == 0 && mode == DS_STORE_WRITE) {
-        rc = prepare_writing(s, e);
-    }
+    rc = rc == 0 && mode == DS_STORE_WRITE ? prepare_writing(s, e) : rc;
     if (rc != 0) {
         discard(s);
         return rc;
@@ -304,10 +294,10 @@ const char *ds_store_path(const ds_store *s)
 int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
-    int rc = 0;
     *value = NULL;
-    if (sqlite3_prepare_v2(s->db, "SELECT value FROM meta WHERE key=?1", -1, &q, NULL) != SQLITE_OK) {
-        return ds_store_fail(s, e, "reading");
+    int rc = ds_store_select(s, "SELECT value FROM meta WHERE key=?1", &q, e);
+    if (rc != 0) {
+        return rc;
     }
     sqlite3_bind_text(q, 1, key, -1, SQLITE_STATIC);
     int step = sqlite3_step(q);
@@ -315,29 +305,20 @@ int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e)
         const char *text = (const char *)sqlite3_column_text(q, 0);
         *value = strdup(text != NULL ? text : "");
         rc = *value != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", s->path);
-    } else if (step != SQLITE_DONE) {
-        rc = ds_store_fail(s, e, "reading");
     }
-    sqlite3_finalize(q);
-    return rc;
+    return ds_store_end(s, q, step, rc, e);
 }
 
 /* Runs an INSERT with up to three texts. */
 static int put_texts(ds_store *s, const char *sql, const char *a, const char *b, const char *c, ds_error *e)
 {
+    const char *const text[] = {a, b, c};
     sqlite3_stmt *q = NULL;
-    int rc = 0;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK) {
-        return ds_store_fail(s, e, "writing");
+    int bad = sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK;
+    for (int k = 0; k < 3 && !bad && text[k] != NULL; k++) {
+        sqlite3_bind_text(q, k + 1, text[k], -1, SQLITE_STATIC);
     }
-    sqlite3_bind_text(q, 1, a, -1, SQLITE_STATIC);
-    sqlite3_bind_text(q, 2, b, -1, SQLITE_STATIC);
-    if (c != NULL) {
-        sqlite3_bind_text(q, 3, c, -1, SQLITE_STATIC);
-    }
-    if (sqlite3_step(q) != SQLITE_DONE) {
-        rc = ds_store_fail(s, e, "writing");
-    }
+    int rc = bad || sqlite3_step(q) != SQLITE_DONE ? ds_store_fail(s, e, "writing") : 0;
     sqlite3_finalize(q);
     return rc;
 }
@@ -356,11 +337,7 @@ int ds_store_put_setting(ds_store *s, int section, const char *key, const char *
 int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
-    int rc = 0;
-    int step = SQLITE_ERROR;
-    if (sqlite3_prepare_v2(s->db, "SELECT section, key, value FROM setting", -1, &q, NULL) != SQLITE_OK) {
-        return ds_store_fail(s, e, "reading");
-    }
+    int rc = ds_store_select(s, "SELECT section, key, value FROM setting", &q, e), step = SQLITE_DONE;
     while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(q, 0);
         const char *key = (const char *)sqlite3_column_text(q, 1);
@@ -369,16 +346,10 @@ int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e)
         while (section < DS_SECTIONS && name != NULL && strcmp(name, ds_section_names[section]) != 0) {
             section++;
         }
-        if (name == NULL || key == NULL || value == NULL || section == DS_SECTIONS) {
-            rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: a setting of section '%s'", s->path,
-                         name != NULL ? name : "");
-            break;
-        }
-        rc = ds_settings_add(out, section, key, value, s->path, NULL, DS_EXIT_CONFIG, 0, e);
+        rc = name == NULL || key == NULL || value == NULL || section == DS_SECTIONS
+                 ? ds_fail(e, DS_EXIT_IO, "%s: damaged: a setting of section '%s'", s->path,
+                           name != NULL ? name : "")
+                 : ds_settings_add(out, section, key, value, s->path, NULL, DS_EXIT_CONFIG, 0, e);
     }
-    if (rc == 0 && step != SQLITE_DONE) {
-        rc = ds_store_fail(s, e, "reading");
-    }
-    sqlite3_finalize(q);
-    return rc;
+    return ds_store_end(s, q, step, rc, e);
 }

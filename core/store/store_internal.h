@@ -22,7 +22,14 @@ int ds_store_fail(const ds_store *s, ds_error *e, const char *doing);
 
 int ds_store_execute(ds_store *s, const char *sql, const char *doing, ds_error *e);
 
-/* Runs a statement without arguments that gives one integer. */
-int ds_store_query(ds_store *s, const char *sql, int64_t *out, ds_error *e);
+/* Begins a statement that reads. */
+int ds_store_select(const ds_store *s, const char *sql, sqlite3_stmt **q, ds_error *e);
+
+/* Ends it; `step` is the last answer of sqlite3_step(), rc what came out of the rows: returned unless the step has
+ * failed. */
+int ds_store_end(const ds_store *s, sqlite3_stmt *q, int step, int rc, ds_error *e);
+
+/* Runs a statement that gives one integer, or one real. */
+int ds_store_query(ds_store *s, const char *sql, int64_t *whole, double *real, ds_error *e);
 
 #endif

@@ -13,50 +13,38 @@ struct ds_cursor {
     ds_store *store;
     sqlite3_stmt *stmt;
     uint64_t expected; /* id of the next row */
-    double *x, *grad;  /* aligned copies: a blob may lie at any address */
+    double *x, *grad;  /* aligned copies, in one block: a blob may lie at any address */
     double *extra;     /* the same of what an extension has added */
     uint64_t room;     /* numbers that fit there */
 };
 
 int ds_store_count(ds_store *s, uint64_t *count, ds_error *e)
 {
-    int64_t rows = 0;
-    int64_t last = 0;
-    int64_t first = 1;
-    int rc = ds_store_query(s, "SELECT count(*) FROM eval", &rows, e);
-    rc = rc != 0 ? rc : ds_store_query(s, "SELECT coalesce(max(id), 0) FROM eval", &last, e);
-    rc = rc != 0 ? rc : ds_store_query(s, "SELECT coalesce(min(id), 1) FROM eval", &first, e);
-    if (rc != 0) {
-        return rc;
+    int64_t rows = 0, last = 0, first = 1;
+    int rc = ds_store_query(s, "SELECT count(*) FROM eval", &rows, NULL, e);
+    rc = rc != 0 ? rc : ds_store_query(s, "SELECT coalesce(max(id), 0) FROM eval", &last, NULL, e);
+    rc = rc != 0 ? rc : ds_store_query(s, "SELECT coalesce(min(id), 1) FROM eval", &first, NULL, e);
+    if (rc == 0 && (rows != last || first != 1)) {
+        rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: %lld evaluations, numbered %lld to %lld", s->path,
+                     (long long)rows, (long long)first, (long long)last);
     }
-    if (rows != last || first != 1) {
-        return ds_fail(e, DS_EXIT_IO, "%s: damaged: %lld evaluations, numbered %lld to %lld", s->path,
-                       (long long)rows, (long long)first, (long long)last);
-    }
-    *count = (uint64_t)rows;
-    return 0;
+    *count = rc == 0 ? (uint64_t)rows : *count;
+    return rc;
 }
 
 int ds_store_best(ds_store *s, double *best, ds_error *e)
 {
-    sqlite3_stmt *q = NULL;
-    int rc = 0;
     *best = (double)INFINITY;
-    if (sqlite3_prepare_v2(s->db, "SELECT min(loss) FROM eval", -1, &q, NULL) != SQLITE_OK ||
-        sqlite3_step(q) != SQLITE_ROW) {
-        rc = ds_store_fail(s, e, "reading");
-    } else if (sqlite3_column_type(q, 0) != SQLITE_NULL) {
-        *best = sqlite3_column_double(q, 0);
-    }
-    sqlite3_finalize(q);
-    return rc;
+    return ds_store_query(s, "SELECT coalesce(min(loss), 9e999) FROM eval", NULL, best, e);
 }
 
-static void rollback(ds_store *s)
+/* Of a group nothing is kept where a step has failed: rc. */
+static int ended(ds_store *s, int rc)
 {
-    if (!sqlite3_get_autocommit(s->db)) {
+    if (rc != 0 && !sqlite3_get_autocommit(s->db)) {
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     }
+    return rc;
 }
 
 int ds_store_begin(ds_store *s, ds_error *e)
@@ -176,34 +164,16 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
     }
     rc = rc == 0 && row->episode != NULL ? insert_episode(s, row, e) : rc;
     rc = rc == 0 && row->extra.kind != 0 ? insert_extra(s, row, e) : rc;
-    if (rc != 0) {
-        rollback(s);
-    }
-    return rc;
+    return ended(s, rc);
 }
 
 int ds_store_commit(ds_store *s, ds_error *e)
 {
-    int rc = ds_store_execute(s, "COMMIT", "writing", e);
-    if (rc != 0) {
-        rollback(s);
-    }
-    return rc;
+    return ended(s, ds_store_execute(s, "COMMIT", "writing", e));
 }
 
 int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
 {
-    ds_cursor *c = calloc(1, sizeof(*c));
-    if (c != NULL) {
-        c->x = malloc(s->n * sizeof(double));
-        c->grad = malloc(s->n * sizeof(double));
-    }
-    if (c == NULL || c->x == NULL || c->grad == NULL) {
-        ds_cursor_close(c);
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", s->path);
-    }
-    c->store = s;
-    c->expected = first;
     static const char with_extra[] =
         "SELECT eval.id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
         " at, kind, asked, answered FROM eval LEFT JOIN extra ON extra.id=eval.id WHERE eval.id>=?1 ORDER BY "
@@ -212,21 +182,30 @@ int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
         "SELECT id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall,"
         " at, NULL, NULL, NULL FROM eval WHERE id>=?1 ORDER BY id";
     int64_t has_extra = 0;
-    int rc = ds_store_query(s, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='extra'",
-                            &has_extra, e);
-    if (rc != 0) {
-        ds_cursor_close(c);
-        return rc;
+    ds_cursor *c = calloc(1, sizeof(*c));
+    if (c == NULL || (c->x = malloc(2 * s->n * sizeof(double))) == NULL) {
+        free(c);
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", s->path);
     }
-    const char *sql = has_extra ? with_extra : without;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &c->stmt, NULL) != SQLITE_OK) {
-        rc = ds_store_fail(s, e, "reading");
+    c->grad = c->x + s->n;
+    c->store = s;
+    c->expected = first;
+    int rc = ds_store_query(s, "SELECT count(*) FROM sqlite_master WHERE type='table' AND name='extra'",
+                            &has_extra, NULL, e);
+    rc = rc != 0 ? rc : ds_store_select(s, has_extra ? with_extra : without, &c->stmt, e);
+    if (rc != 0) {
         ds_cursor_close(c);
         return rc;
     }
     sqlite3_bind_int64(c->stmt, 1, (sqlite3_int64)first);
     *out = c;
     return 0;
+}
+
+static double loss_of(sqlite3_stmt *q, int column)
+{
+    return sqlite3_column_type(q, column) == SQLITE_NULL ? (double)INFINITY
+                                                         : sqlite3_column_double(q, column);
 }
 
 static void copy_text(char *to, size_t size, const unsigned char *from)
@@ -300,8 +279,7 @@ int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e)
         memcpy(c->grad, sqlite3_column_blob(q, 3), bytes);
         row->grad = c->grad;
     }
-    row->answer.loss =
-        sqlite3_column_type(q, 2) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 2);
+    row->answer.loss = loss_of(q, 2);
     row->answer.grad_kind = (uint32_t)sqlite3_column_int64(q, 4);
     row->answer.outcome = (uint32_t)sqlite3_column_int64(q, 5);
     copy_text(row->tag, sizeof(row->tag), sqlite3_column_text(q, 6));
@@ -319,7 +297,6 @@ void ds_cursor_close(ds_cursor *c)
     if (c != NULL) {
         sqlite3_finalize(c->stmt);
         free(c->x);
-        free(c->grad);
         free(c->extra);
         free(c);
     }
@@ -328,28 +305,19 @@ void ds_cursor_close(ds_cursor *c)
 int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
-    int rc = 0;
+    int rc = ds_store_select(s, "SELECT id, loss, cost_steps, wall FROM eval ORDER BY id", &q, e);
     int step = SQLITE_DONE;
     uint64_t expected = 1;
-    if (sqlite3_prepare_v2(s->db, "SELECT id, loss, cost_steps, wall FROM eval ORDER BY id", -1, &q, NULL) !=
-        SQLITE_OK) {
-        return ds_store_fail(s, e, "reading");
-    }
     while (rc == 0 && (step = sqlite3_step(q)) == SQLITE_ROW) {
         uint64_t id = (uint64_t)sqlite3_column_int64(q, 0);
-        double loss =
-            sqlite3_column_type(q, 1) == SQLITE_NULL ? (double)INFINITY : sqlite3_column_double(q, 1);
+        double loss = loss_of(q, 1);
         rc = id != expected
                  ? ds_fail(e, DS_EXIT_IO, "%s: damaged at evaluation %llu", s->path,
                            (unsigned long long)expected)
                  : visit(ctx, id, loss, (uint64_t)sqlite3_column_int64(q, 2), sqlite3_column_double(q, 3));
         expected++;
     }
-    if (rc == 0 && step != SQLITE_DONE) {
-        rc = ds_store_fail(s, e, "reading");
-    }
-    sqlite3_finalize(q);
-    return rc;
+    return ds_store_end(s, q, step, rc, e);
 }
 
 int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n_obs, uint64_t *steps,
@@ -377,9 +345,6 @@ int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n
             memcpy(reward, sqlite3_column_blob(q, 2), reward_bytes);
             *steps = count;
         }
-    } else if (got != SQLITE_DONE) {
-        rc = ds_store_fail(s, e, "reading");
     }
-    sqlite3_finalize(q);
-    return rc;
+    return ds_store_end(s, q, got, rc, e);
 }

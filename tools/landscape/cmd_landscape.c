@@ -54,23 +54,24 @@ static int is_own_flag(const ds_param *p)
     return strcmp(p->name, "gradient") != 0;
 }
 
+/* Adds a flag for each parameter of a schema that has one, behind the first k; returns their number. */
+static int add_options(struct option *option, char (*name)[NAME_BYTES], int k, const ds_param *const *schema,
+                       int code)
+{
+    for (int i = 0; schema[i] != NULL; i++) {
+        if (code == CODE_RUN ? is_run_key(schema[i]->name) : is_own_flag(schema[i])) {
+            flag_name(schema[i]->name, name[k]);
+            option[k] = (struct option){name[k], required_argument, NULL, code + i};
+            k++;
+        }
+    }
+    return k;
+}
+
 static void make_options(struct option *option, char (*name)[NAME_BYTES])
 {
-    int k = 0;
-    for (int i = 0; ds_landscape_schema[i] != NULL; i++) {
-        if (is_own_flag(ds_landscape_schema[i])) {
-            flag_name(ds_landscape_schema[i]->name, name[k]);
-            option[k] = (struct option){name[k], required_argument, NULL, CODE_LANDSCAPE + i};
-            k++;
-        }
-    }
-    for (int i = 0; ds_run_schema[i] != NULL; i++) {
-        if (is_run_key(ds_run_schema[i]->name)) {
-            flag_name(ds_run_schema[i]->name, name[k]);
-            option[k] = (struct option){name[k], required_argument, NULL, CODE_RUN + i};
-            k++;
-        }
-    }
+    int k = add_options(option, name, 0, ds_landscape_schema, CODE_LANDSCAPE);
+    k = add_options(option, name, k, ds_run_schema, CODE_RUN);
     static const struct option fixed[] = {
         {"gradient", no_argument, NULL, 'g'},     {"no-gradient", no_argument, NULL, 'n'},
         {"path", required_argument, NULL, 'p'},   {"set", required_argument, NULL, 's'},
@@ -209,7 +210,7 @@ static char *choose_folder(const flags *f, ds_error *e)
         folder = ds_folder_default(c.module->id, "landscape", o.seed);
     }
     if (folder == NULL && e->status == 0) {
-        ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        ds_no_memory(e);
     }
     ds_run_options_clear(&o);
     return folder;
@@ -221,7 +222,7 @@ static int run(const flags *f, ds_error *e)
     ds_error out = {0, ""};
     char *folder = f->folder != NULL ? strdup(f->folder) : choose_folder(f, e);
     if (folder == NULL) {
-        return e->status != 0 ? e->status : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return e->status != 0 ? e->status : ds_no_memory(e);
     }
     ds_landscape_request q = {folder, f->path, f->paths, !f->json};
     int rc = f->folder != NULL ? ds_landscape_resume(&f->settings, &q, &summary, e)

@@ -28,7 +28,7 @@ static int open_chunk(chunk *k, uint64_t rows, uint64_t n, ds_error *e)
     k->row = malloc((rows + 1) * sizeof *k->row);
     k->outcome = malloc((rows + 1) * sizeof *k->outcome);
     if (k->x == NULL || k->row == NULL || k->outcome == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     k->c = k->x + (rows + 1) * n;
     k->grad = k->c + 3 * (rows + 1);

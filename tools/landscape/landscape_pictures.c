@@ -30,6 +30,11 @@ typedef struct sheet {
     char title[200], subtitle[400];
 } sheet;
 
+static int no_memory(ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
+}
+
 static void add_line(sheet *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void add_line(sheet *s, const char *format, ...)
@@ -67,11 +72,7 @@ static void describe_loss(sheet *s)
     ds_label_number(low, sizeof low, m->loss.loss.min, 4);
     ds_label_number(high, sizeof high, m->loss.loss.max, 4);
     add_line(s, "*Loss");
-    add_line(s,
-             "range\t%s "
-             "\xe2\x80\xa6"
-             " %s",
-             low, high);
+    add_line(s, "range\t%s \xe2\x80\xa6 %s", low, high);
     add_line(s, "basins deeper than 1 %%\t%" PRIu64, m->basins.basins);
     add_line(s, "local minima\t%" PRIu64, m->basins.minima);
     add_share(s, "drains into the lowest", (uint64_t)(m->basins.drain * 1e6), 1000000);
@@ -156,7 +157,7 @@ static int open_sheet(const ds_landscape *l, sheet *s, ds_error *e)
     s->extra = malloc(4 * points * sizeof *s->extra);
     if (s->memory == NULL || s->cell == NULL || s->extra == NULL) {
         close_sheet(s);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
+        return no_memory(e);
     }
     s->marked = s->cell + points;
     classify(s);
@@ -166,11 +167,8 @@ static int open_sheet(const ds_landscape *l, sheet *s, ds_error *e)
     s->loss_lines = s->lines;
     describe_gradient(s);
     add_line(s, " ");
-    if (slice->dims > 1) {
-        add_line(s, "points\t%" PRIu64 " " TIMES " %" PRIu64, slice->count[0], slice->count[1]);
-    } else {
-        add_line(s, "points\t%" PRIu64, slice->count[0]);
-    }
+    add_line(s, slice->dims > 1 ? "points\t%" PRIu64 " " TIMES " %" PRIu64 : "points\t%" PRIu64,
+             slice->count[0], slice->count[1]);
     add_line(s, "evaluations\t%" PRIu64, l->session.journal.statistics.count);
     add_line(s, "variables\t%" PRIu64, slice->n);
     return 0;
@@ -185,7 +183,7 @@ static int write_both(const ds_landscape *l, const char *name, const ds_map *map
     char *png = ds_folder_path(l->session.folder, file);
     snprintf(file, sizeof file, "%s.svg", name);
     char *svg = ds_folder_path(l->session.folder, file);
-    int rc = png == NULL || svg == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures")
+    int rc = png == NULL || svg == NULL ? no_memory(e)
              : map != NULL              ? ds_plot_map(png, svg, map, e)
                                         : ds_plot_panels(png, svg, panels, e);
     free(png);
@@ -199,8 +197,7 @@ enum { TRAILS_MAX = 7, NEAR_POINTS = 400 /* evaluations that are drawn; of more 
 
 typedef struct trails {
     ds_map_path path[TRAILS_MAX];
-    double *xy[TRAILS_MAX], *weight[TRAILS_MAX];
-    uint8_t *on_line[TRAILS_MAX];
+    double *xy[TRAILS_MAX]; /* of each the block with its weights and marks */
     char name[TRAILS_MAX][140];
     int count;
 } trails;
@@ -210,13 +207,11 @@ static int make_trail(const ds_run_path *t, trails *out)
     int k = out->count;
     uint64_t n = 0;
     double best = INFINITY, off = 0;
-    double *xy = malloc((2 * t->count + 1) * sizeof *xy), *weight = malloc((t->count + 1) * sizeof *weight);
-    uint8_t *on_line = malloc(t->count + 1);
+    double *xy = malloc((4 * t->count + 1) * sizeof *xy), *weight = xy + 2 * t->count;
+    uint8_t *on_line = (uint8_t *)(weight + t->count);
     out->xy[k] = xy;
-    out->weight[k] = weight;
-    out->on_line[k] = on_line;
     out->count++;
-    if (xy == NULL || weight == NULL || on_line == NULL) {
+    if (xy == NULL) {
         return DS_EXIT_MEMORY;
     }
     for (uint64_t i = 0; i < t->count; i++) {
@@ -246,8 +241,6 @@ static void free_trails(trails *t)
 {
     for (int k = 0; k < t->count; k++) {
         free(t->xy[k]);
-        free(t->weight[k]);
-        free(t->on_line[k]);
     }
 }
 
@@ -326,7 +319,7 @@ static int draw_losses(sheet *s, ds_error *e)
         add_line(s, "%% off: end to slice, of the diagonal");
     }
     m.lines = s->lines;
-    rc = rc != 0 ? ds_fail(e, rc, "out of memory for the pictures") : write_both(l, "landscape", &m, NULL, e);
+    rc = rc != 0 ? no_memory(e) : write_both(l, "landscape", &m, NULL, e);
     s->lines = lines;
     free_trails(&t);
     return rc;
@@ -408,7 +401,7 @@ static int draw_line(sheet *s, ds_error *e)
     double *sample = malloc((2 * l->samples.count + 1) * sizeof *sample);
     ds_color blue = ds_color_series(0, 1), red = ds_color_series(5, 1), green = ds_color_series(2, 0.8);
     if (sample == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
+        return no_memory(e);
     }
     fill_line(s, x, uphill, trend);
     double unit = l->measures.loss.range / s->f.width[0]; /* a slope that crosses the range once */
@@ -474,7 +467,7 @@ static int draw_time(sheet *s, ds_error *e)
     double *x = malloc(4 * t->blocks * sizeof *x), *curve = x + t->blocks, top = 0;
     char growth[48], points[80], label[120];
     if (x == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
+        return no_memory(e);
     }
     for (uint64_t k = 0; k < t->blocks; k++) {
         x[k] = (double)(k + 1);

@@ -12,224 +12,201 @@
 
 /* ---- JSON ---- */
 
-static void put(json_t *o, const char *key, double v)
+static json_t *spread_json(const ds_spread *s)
 {
-    json_object_set_new(o, key, ds_json_real(v));
+    return ds_json_object((ds_json_entry[]){{"count", ds_json_whole(s->count)},
+                                            {"min", ds_json_real(s->min)},
+                                            {"q10", ds_json_real(s->q10)},
+                                            {"median", ds_json_real(s->median)},
+                                            {"q90", ds_json_real(s->q90)},
+                                            {"max", ds_json_real(s->max)},
+                                            {NULL, NULL}});
 }
 
-static void put_count(json_t *o, const char *key, uint64_t v)
+/* A share; null of nothing. */
+static json_t *share(uint64_t part, uint64_t whole)
 {
-    json_object_set_new(o, key, json_integer((json_int_t)v));
+    return ds_json_real(whole > 0 ? (double)part / (double)whole : (double)NAN);
 }
 
-static void put_spread(json_t *o, const char *key, const ds_spread *s)
+/* An array of what `of` makes of each axis. */
+static json_t *each_axis(const ds_landscape *l, json_t *(*of)(const ds_landscape *l, int axis))
 {
-    json_t *v = json_object();
-    put_count(v, "count", s->count);
-    put(v, "min", s->min);
-    put(v, "q10", s->q10);
-    put(v, "median", s->median);
-    put(v, "q90", s->q90);
-    put(v, "max", s->max);
-    json_object_set_new(o, key, v);
+    json_t *list = json_array();
+    for (int a = 0; a < l->slice.dims; a++) {
+        json_array_append_new(list, of(l, a));
+    }
+    return list;
 }
 
-static double share(uint64_t part, uint64_t whole)
+static json_t *axis_loss(const ds_landscape *l, int axis)
 {
-    return whole > 0 ? (double)part / (double)whole : (double)NAN;
+    const ds_axis_measure *x = &l->measures.loss.axis[axis];
+    return ds_json_object((ds_json_entry[]){{"neighbours", ds_json_whole(x->pairs)},
+                                            {"equal_share", share(x->equal, x->pairs)},
+                                            {"steep_share", share(x->steep, x->pairs)},
+                                            {"turns", ds_json_whole(x->turns)},
+                                            {"turns_per_line", share(x->turns, x->lines)},
+                                            {"turn_share", share(x->turns, x->triples)},
+                                            {"sweeps", ds_json_real(x->sweeps)},
+                                            {NULL, NULL}});
+}
+
+static json_t *axis_zero(const ds_landscape *l, int axis)
+{
+    return share(l->measures.gradient.zero_axis[axis], l->measures.gradient.points);
+}
+
+static json_t *axis_slice(const ds_landscape *l, int axis)
+{
+    static const char *const kinds[] = {"variable", "random", "line"};
+    const ds_slice *s = &l->slice;
+    int kind = s->kind[axis];
+    return ds_json_object((ds_json_entry[]){
+        {"kind", json_string(kinds[kind])},
+        {"variable", kind == DS_AXIS_VARIABLE ? ds_json_whole(s->variable[axis]) : json_null()},
+        {"label", ds_json_text(s->label[axis])},
+        {"low", ds_json_real(s->low[axis])},
+        {"high", ds_json_real(s->high[axis])},
+        {"points", ds_json_whole(s->count[axis])},
+        {NULL, NULL}});
 }
 
 static json_t *loss_json(const ds_landscape *l)
 {
     const ds_loss_measure *m = &l->measures.loss;
-    json_t *o = json_object(), *axes = json_array();
-    put_spread(o, "spread", &m->loss);
-    put(o, "range", m->range);
-    put(o, "turns_per_line", l->verdict.turns_per_line);
-    put(o, "turn_share", l->verdict.turn_share);
-    put(o, "plateau_share", l->verdict.plateau_share);
-    put(o, "steep_cell_share", share(m->steep_cells, m->cells));
-    for (int a = 0; a < l->slice.dims; a++) {
-        const ds_axis_measure *x = &m->axis[a];
-        json_t *v = json_object();
-        put_count(v, "neighbours", x->pairs);
-        put(v, "equal_share", share(x->equal, x->pairs));
-        put(v, "steep_share", share(x->steep, x->pairs));
-        put_count(v, "turns", x->turns);
-        put(v, "turns_per_line", share(x->turns, x->lines));
-        put(v, "turn_share", share(x->turns, x->triples));
-        put(v, "sweeps", x->sweeps);
-        json_array_append_new(axes, v);
-    }
-    json_object_set_new(o, "axes", axes);
-    return o;
-}
-
-static json_t *jumps_json(const ds_landscape *l)
-{
-    const ds_jump_measure *j = &l->measures.jump;
-    json_t *o = json_object();
-    put_count(o, "steep", j->steep);
-    put_count(o, "neighbours", j->pairs);
-    put_count(o, "tested", j->tested);
-    put_count(o, "jumps", j->jumps);
-    put(o, "jump_share", l->verdict.jump_share);
-    return o;
+    const ds_verdict *v = &l->verdict;
+    return ds_json_object((ds_json_entry[]){{"spread", spread_json(&m->loss)},
+                                            {"range", ds_json_real(m->range)},
+                                            {"turns_per_line", ds_json_real(v->turns_per_line)},
+                                            {"turn_share", ds_json_real(v->turn_share)},
+                                            {"plateau_share", ds_json_real(v->plateau_share)},
+                                            {"steep_cell_share", share(m->steep_cells, m->cells)},
+                                            {"axes", each_axis(l, axis_loss)},
+                                            {NULL, NULL}});
 }
 
 static json_t *agreement_json(const ds_agreement *a)
 {
-    json_t *o = json_object();
-    put(o, "step", a->step);
-    put_count(o, "compared", a->compared);
-    put(o, "zero_share", share(a->blind, a->compared));
-    put(o, "wrong_way_share", share(a->wrong_way, a->compared));
-    put(o, "wrong_sign_share", share(a->wrong_sign, a->signs));
-    put_spread(o, "cosine", &a->cosine);
-    put_spread(o, "ratio", &a->ratio);
-    return o;
+    return ds_json_object((ds_json_entry[]){{"step", ds_json_real(a->step)},
+                                            {"compared", ds_json_whole(a->compared)},
+                                            {"zero_share", share(a->blind, a->compared)},
+                                            {"wrong_way_share", share(a->wrong_way, a->compared)},
+                                            {"wrong_sign_share", share(a->wrong_sign, a->signs)},
+                                            {"cosine", spread_json(&a->cosine)},
+                                            {"ratio", spread_json(&a->ratio)},
+                                            {NULL, NULL}});
 }
 
 static json_t *gradient_json(const ds_landscape *l)
 {
     const ds_gradient_measure *g = &l->measures.gradient;
     const ds_quality_measure *q = &l->measures.quality;
-    json_t *o = json_object(), *steps = json_array();
-    put_count(o, "points", g->points);
-    put_count(o, "missing", g->missing);
-    put(o, "missing_share", l->verdict.missing_share);
-    put(o, "zero_share", share(g->zero, g->points));
-    json_t *axes = json_array();
-    for (int a = 0; a < l->slice.dims; a++) {
-        json_array_append_new(axes, ds_json_real(share(g->zero_axis[a], g->points)));
-    }
-    json_object_set_new(o, "zero_share_along", axes);
-    put(o, "all_zero_share", share(g->all_zero, g->points));
-    put(o, "exploding_share", share(g->exploding, g->points));
-    put_count(o, "sign_changes", g->turns);
-    put(o, "sign_change_share", share(g->turns, g->pairs));
-    put_spread(o, "size", &g->size);
-    put_spread(o, "norm", &g->norm);
-    json_object_set_new(o, "trend", agreement_json(&g->trend));
+    json_t *steps = json_array();
     for (int k = 0; k < q->steps; k++) {
         json_array_append_new(steps, agreement_json(&q->at[k]));
     }
-    json_object_set_new(o, "differences", steps);
-    put_count(o, "samples", q->samples);
-    put_count(o, "judged", q->judged);
-    put_count(o, "converged", q->converged);
-    put_count(o, "exact", q->exact);
-    put_count(o, "opposite", q->opposite);
-    put(o, "converged_share", l->verdict.converged_share);
-    put(o, "exact_share", l->verdict.exact_share);
-    put_spread(o, "error", &q->error);
-    return o;
+    return ds_json_object((ds_json_entry[]){{"points", ds_json_whole(g->points)},
+                                            {"missing", ds_json_whole(g->missing)},
+                                            {"missing_share", ds_json_real(l->verdict.missing_share)},
+                                            {"zero_share", share(g->zero, g->points)},
+                                            {"zero_share_along", each_axis(l, axis_zero)},
+                                            {"all_zero_share", share(g->all_zero, g->points)},
+                                            {"exploding_share", share(g->exploding, g->points)},
+                                            {"sign_changes", ds_json_whole(g->turns)},
+                                            {"sign_change_share", share(g->turns, g->pairs)},
+                                            {"size", spread_json(&g->size)},
+                                            {"norm", spread_json(&g->norm)},
+                                            {"trend", agreement_json(&g->trend)},
+                                            {"differences", steps},
+                                            {"samples", ds_json_whole(q->samples)},
+                                            {"judged", ds_json_whole(q->judged)},
+                                            {"converged", ds_json_whole(q->converged)},
+                                            {"exact", ds_json_whole(q->exact)},
+                                            {"opposite", ds_json_whole(q->opposite)},
+                                            {"converged_share", ds_json_real(l->verdict.converged_share)},
+                                            {"exact_share", ds_json_real(l->verdict.exact_share)},
+                                            {"error", spread_json(&q->error)},
+                                            {NULL, NULL}});
 }
 
-static json_t *time_json(const ds_landscape *l)
+static json_t *time_json(const ds_time_measure *t)
 {
-    const ds_time_measure *t = &l->time;
-    json_t *o = json_object();
-    if (t->blocks == 0) {
-        json_decref(o);
-        return json_null();
-    }
-    put_count(o, "moments", t->blocks);
-    put_count(o, "points", t->points);
-    put(o, "growth", t->growth);
-    json_object_set_new(o, "min", ds_json_reals(t->low, t->blocks));
-    json_object_set_new(o, "median", ds_json_reals(t->median, t->blocks));
-    json_object_set_new(o, "max", ds_json_reals(t->high, t->blocks));
-    return o;
-}
-
-static json_t *axes_json(const ds_landscape *l)
-{
-    json_t *axes = json_array();
-    for (int a = 0; a < l->slice.dims; a++) {
-        const ds_slice *s = &l->slice;
-        json_t *v = json_object();
-        static const char *const kinds[] = {"variable", "random", "line"};
-        json_object_set_new(v, "kind", json_string(kinds[s->kind[a]]));
-        json_object_set_new(v, "variable",
-                            s->kind[a] == DS_AXIS_VARIABLE ? json_integer((json_int_t)s->variable[a])
-                                                           : json_null());
-        json_object_set_new(v, "label", ds_json_text(s->label[a]));
-        put(v, "low", s->low[a]);
-        put(v, "high", s->high[a]);
-        put_count(v, "points", s->count[a]);
-        json_array_append_new(axes, v);
-    }
-    return axes;
+    return ds_json_object((ds_json_entry[]){{"moments", ds_json_whole(t->blocks)},
+                                            {"points", ds_json_whole(t->points)},
+                                            {"growth", ds_json_real(t->growth)},
+                                            {"min", ds_json_reals(t->low, t->blocks)},
+                                            {"median", ds_json_reals(t->median, t->blocks)},
+                                            {"max", ds_json_reals(t->high, t->blocks)},
+                                            {NULL, NULL}});
 }
 
 static json_t *thresholds_json(void)
 {
     json_t *list = json_array();
-    for (int k = 0; k < ds_threshold_count; k++) {
-        json_t *v = json_object();
-        json_object_set_new(v, "word", json_string(ds_thresholds[k].word));
-        json_object_set_new(v, "measure", json_string(ds_thresholds[k].measure));
-        put(v, "from", ds_thresholds[k].value);
-        json_array_append_new(list, v);
+    for (const ds_threshold *t = ds_thresholds; t < ds_thresholds + ds_threshold_count; t++) {
+        json_array_append_new(list, ds_json_object((ds_json_entry[]){{"word", json_string(t->word)},
+                                                                     {"measure", json_string(t->measure)},
+                                                                     {"from", ds_json_real(t->value)},
+                                                                     {NULL, NULL}}));
     }
     return list;
 }
 
 static json_t *best_json(const ds_landscape *l)
 {
-    json_t *o = json_object();
     double c[DS_SLICE_DIMS];
-    int found = l->measures.loss.with_loss > 0;
     ds_slice_grid(&l->slice, l->measures.loss.best, c);
-    put(o, "loss", l->measures.loss.loss.min);
-    json_object_set_new(o, "coordinates", found ? ds_json_reals(c, (uint64_t)l->slice.dims) : json_null());
-    return o;
+    return ds_json_object((ds_json_entry[]){{"loss", ds_json_real(l->measures.loss.loss.min)},
+                                            {"coordinates", l->measures.loss.with_loss > 0
+                                                                ? ds_json_reals(c, (uint64_t)l->slice.dims)
+                                                                : json_null()},
+                                            {NULL, NULL}});
 }
 
 json_t *ds_landscape_summary(const ds_landscape *l)
 {
     const ds_landscape_measures *m = &l->measures;
-    json_t *o = json_object(), *basins = json_object(), *outcomes = json_object();
-    char seed[32];
-    snprintf(seed, sizeof seed, "%" PRIu64, l->session.options.seed);
-    json_object_set_new(o, "folder", ds_json_text(l->session.folder));
-    json_object_set_new(o, "env", json_string(l->session.env_module->id));
-    json_object_set_new(o, "n", json_integer((json_int_t)l->slice.n));
-    json_object_set_new(o, "seed",
-                        l->session.options.seed <= INT64_MAX
-                            ? json_integer((json_int_t)l->session.options.seed)
-                            : json_string(seed));
-    json_object_set_new(o, "verdict", json_string(l->verdict.words));
-    json_object_set_new(o, "axes", axes_json(l));
-    json_object_set_new(o, "center", ds_json_reals(l->slice.center, l->slice.n));
-    put_count(o, "points", m->loss.points);
-    put_count(o, "with_loss", m->loss.with_loss);
-    put_count(o, "outside", m->outside);
-    put(o, "lossless_share", l->verdict.lossless_share);
-    json_object_set_new(o, "best", best_json(l));
-    json_object_set_new(o, "loss", loss_json(l));
-    put_count(basins, "basins", m->basins.basins);
-    put_count(basins, "minima", m->basins.minima);
-    put(basins, "drain_share", m->basins.drain);
-    put(basins, "second", m->basins.second);
-    json_object_set_new(o, "basins", basins);
-    json_object_set_new(o, "jumps", jumps_json(l));
-    json_object_set_new(o, "gradient", m->has_gradient ? gradient_json(l) : json_null());
-    json_object_set_new(o, "time", time_json(l));
-    json_object_set_new(o, "thresholds", thresholds_json());
-    put_count(o, "evaluations", l->session.journal.statistics.count);
-    for (uint32_t k = 0; k < DS_OUTCOMES; k++) {
-        if (l->session.journal.statistics.outcome[k] > 0) {
-            put_count(outcomes, ds_outcome_name(k), l->session.journal.statistics.outcome[k]);
-        }
-    }
-    json_object_set_new(o, "outcomes", outcomes);
-    put(o, "evaluation_s", l->session.journal.statistics.wall_s);
-    put(o, "wall_s", ds_session_wall(&l->session));
-    json_object_set_new(o, "dshost", json_string(PACKAGE_VERSION));
-    json_object_set_new(o, "env_version", json_string(l->session.env_module->plugin->desc->version));
-    return o;
+    const ds_session *s = &l->session;
+    const ds_basin_measure *b = &m->basins;
+    const ds_jump_measure *j = &m->jump;
+    json_t *basins = ds_json_object((ds_json_entry[]){{"basins", ds_json_whole(b->basins)},
+                                                      {"minima", ds_json_whole(b->minima)},
+                                                      {"drain_share", ds_json_real(b->drain)},
+                                                      {"second", ds_json_real(b->second)},
+                                                      {NULL, NULL}});
+    json_t *jumps = ds_json_object((ds_json_entry[]){{"steep", ds_json_whole(j->steep)},
+                                                     {"neighbours", ds_json_whole(j->pairs)},
+                                                     {"tested", ds_json_whole(j->tested)},
+                                                     {"jumps", ds_json_whole(j->jumps)},
+                                                     {"jump_share", ds_json_real(l->verdict.jump_share)},
+                                                     {NULL, NULL}});
+    return ds_json_object(
+        (ds_json_entry[]){{"folder", ds_json_text(s->folder)},
+                          {"env", json_string(s->env_module->id)},
+                          {"n", ds_json_whole(l->slice.n)},
+                          {"seed", ds_session_seed(s)},
+                          {"verdict", json_string(l->verdict.words)},
+                          {"axes", each_axis(l, axis_slice)},
+                          {"center", ds_json_reals(l->slice.center, l->slice.n)},
+                          {"points", ds_json_whole(m->loss.points)},
+                          {"with_loss", ds_json_whole(m->loss.with_loss)},
+                          {"outside", ds_json_whole(m->outside)},
+                          {"lossless_share", ds_json_real(l->verdict.lossless_share)},
+                          {"best", best_json(l)},
+                          {"loss", loss_json(l)},
+                          {"basins", basins},
+                          {"jumps", jumps},
+                          {"gradient", m->has_gradient ? gradient_json(l) : json_null()},
+                          {"time", l->time.blocks > 0 ? time_json(&l->time) : json_null()},
+                          {"thresholds", thresholds_json()},
+                          {"evaluations", ds_json_whole(s->journal.statistics.count)},
+                          {"outcomes", ds_session_outcomes(s)},
+                          {"evaluation_s", ds_json_real(s->journal.statistics.wall_s)},
+                          {"wall_s", ds_json_real(ds_session_wall(s))},
+                          {"dshost", json_string(PACKAGE_VERSION)},
+                          {"env_version", json_string(s->env_module->plugin->desc->version)},
+                          {NULL, NULL}});
 }
 
 /* ---- text ---- */

@@ -23,13 +23,7 @@ static int open_env(ds_landscape *l, ds_error *e)
                        "landscape: name an environment with --env (`dshost list` shows them)");
     }
     int rc = ds_session_find_env(s, e);
-    if (rc != 0) {
-        return rc;
-    }
-    ds_pool_config c = ds_pool_config_of(s->env_module, &s->settings, &s->options);
-    c.exact = 1;
-    c.noise_key = s->options.noise_key;
-    rc = ds_session_open_pool(s, &c, RECORDED, e);
+    rc = rc != 0 ? rc : ds_session_open_pool(s, RECORDED, e);
     if (rc != 0) {
         return rc;
     }
@@ -70,7 +64,7 @@ static ds_landscape *new_landscape(const char *folder, ds_error *e)
     ds_landscape *l = calloc(1, sizeof *l);
     if (l == NULL || ds_session_open(&l->session, "landscape", folder, e) != 0) {
         free(l);
-        ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        ds_no_memory(e);
         return NULL;
     }
     l->session.journal.budget = UINT64_MAX;
@@ -92,8 +86,7 @@ static int make_options(ds_landscape *l, ds_error *e)
 static int write_point(const ds_landscape *l, const char *name, const double *x, ds_error *e)
 {
     char *path = ds_folder_path(l->session.folder, name);
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                          : ds_npy_write(path, DS_NPY_F8, 1, &l->slice.n, x, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_npy_write(path, DS_NPY_F8, 1, &l->slice.n, x, e);
     free(path);
     return rc;
 }
@@ -113,7 +106,7 @@ static int restore_slice(ds_landscape *l, ds_error *e)
     char *center = ds_folder_path(l->session.folder, "center.npy"),
          *to = ds_folder_path(l->session.folder, "to.npy");
     int line = text.from[0] != '\0';
-    int rc = center == NULL || to == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    int rc = center == NULL || to == NULL ? ds_no_memory(e) : 0;
     text.center = line ? "" : center;
     text.from = line ? center : "";
     text.to = line ? to : "";
@@ -235,10 +228,9 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
 static int refuse_folder(const ds_landscape *l, ds_error *e)
 {
     const char *folder = l->session.folder;
-    int rc = ds_session_taken(&l->session, e);
-    return rc == 0 && ds_folder_has_run(folder)
+    return ds_folder_has_run(folder) && !ds_folder_has_landscape(folder)
                ? ds_fail(e, DS_EXIT_IO, "%s holds a run already; choose another --out", folder)
-               : rc;
+               : ds_session_taken(&l->session, e);
 }
 
 static int prepare_folder(ds_landscape *l, ds_error *e)

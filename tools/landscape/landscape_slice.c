@@ -7,6 +7,7 @@
 #include <diffsim/random.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,16 @@ static int piece(const char *text, char stop, char out[PIECE], const char **rest
     return 1;
 }
 
-static int wrong(const char **key, const char *name, char *why, const char *text)
+static int wrong(const char **key, const char *name, char *why, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int wrong(const char **key, const char *name, char *why, const char *format, ...)
 {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, WHY, format, args);
+    va_end(args);
     *key = name;
-    snprintf(why, WHY, "%s", text);
     return -1;
 }
 
@@ -115,17 +122,17 @@ int ds_slice_parse(const ds_slice_text *text, ds_slice_plan *out, const char **k
         }
         out->kind[out->dims++] = DS_AXIS_LINE;
     }
-    if (text->axes[0] != '\0' && parse_axes(text->axes, out, why) != 0) {
-        *key = "axes";
-        return -1;
-    }
-    if (text->range[0] != '\0' && parse_range(text->range, out, why) != 0) {
-        *key = "range";
-        return -1;
-    }
-    if (text->grid[0] != '\0' && parse_grid(text->grid, out, why) != 0) {
-        *key = "grid";
-        return -1;
+    const struct {
+        const char *key, *text;
+        int (*parse)(const char *text, ds_slice_plan *p, char *why);
+    } part[] = {{"axes", text->axes, parse_axes},
+                {"range", text->range, parse_range},
+                {"grid", text->grid, parse_grid}};
+    for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) {
+        *key = part[k].key;
+        if (part[k].text[0] != '\0' && part[k].parse(part[k].text, out, why) != 0) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -134,33 +141,23 @@ int ds_slice_parse(const ds_slice_text *text, ds_slice_plan *out, const char **k
 
 static int allocate(ds_slice *s, const ds_pool_env *env)
 {
-    size_t bytes = env->info.n * sizeof(double);
+    double **const part[] = {&s->center, &s->end, &s->lower, &s->upper, &s->dir[0], &s->dir[1]};
     s->n = env->info.n;
-    s->origin = malloc(bytes);
-    s->center = malloc(bytes);
-    s->end = calloc(s->n, sizeof(double));
-    s->lower = malloc(bytes);
-    s->upper = malloc(bytes);
-    s->dir[0] = calloc(s->n, sizeof(double));
-    s->dir[1] = calloc(s->n, sizeof(double));
-    if (s->origin == NULL || s->center == NULL || s->end == NULL || s->lower == NULL || s->upper == NULL ||
-        s->dir[0] == NULL || s->dir[1] == NULL) {
+    s->origin = calloc(7 * s->n, sizeof(double));
+    for (size_t k = 0; s->origin != NULL && k < sizeof part / sizeof part[0]; k++) {
+        *part[k] = s->origin + (k + 1) * s->n;
+    }
+    if (s->origin == NULL) {
         return -1;
     }
-    memcpy(s->lower, env->lower, bytes);
-    memcpy(s->upper, env->upper, bytes);
+    memcpy(s->lower, env->lower, s->n * sizeof(double));
+    memcpy(s->upper, env->upper, s->n * sizeof(double));
     return 0;
 }
 
 void ds_slice_free(ds_slice *s)
 {
     free(s->origin);
-    free(s->center);
-    free(s->end);
-    free(s->lower);
-    free(s->upper);
-    free(s->dir[0]);
-    free(s->dir[1]);
     memset(s, 0, sizeof *s);
 }
 
@@ -261,11 +258,9 @@ static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **ke
 {
     for (int k = 0; k < s->dims; k++) {
         if (s->kind[k] == DS_AXIS_VARIABLE && s->variable[k] >= s->n) {
-            *key = "axes";
-            snprintf(why, WHY,
-                     "there is no variable %" PRIu64 ": the environment has %" PRIu64 ", numbered from 0",
-                     s->variable[k], s->n);
-            return -1;
+            return wrong(key, "axes", why,
+                         "there is no variable %" PRIu64 ": the environment has %" PRIu64 ", numbered from 0",
+                         s->variable[k], s->n);
         }
     }
     if (s->n == 1 && s->dims == 2) {
@@ -277,13 +272,10 @@ static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **ke
     if (p->grids > s->dims) {
         return wrong(key, "grid", why, "two numbers of points for one axis");
     }
-    if (s->count[0] > POINTS_MAX / s->count[1]) {
-        *key = "grid";
-        snprintf(why, WHY, "%" PRIu64 " x %" PRIu64 " points are more than %d", s->count[0], s->count[1],
-                 POINTS_MAX);
-        return -1;
-    }
-    return 0;
+    return s->count[0] <= POINTS_MAX / s->count[1]
+               ? 0
+               : wrong(key, "grid", why, "%" PRIu64 " x %" PRIu64 " points are more than %d", s->count[0],
+                       s->count[1], POINTS_MAX);
 }
 
 /* A slice that misses the box would be an empty picture. */
@@ -293,10 +285,8 @@ static int check_place(const ds_slice *s, const char **key, char *why)
         uint64_t v = s->variable[k];
         if (s->kind[k] == DS_AXIS_VARIABLE && s->kind[0] != DS_AXIS_LINE &&
             (s->low[k] < s->lower[v] || s->high[k] > s->upper[v])) {
-            *key = "range";
-            snprintf(why, WHY, "variable %" PRIu64 " has the bounds %.10g to %.10g", v, s->lower[v],
-                     s->upper[v]);
-            return -1;
+            return wrong(key, "range", why, "variable %" PRIu64 " has the bounds %.10g to %.10g", v,
+                         s->lower[v], s->upper[v]);
         }
         if (s->kind[k] == DS_AXIS_LINE) {
             double length = 0;
@@ -318,8 +308,7 @@ int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const ch
     ds_slice *s = out;
     memset(s, 0, sizeof *s);
     if (allocate(s, env) != 0) {
-        ds_slice_free(s);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     s->dims = plan->dims > 0 ? plan->dims : s->n > 1 ? 2 : 1;
     for (int k = 0; k < DS_SLICE_DIMS; k++) {

@@ -38,7 +38,7 @@ typedef struct ds_slice_plan {
 typedef struct ds_slice {
     uint64_t n;
     int dims;
-    double *origin;             /* n values */
+    double *origin;             /* n values; the block of all of them */
     double *dir[DS_SLICE_DIMS]; /* n values each */
     double *center;             /* n values: the point that the other variables keep; A of a line */
     double *end;                /* n values: B of a line, else 0 */

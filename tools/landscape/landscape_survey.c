@@ -9,11 +9,6 @@
 
 #include "landscape/landscape_internal.h"
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 double *ds_landscape_field(const ds_landscape *l, ds_field *out)
 {
     uint64_t points = ds_slice_points(&l->slice);
@@ -52,7 +47,7 @@ static int survey_grid(ds_landscape *l, ds_error *e)
     l->grid = malloc(points * sizeof *l->grid);
     if (c == NULL || l->grid == NULL) {
         free(c);
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     for (uint64_t k = 0; k < points; k++) {
         ds_slice_grid(&l->slice, k, c + 2 * k);
@@ -117,7 +112,7 @@ static uint64_t sample_points(const ds_landscape *l, uint64_t m, double *c)
 }
 
 /* Scaled difference quotients from the answers of one sample. */
-static void take_sample(ds_landscape *l, uint64_t m, const double *c, const ds_slice_value *r, double *d)
+static void take_sample(const ds_landscape *l, const double *c, const ds_slice_value *r, double *d)
 {
     const ds_slice *s = &l->slice;
     for (int k = 0; k < l->samples.steps; k++) {
@@ -129,7 +124,6 @@ static void take_sample(ds_landscape *l, uint64_t m, const double *c, const ds_s
             d[2 * k + a] = (r[first + 1].loss - r[first].loss) / h * (s->high[a] - s->low[a]);
         }
     }
-    (void)m;
 }
 
 static int survey_samples(ds_landscape *l, ds_error *e)
@@ -150,7 +144,7 @@ static int survey_samples(ds_landscape *l, ds_error *e)
     s->g = g;
     s->d = d;
     int rc = loss == NULL || g == NULL || d == NULL || c == NULL || r == NULL || l->sample_point == NULL
-                 ? no_memory(e)
+                 ? ds_no_memory(e)
                  : 0;
     if (rc == 0) {
         choose_samples(l);
@@ -165,7 +159,7 @@ static int survey_samples(ds_landscape *l, ds_error *e)
         rc = ds_landscape_ask(l, total, c, 0, "difference", r, e);
     }
     for (uint64_t m = 0; rc == 0 && m < s->count; m++) {
-        take_sample(l, m, c + 2 * each * m, r + each * m, d + 2 * (uint64_t)s->steps * m);
+        take_sample(l, c + 2 * each * m, r + each * m, d + 2 * (uint64_t)s->steps * m);
     }
     free(c);
     free(r);
@@ -211,7 +205,7 @@ static int survey_jumps(ds_landscape *l, const ds_field *f, ds_error *e)
     interval *v = malloc((room + 1) * sizeof *v);
     double *c = malloc((2 * room + 2) * sizeof *c);
     ds_slice_value *r = malloc((room + 1) * sizeof *r);
-    int rc = pair == NULL || v == NULL || c == NULL || r == NULL ? no_memory(e) : 0;
+    int rc = pair == NULL || v == NULL || c == NULL || r == NULL ? ds_no_memory(e) : 0;
     for (int a = 0; a < f->dims; a++) {
         j->steep += l->measures.loss.axis[a].steep;
         j->pairs += l->measures.loss.axis[a].pairs;
@@ -269,7 +263,7 @@ int ds_landscape_survey(ds_landscape *l, ds_error *e)
         ds_measure_basins(&f, m->loss.range, &m->basins) != 0 ||
         (l->want_gradient && (ds_measure_gradient(&f, m->loss.range, &m->gradient) != 0 ||
                               ds_measure_quality(&l->samples, m->loss.range, &m->quality) != 0))) {
-        rc = no_memory(e);
+        rc = ds_no_memory(e);
     }
     rc = rc != 0 ? rc : survey_jumps(l, &f, e);
     free(memory);

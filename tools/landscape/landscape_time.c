@@ -80,7 +80,7 @@ static int summarise(block_norms *b, ds_time_measure *out, ds_error *e)
     out->low = malloc(3 * b->blocks * sizeof *out->low);
     if (column == NULL || out->low == NULL) {
         free(column);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     out->median = out->low + b->blocks;
     out->high = out->median + b->blocks;
@@ -113,7 +113,7 @@ int ds_landscape_time(ds_landscape *l, ds_error *e)
     }
     double *x = malloc(POINTS * l->slice.n * sizeof *x);
     b.norm = malloc(POINTS * b.blocks * sizeof *b.norm);
-    int rc = x == NULL || b.norm == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
+    int rc = x == NULL || b.norm == NULL ? ds_no_memory(e) : 0;
     rc = rc != 0 ? rc
                  : ds_pool_evaluate(l->session.pool, choose_points(l, x), x, DS_WANT_GRAD,
                                     l->session.journal.statistics.count + 1, sink, &b, e);

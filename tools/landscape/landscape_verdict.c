@@ -104,11 +104,13 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
-/* Appends to a list that begins behind a blank. */
-static void say(char *out, size_t room, const char *text)
+/* Appends the word of a threshold, where it holds, to a list that begins behind a blank. */
+static void say(char *out, size_t room, int holds, int threshold)
 {
     size_t n = strlen(out);
-    snprintf(out + n, room - n, "%s%s", n > 0 && out[n - 1] != ' ' ? ", " : "", text);
+    if (holds) {
+        snprintf(out + n, room - n, "%s%s", out[n - 1] != ' ' ? ", " : "", ds_thresholds[threshold].word);
+    }
 }
 
 static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
@@ -143,24 +145,12 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     /* Exact and useless go together: the derivative of a saw-tooth, say. */
     int exact = q->converged >= ENOUGH && !v->not_derivative && !v->noisy;
     snprintf(out, room, exact ? "gradients exact but " : "gradients ");
-    if (v->zero) {
-        say(out, room, "zero in large areas");
-    }
-    if (v->wrong_way > 0) {
-        say(out, room, v->wrong_way == 2 ? "often the wrong way" : "sometimes the wrong way");
-    }
-    if (v->missing) {
-        say(out, room, "not finite in places");
-    }
-    if (v->exploding) {
-        say(out, room, "exploding");
-    }
-    if (v->noisy) {
-        say(out, room, "finite differences do not converge");
-    }
-    if (v->not_derivative) {
-        say(out, room, "not the derivative of the loss");
-    }
+    say(out, room, v->zero, T_ZERO);
+    say(out, room, v->wrong_way > 0, v->wrong_way == 2 ? T_OFTEN : T_SOMETIMES);
+    say(out, room, v->missing, T_MISSING);
+    say(out, room, v->exploding, T_EXPLODING);
+    say(out, room, v->noisy, T_NOISY);
+    say(out, room, v->not_derivative, T_WRONG);
 }
 
 void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out)
@@ -168,9 +158,7 @@ void ds_verdict_make(const ds_landscape_measures *m, ds_verdict *out)
     memset(out, 0, sizeof *out);
     describe_shape(m, out);
     describe_gradients(m, out);
-    if (m->loss.with_loss > 0) {
-        snprintf(out->words, sizeof out->words, "%s; %s", out->shape, out->gradients);
-    } else {
-        snprintf(out->words, sizeof out->words, "%s", out->shape);
-    }
+    int some = m->loss.with_loss > 0;
+    snprintf(out->words, sizeof out->words, "%s%s%s", out->shape, some ? "; " : "",
+             some ? out->gradients : "");
 }
