@@ -215,9 +215,8 @@ static int print_end(const ds_bench_state *s, int json, ds_error *e)
 /* Rank 0, or the only process. */
 static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, size_t *lost, ds_error *e)
 {
-    ds_bench_state state;
+    ds_bench_state state = {0};
     ds_runlock *lock = NULL;
-    memset(&state, 0, sizeof(state));
     int rc = ds_folder_make(plan->out, e);
     rc = rc != 0 ? rc : ds_runlock_take(plan->out, &lock, e);
     rc = rc != 0 ? rc : ds_bench_plan_join(plan, e);
@@ -244,8 +243,7 @@ static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, si
 
 static int dry_run(const request *q, ds_bench_plan *plan, ds_error *e)
 {
-    ds_bench_state state;
-    memset(&state, 0, sizeof(state));
+    ds_bench_state state = {0};
     int rc = ds_bench_plan_join(plan, e); /* refuses what the real command would */
     rc = rc != 0 ? rc : ds_bench_state_open(plan, q->retry, &state, e);
     rc = rc != 0 ? rc : ds_bench_dry_run(&state, q->json, e);
@@ -269,9 +267,8 @@ static void name_other_kind(const char *path, ds_error *e)
 
 static int run_bench(const request *q, ds_error *e)
 {
-    ds_bench_plan plan;
+    ds_bench_plan plan = {0};
     ds_ranks *ranks = NULL;
-    memset(&plan, 0, sizeof(plan));
     int rc = ds_ranks_given() >= 0 && !q->dry ? ds_ranks_open(&ranks, e) : 0;
     if (rc != 0) {
         return rc;

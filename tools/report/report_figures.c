@@ -61,7 +61,7 @@ static void name_with_share(const ds_report *r, size_t k, char out[160])
 
 /* ---- bars and points ---- */
 
-int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e)
+static int figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e)
 {
     ds_group *group = calloc(r->opts + 1, sizeof *group);
     ds_table *t = ds_table_new("optimizer,runs,mean,low90,high90,median,least,most");
@@ -100,7 +100,7 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
     return ds_table_close(t, f->csv, rc, e);
 }
 
-int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
+static int figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
 {
     ds_group *group = calloc(r->opts + 1, sizeof *group);
     char(*name)[160] = calloc(r->opts + 1, sizeof *name);
@@ -288,12 +288,11 @@ static void fill_curve(curves *c, size_t line, const ds_report_cell *cell, int a
     c->line[line].count = n;
 }
 
-int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e)
+static int figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e)
 {
     static const char *const label[] = {"evaluations", "simulation steps, forward and backward",
                                         "seconds of evaluation"};
     static const char *const against[] = {"evaluations", "simulation steps", "seconds"};
-    static const char *const column[] = {"evaluations", "steps", "seconds"};
     double first = (double)INFINITY, last = 0;
     size_t most = 1;
     char title[160];
@@ -330,10 +329,10 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
                   DS_SCALE_LOG, DS_SCALE_LOG,
                   NAN,          NAN,
                   NULL,         0};
-    return curves_write(&c, &p, column[along], f, e);
+    return curves_write(&c, &p, ds_figure_alongs[along], f, e);
 }
 
-int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
+static int figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 {
     ds_runs *task = calloc(r->envs + 1, sizeof *task);
     curves c;
@@ -401,7 +400,7 @@ static void fill_shares(const curves *c, size_t line, const double *hit, size_t 
     }
 }
 
-int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_error *e)
+static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_error *e)
 {
     static const char *const label[] = {"evaluations / number of variables",
                                         "simulation steps, forward and backward / number of variables",
@@ -465,4 +464,23 @@ int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_erro
                   NULL,
                   0};
     return curves_write(&c, &p, column[along], f, e);
+}
+
+const char *const ds_figure_kinds[DS_FIGURES] = {"bars", "curves", "scores", "profile", "targets"};
+const char *const ds_figure_alongs[DS_ALONGS] = {"evaluations", "steps", "seconds"};
+
+int ds_figure_draw(const ds_report *r, int kind, size_t env, int along, const ds_figure *f, ds_error *e)
+{
+    switch (kind) {
+    case DS_FIGURE_BARS:
+        return figure_bars(r, env, f, e);
+    case DS_FIGURE_CURVES:
+        return figure_anytime(r, env, along, f, e);
+    case DS_FIGURE_SCORES:
+        return figure_scores(r, f, e);
+    case DS_FIGURE_PROFILE:
+        return figure_profile(r, f, e);
+    default:
+        return figure_targets(r, along, f, e);
+    }
 }

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "plot/canvas.h"
+#include "plot/canvas_svg.h"
 
 enum { PICTURE_LIMIT = 2 << 20 };
 
@@ -95,19 +96,6 @@ void ds_html_interval_cell(FILE *f, ds_interval i, int digits)
 
 /* ---- pictures ---- */
 
-static void put_base64(FILE *f, const unsigned char *data, size_t n)
-{
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t v = (uint32_t)data[i] << 16 | (i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
-                     (i + 2 < n ? data[i + 2] : 0);
-        fputc(digit[v >> 18], f);
-        fputc(digit[v >> 12 & 63], f);
-        fputc(i + 1 < n ? digit[v >> 6 & 63] : '=', f);
-        fputc(i + 2 < n ? digit[v & 63] : '=', f);
-    }
-}
-
 int ds_html_png(FILE *f, const char *path, const char *about)
 {
     void *data = NULL;
@@ -119,7 +107,7 @@ int ds_html_png(FILE *f, const char *path, const char *about)
     fputs("<img alt=\"", f);
     ds_html_text(f, about);
     fputs("\" src=\"data:image/png;base64,", f);
-    put_base64(f, data, size);
+    ds_put_base64(f, data, size);
     fputs("\">\n", f);
     free(data);
     return 1;
