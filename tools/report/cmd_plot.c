@@ -31,53 +31,34 @@ static const char usage[] =
     "seconds\n"
     "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default\n";
 
-static int choice(const char *flag, const char *value, const char *const *known, int count, int *out,
-                  ds_error *e)
+/* --kind or --along: a number of a word. */
+static int take_choice(void *to, const char *name, const char *value, ds_error *e)
 {
+    request *q = to;
+    const int kind = strcmp(name, "kind") == 0;
+    const char *const *known = kind ? ds_figure_kinds : ds_figure_alongs;
+    const int count = kind ? DS_FIGURES : DS_ALONGS;
     for (int k = 0; k < count; k++) {
         if (strcmp(value, known[k]) == 0) {
-            *out = k;
+            *(kind ? &q->kind : &q->along) = k;
             return 0;
         }
     }
     const char *near = ds_nearest(value, known, (size_t)count);
     return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: not known%s%s; `dshost plot --help` lists what there is",
-                   flag, value, near != NULL ? ", nearest is " : "", near != NULL ? near : "");
+                   name, value, near != NULL ? ", nearest is " : "", near != NULL ? near : "");
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {
-        {"kind", required_argument, NULL, 'k'},  {"env", required_argument, NULL, 'e'},
-        {"along", required_argument, NULL, 'a'}, {"out", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    int c, rc = 0;
+    const ds_flag flags[] = {{"kind", .take = take_choice},  {"env", .text = &q->env},
+                             {"along", .take = take_choice}, {"out", .text = &q->out},
+                             {"help", .set = &q->help},      {0}};
     q->kind = DS_FIGURE_CURVES;
-    while (rc == 0 && (c = ds_arguments_next(argc, argv, "plot", options, e)) != -1) {
-        switch (c) {
-        case 'k':
-            rc = choice("kind", optarg, ds_figure_kinds, DS_FIGURES, &q->kind, e);
-            break;
-        case 'e':
-            q->env = optarg;
-            break;
-        case 'a':
-            rc = choice("along", optarg, ds_figure_alongs, DS_ALONGS, &q->along, e);
-            break;
-        case 'o':
-            q->out = optarg;
-            break;
-        case 'h':
-            q->help = 1;
-            return 0;
-        default:
-            return e->status;
-        }
-    }
-    if (rc == 0 && optind >= argc) {
-        return ds_fail(e, DS_EXIT_USAGE, "plot: name a folder with runs: dshost plot results/");
-    }
-    return rc;
+    int rc = ds_arguments_read(argc, argv, "plot", flags, -1, q, e);
+    return rc != 0 || q->help || optind < argc
+               ? rc
+               : ds_fail(e, DS_EXIT_USAGE, "plot: name a folder with runs: dshost plot results/");
 }
 
 static int find_env(const ds_report *r, const request *q, size_t *env, ds_error *e)
