@@ -65,7 +65,7 @@ static int figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_er
 {
     ds_group *group = calloc(r->opts + 1, sizeof *group);
     ds_table *t = ds_table_new("optimizer,runs,mean,low90,high90,median,least,most");
-    char title[160], subtitle[200];
+    char title[160], subtitle[200], budget[40];
     size_t n = 0;
     if (group == NULL || t == NULL) {
         free(group);
@@ -78,22 +78,15 @@ static int figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_er
             group[n++] = (ds_group){r->opt[k].name,   look_of(r, k).color, c->mean,
                                     c->student90.low, c->student90.high,   c->final,
                                     c->runs};
-            ds_table_text(t, r->opt[k].name);
-            ds_table_count(t, c->runs);
-            ds_table_reals(
-                t, 6, (double[]){c->mean, c->student90.low, c->student90.high, c->median, c->least, c->most});
-            ds_table_end(t);
+            ds_table_row(t, "tnrrrrrr", r->opt[k].name, (uint64_t)c->runs, c->mean, c->student90.low,
+                         c->student90.high, c->median, c->least, c->most);
         }
     }
     snprintf(title, sizeof title, "%.100s: best loss after the budget", r->env[env].name);
-    if (r->env[env].budget > 0) {
-        snprintf(subtitle, sizeof subtitle,
-                 "mean of the runs, 90 %% interval (Student's t), every run as a dot; %llu evaluations",
-                 (unsigned long long)r->env[env].budget);
-    } else {
-        snprintf(subtitle, sizeof subtitle,
-                 "mean of the runs, 90 %% interval (Student's t), every run as a dot; budgets differ");
-    }
+    snprintf(budget, sizeof budget, "%llu evaluations", (unsigned long long)r->env[env].budget);
+    snprintf(subtitle, sizeof subtitle,
+             "mean of the runs, 90 %% interval (Student's t), every run as a dot; %.40s",
+             r->env[env].budget > 0 ? budget : "budgets differ");
     const ds_groups p = {title, subtitle, "best loss", 1, NAN, group, n};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
     free(group);
@@ -116,10 +109,7 @@ static int figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
         name_with_share(r, k, name[k]);
         group[k] =
             (ds_group){name[k], look_of(r, k).color, o->score, o->score95.low, o->score95.high, NULL, 0};
-        ds_table_text(t, o->name);
-        ds_table_count(t, o->envs);
-        ds_table_reals(t, 3, (double[]){o->score, o->score95.low, o->score95.high});
-        ds_table_end(t);
+        ds_table_row(t, "tnrrr", o->name, (uint64_t)o->envs, o->score, o->score95.low, o->score95.high);
     }
     const ds_groups p = {
         "Score over all environments",
@@ -210,15 +200,17 @@ static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_fig
     p->lines = c->lines;
     int rc = t == NULL ? ds_no_memory(e) : ds_plot_lines(f->png, f->svg, p, e);
     for (size_t k = 0; rc == 0 && k < c->lines; k++) {
-        static const int plain[] = {CURVE_X, CURVE_Y};
-        static const int full[] = {CURVE_X, CURVE_MEAN, CURVE_MEAN_LOW, CURVE_MEAN_HIGH,
-                                   CURVE_Y, CURVE_LOW,  CURVE_HIGH};
         for (size_t i = 0; i < c->line[k].count; i++) {
-            ds_table_text(t, c->opt[k]);
-            for (size_t j = 0; j < (c->band ? sizeof full / sizeof *full : 2); j++) {
-                ds_table_reals(t, 1, column_of(c, k, c->band ? full[j] : plain[j]) + i);
+            double v[CURVE_COLUMNS];
+            for (int j = 0; j < CURVE_COLUMNS; j++) {
+                v[j] = column_of(c, k, j)[i];
             }
-            ds_table_end(t);
+            if (c->band) {
+                ds_table_row(t, "trrrrrrr", c->opt[k], v[CURVE_X], v[CURVE_MEAN], v[CURVE_MEAN_LOW],
+                             v[CURVE_MEAN_HIGH], v[CURVE_Y], v[CURVE_LOW], v[CURVE_HIGH]);
+            } else {
+                ds_table_row(t, "trr", c->opt[k], v[CURVE_X], v[CURVE_Y]);
+            }
         }
     }
     curves_free(c);
