@@ -104,3 +104,33 @@ int ds_arguments_check(int argc, char **argv, const char *command, const struct 
     optind = 0; /* glibc: begin anew */
     return status;
 }
+
+enum { FLAGS_MAX = 20, CODE_FLAG = 1000 };
+
+int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag *flags, int most,
+                      void *request, ds_error *e)
+{
+    struct option options[FLAGS_MAX + 1] = {{0}};
+    int c, help = 0;
+    for (int k = 0; k < FLAGS_MAX && flags[k].name != NULL; k++) {
+        help = strcmp(flags[k].name, "help") == 0 ? k : help;
+        options[k] = (struct option){flags[k].name, flags[k].set != NULL ? no_argument : required_argument,
+                                     NULL, CODE_FLAG + k};
+    }
+    options[help].val = 'h';
+    int rc = most >= 0 ? ds_arguments_check(argc, argv, command, options, most, e) : 0;
+    while (rc == 0 && *flags[help].set == 0 &&
+           (c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
+        const ds_flag *f = c >= CODE_FLAG ? &flags[c - CODE_FLAG] : &flags[help];
+        if (c == '?') {
+            rc = e->status;
+        } else if (f->set != NULL) {
+            *f->set = 1;
+        } else if (f->text != NULL) {
+            *f->text = optarg;
+        } else {
+            rc = f->take(request, f->name, optarg, e);
+        }
+    }
+    return rc;
+}

@@ -101,8 +101,7 @@ static int check_key(const ds_bench_line *l, ds_error *e)
 static int read_options(const ds_bench_lines *all, const char *base, const ds_settings *flags,
                         const ds_settings *sets, ds_bench_file *f, ds_error *e)
 {
-    ds_settings bench;
-    memset(&bench, 0, sizeof(bench));
+    ds_settings bench = {0};
     int rc = ds_settings_copy(&bench, flags, e);
     for (size_t i = 0; i < all->count && rc == 0; i++) {
         const ds_bench_line *l = &all->item[i];

@@ -55,8 +55,7 @@ static int is_alone(const ds_ranks *ranks)
 
 static void say(const ds_ranks *ranks, int to, int kind, size_t run)
 {
-    message m;
-    memset(&m, 0, sizeof(m));
+    message m = {0};
     m.kind = kind;
     m.event.run = run;
     ranks->send(ranks, to, &m, sizeof(m));
@@ -101,14 +100,13 @@ static void wait_for(const ds_ranks *ranks, int *from, message *m)
 
 int ds_bench_agree(const ds_bench_plan *plan, const ds_ranks *ranks, int status, ds_error *e)
 {
-    message m;
+    message m = {0};
     int from = 0;
     int failed = status != 0;
     uint64_t mine = failed ? 0 : digest_of(plan);
     if (is_alone(ranks)) {
         return status;
     }
-    memset(&m, 0, sizeof(m));
     if (ranks->rank != 0) {
         m.kind = HELLO;
         m.status = status;
@@ -401,8 +399,7 @@ int ds_bench_loop(ds_bench_state *state, const ds_ranks *ranks, size_t *lost, ds
 
 static void report(const ds_ranks *ranks, const ds_bench_event *v)
 {
-    message m;
-    memset(&m, 0, sizeof(m));
+    message m = {0};
     m.kind = EVENT;
     m.event = *v;
     ranks->send(ranks, 0, &m, sizeof(m));
@@ -410,9 +407,8 @@ static void report(const ds_ranks *ranks, const ds_bench_event *v)
 
 static void begin_run(const ds_ranks *ranks, ds_bench_work *work, size_t run)
 {
-    ds_bench_event v;
+    ds_bench_event v = {0};
     ds_error why = {0, ""};
-    memset(&v, 0, sizeof(v));
     if (ds_bench_work_free(work) == 0) { /* halted while it was on its way */
         v = (ds_bench_event){.run = run, .ended = 1, .status = DS_EXIT_SIGTERM};
     } else if (ds_bench_work_start(work, run, &why) != 0) {
@@ -434,8 +430,7 @@ typedef struct follower {
 
 static void halt_leader(const ds_ranks *ranks)
 {
-    message m;
-    memset(&m, 0, sizeof(m));
+    message m = {0};
     m.kind = HALT;
     m.status = atomic_load(&ds_stop_flag);
     ranks->send(ranks, 0, &m, sizeof(m));

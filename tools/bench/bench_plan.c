@@ -260,9 +260,8 @@ static int read_options(ds_bench_plan *p, ds_error *e)
 int ds_bench_plan_make(const char *path, const ds_settings *flags, const ds_settings *sets,
                        const ds_bench_choice *choice, ds_bench_plan *out, ds_error *e)
 {
-    missing m;
+    missing m = {0};
     memset(out, 0, sizeof(*out));
-    memset(&m, 0, sizeof(m));
     out->path = strdup(path);
     out->shard = choice->shard;
     out->shards = choice->shards;

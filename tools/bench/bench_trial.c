@@ -82,13 +82,11 @@ static double measure(ds_pool *pool, uint32_t want, double *x, char *why, size_t
 static void evaluate_trial(const ds_bench_plan *plan, size_t env, trial_cost *out)
 {
     const ds_bench_variant *v = &plan->variant[DS_BENCH_ENV][env];
-    ds_run_options o;
-    ds_settings s;
+    ds_run_options o = {0};
+    ds_settings s = {0};
     ds_error e = {0, ""};
     ds_pool *pool = NULL;
     double *x = NULL;
-    memset(&s, 0, sizeof(s));
-    memset(&o, 0, sizeof(o));
     *out = (trial_cost){.loss = (double)INFINITY, .gradient = (double)INFINITY};
     int rc = ds_settings_copy(&s, &v->part->settings, &e);
     rc = rc != 0 ? rc : ds_run_options_make(&plan->file.run, &o, &e);

@@ -113,10 +113,8 @@ static int write_cell(const ds_bench_plan *p, const ds_bench_cell *c, ds_error *
     const ds_bench_variant *env = &p->variant[DS_BENCH_ENV][c->env];
     const ds_bench_variant *opt = &p->variant[DS_BENCH_OPT][c->opt];
     char *folder = ds_folder_path(p->out, c->name);
-    ds_settings s;
-    ds_run_options o;
-    memset(&s, 0, sizeof(s));
-    memset(&o, 0, sizeof(o));
+    ds_settings s = {0};
+    ds_run_options o = {0};
     int rc = folder == NULL ? ds_no_memory(e) : ds_folder_make(folder, e);
     rc = rc != 0 ? rc : ds_bench_cell_settings(p, c, &s, e);
     rc = rc != 0 ? rc : ds_run_options_make(&s, &o, e);

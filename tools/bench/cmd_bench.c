@@ -30,15 +30,6 @@ typedef struct request {
     int dry, retry, json, help;
 } request;
 
-static const struct option options[] = {
-    {"out", required_argument, NULL, 'o'},    {"jobs", required_argument, NULL, 'J'},
-    {"seed", required_argument, NULL, 'S'},   {"runs", required_argument, NULL, 'R'},
-    {"budget", required_argument, NULL, 'b'}, {"set", required_argument, NULL, 's'},
-    {"only", required_argument, NULL, 'O'},   {"skip-missing", no_argument, NULL, 'm'},
-    {"shard", required_argument, NULL, 'i'},  {"dry-run", no_argument, NULL, 'd'},
-    {"retry", no_argument, NULL, 'r'},        {"json", no_argument, NULL, 'j'},
-    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-
 static void usage(void)
 {
     printf("usage: dshost bench FILE.ini [OPTIONS]\n\n"
@@ -85,8 +76,10 @@ static void usage(void)
 
 /* ---- arguments ---- */
 
-static int take_shard(const char *text, ds_bench_choice *c, ds_error *e)
+static int take_shard(void *to, const char *name, const char *text, ds_error *e)
 {
+    ds_bench_choice *c = &((request *)to)->choice;
+    (void)name;
     char *end = NULL;
     unsigned long i = text[0] >= '1' && text[0] <= '9' ? strtoul(text, &end, 10) : 0;
     const char *rest = end != NULL && *end == '/' ? end + 1 : "";
@@ -100,8 +93,9 @@ static int take_shard(const char *text, ds_bench_choice *c, ds_error *e)
     return 0;
 }
 
-static int take_set(request *q, const char *text, ds_error *e)
+static int take_set(void *to, const char *name, const char *text, ds_error *e)
 {
+    (void)name;
     if (strncmp(text, "env.", 4) == 0 || strncmp(text, "opt.", 4) == 0) {
         return ds_fail(
             e, DS_EXIT_USAGE,
@@ -109,62 +103,31 @@ static int take_set(request *q, const char *text, ds_error *e)
             "[env NAME] and [opt NAME] of the file",
             text);
     }
-    return ds_settings_set(&q->sets, text, e);
+    return ds_settings_set(&((request *)to)->sets, text, e);
 }
 
-static int take_flag(request *q, int c, ds_error *e)
+/* A key of [bench], or the budget, which is one of [run]. */
+static int take_key(void *to, const char *name, const char *value, ds_error *e)
 {
-    static const struct {
-        int code;
-        const char *key, *flag;
-    } keys[] = {
-        {'o', "out", "--out"}, {'J', "jobs", "--jobs"}, {'S', "seed", "--seed"}, {'R', "runs", "--runs"}};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        if (c == keys[i].code) {
-            return ds_settings_add(&q->flags, DS_SECTION_RUN, keys[i].key, optarg, keys[i].flag, NULL,
-                                   DS_EXIT_USAGE, DS_LAYER_FLAG, e);
-        }
-    }
-    switch (c) {
-    case 'b':
-        return ds_settings_add(&q->sets, DS_SECTION_RUN, "budget", optarg, "--budget", NULL, DS_EXIT_USAGE,
-                               DS_LAYER_FLAG, e);
-    case 's':
-        return take_set(q, optarg, e);
-    case 'O':
-        q->choice.only = optarg;
-        return 0;
-    case 'm':
-        q->choice.skip_missing = 1;
-        return 0;
-    case 'i':
-        return take_shard(optarg, &q->choice, e);
-    case 'd':
-        q->dry = 1;
-        return 0;
-    case 'r':
-        q->retry = 1;
-        return 0;
-    case 'j':
-        q->json = 1;
-        return 0;
-    case 'h':
-        q->help = 1;
-        return 0;
-    default:
-        return e->status;
-    }
+    request *q = to;
+    char flag[16];
+    snprintf(flag, sizeof flag, "--%s", name);
+    return ds_settings_add(strcmp(name, "budget") == 0 ? &q->sets : &q->flags, DS_SECTION_RUN, name, value,
+                           flag, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG, e);
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    int c;
-    memset(q, 0, sizeof(*q));
-    q->choice.shards = 1;
-    int rc = ds_arguments_check(argc, argv, "bench", options, 1, e);
-    while (rc == 0 && !q->help && (c = ds_arguments_next(argc, argv, "bench", options, e)) != -1) {
-        rc = take_flag(q, c, e);
-    }
+    const ds_flag flags[] = {
+        {"out", .take = take_key},         {"jobs", .take = take_key},
+        {"seed", .take = take_key},        {"runs", .take = take_key},
+        {"budget", .take = take_key},      {"set", .take = take_set},
+        {"only", .text = &q->choice.only}, {"skip-missing", .set = &q->choice.skip_missing},
+        {"shard", .take = take_shard},     {"dry-run", .set = &q->dry},
+        {"retry", .set = &q->retry},       {"json", .set = &q->json},
+        {"help", .set = &q->help},         {0}};
+    *q = (request){.choice.shards = 1};
+    int rc = ds_arguments_read(argc, argv, "bench", flags, 1, q, e);
     if (rc != 0 || q->help) {
         return rc;
     }
@@ -215,9 +178,8 @@ static int print_end(const ds_bench_state *s, int json, ds_error *e)
 /* Rank 0, or the only process. */
 static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, size_t *lost, ds_error *e)
 {
-    ds_bench_state state;
+    ds_bench_state state = {0};
     ds_runlock *lock = NULL;
-    memset(&state, 0, sizeof(state));
     int rc = ds_folder_make(plan->out, e);
     rc = rc != 0 ? rc : ds_runlock_take(plan->out, &lock, e);
     rc = rc != 0 ? rc : ds_bench_plan_join(plan, e);
@@ -244,8 +206,7 @@ static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, si
 
 static int dry_run(const request *q, ds_bench_plan *plan, ds_error *e)
 {
-    ds_bench_state state;
-    memset(&state, 0, sizeof(state));
+    ds_bench_state state = {0};
     int rc = ds_bench_plan_join(plan, e); /* refuses what the real command would */
     rc = rc != 0 ? rc : ds_bench_state_open(plan, q->retry, &state, e);
     rc = rc != 0 ? rc : ds_bench_dry_run(&state, q->json, e);
@@ -269,9 +230,8 @@ static void name_other_kind(const char *path, ds_error *e)
 
 static int run_bench(const request *q, ds_error *e)
 {
-    ds_bench_plan plan;
+    ds_bench_plan plan = {0};
     ds_ranks *ranks = NULL;
-    memset(&plan, 0, sizeof(plan));
     int rc = ds_ranks_given() >= 0 && !q->dry ? ds_ranks_open(&ranks, e) : 0;
     if (rc != 0) {
         return rc;

@@ -118,9 +118,8 @@ static int look_at_cell(const ds_bench_plan *p, const ds_params *run, const char
                         ds_error *e)
 {
     char *cell = NULL, *ini = NULL;
-    ds_settings then;
+    ds_settings then = {0};
     int rc = 0;
-    memset(&then, 0, sizeof(then));
     if (asprintf(&cell, "%s/%s/%s", p->out, env, opt) < 0 ||
         (ini = ds_folder_path(cell, "run.ini")) == NULL) {
         rc = ds_no_memory(e);
@@ -172,11 +171,10 @@ static int64_t int_of(const ds_settings *s, const char *key)
 static uint64_t budget_of(const char *folder)
 {
     char *ini = ds_folder_path(folder, "run.ini");
-    ds_settings s;
+    ds_settings s = {0};
     ds_result r;
     ds_error ignored = {0, ""};
     uint64_t most = 0;
-    memset(&s, 0, sizeof(s));
     if (ini != NULL && ds_settings_read(&s, ini, &ignored) == 0) {
         most = (uint64_t)int_of(&s, "budget");
     }
@@ -213,11 +211,9 @@ static int check_budget(const ds_bench_plan *p, ds_error *e)
 int ds_bench_plan_join(ds_bench_plan *p, ds_error *e)
 {
     char *path = ds_folder_path(p->out, "bench.ini");
-    ds_settings none;
-    ds_bench_file held;
+    ds_settings none = {0};
+    ds_bench_file held = {0};
     ds_error why = {0, ""};
-    memset(&none, 0, sizeof(none));
-    memset(&held, 0, sizeof(held));
     int there = path != NULL && access(path, F_OK) == 0;
     int rc = path == NULL ? ds_no_memory(e) : look_at_cells(p, e);
     if (rc == 0 && there && ds_bench_file_read(path, &none, &none, &held, &why) != 0) {

@@ -29,7 +29,7 @@ static const char usage[] =
 typedef struct request {
     ds_check_options options;
     const char *child; /* hidden: run this one test and write what it records to descriptor 3 */
-    int list;
+    int list, help;
     char path[PATH_MAX];
 } request;
 
@@ -62,89 +62,64 @@ static int bad_value(const char *flag, const char *expected, ds_error *e)
     return ds_fail(e, DS_EXIT_USAGE, "check: --%s %.80s: expected %s", flag, optarg, expected);
 }
 
-static int take_flag(request *q, int c, ds_error *e)
+static int take_value(void *to, const char *name, const char *value, ds_error *e)
 {
-    ds_check_options *o = &q->options;
+    ds_check_options *o = &((request *)to)->options;
     int64_t seed;
     unsigned long long loss, grad;
 
-    switch (c) {
-    case 's':
-        o->sets[o->set_count++] = optarg;
-        return ds_settings_set(&o->settings, optarg, e);
-    case 'S':
-        if (!ds_parse_int(optarg, &seed) || seed < 0) {
-            return bad_value("seed", "a whole number of at least 0", e);
-        }
-        o->seed = (uint64_t)seed;
-        return 0;
-    case 'o':
-        o->only = optarg;
-        return 0;
-    case 't':
-        return ds_parse_real(optarg, &o->timeout) && o->timeout > 0 && o->timeout <= 1e6
-                   ? 0
-                   : bad_value("timeout-s", "seconds, greater than 0", e);
-    case 'l':
-        q->list = 1;
-        return 0;
-    case 'j':
-        o->json = 1;
-        return 0;
-    case 'p':
-        o->in_process = 1;
-        return 0;
-    case 'C':
-        q->child = optarg;
-        return 0;
-    case 'K':
-        return sscanf(optarg, "%lf,%lf", &o->cost, &o->cost_gradient) == 2 ? 0 : bad_value("cost", "A,B", e);
-    case 'R':
-        if (sscanf(optarg, "%llx,%llx", &loss, &grad) != 2) {
-            return bad_value("reference", "A,B", e);
-        }
-        o->reference.loss = loss;
-        o->reference.grad = grad;
-        o->has_reference = 1;
-        return 0;
-    default:
-        return e->status;
+    if (strcmp(name, "set") == 0) {
+        o->sets[o->set_count++] = value;
+        return ds_settings_set(&o->settings, value, e);
     }
+    if (strcmp(name, "timeout-s") == 0) {
+        return ds_parse_real(value, &o->timeout) && o->timeout > 0 && o->timeout <= 1e6
+                   ? 0
+                   : bad_value(name, "seconds, greater than 0", e);
+    }
+    if (strcmp(name, "cost") == 0) {
+        return sscanf(value, "%lf,%lf", &o->cost, &o->cost_gradient) == 2 ? 0 : bad_value(name, "A,B", e);
+    }
+    if (strcmp(name, "reference") == 0) {
+        o->has_reference = sscanf(value, "%llx,%llx", &loss, &grad) == 2;
+        o->reference = o->has_reference ? (ds_check_bits){loss, grad} : o->reference;
+        return o->has_reference ? 0 : bad_value(name, "A,B", e);
+    }
+    if (!ds_parse_int(value, &seed) || seed < 0) {
+        return bad_value(name, "a whole number of at least 0", e);
+    }
+    o->seed = (uint64_t)seed;
+    return 0;
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {
-        {"set", required_argument, NULL, 's'},  {"seed", required_argument, NULL, 'S'},
-        {"only", required_argument, NULL, 'o'}, {"timeout-s", required_argument, NULL, 't'},
-        {"list", no_argument, NULL, 'l'},       {"json", no_argument, NULL, 'j'},
-        {"in-process", no_argument, NULL, 'p'}, {"child", required_argument, NULL, 'C'},
-        {"cost", required_argument, NULL, 'K'}, {"reference", required_argument, NULL, 'R'},
-        {"help", no_argument, NULL, 'h'},       {0}};
-    int c, status = 0;
-
+    const ds_flag flags[] = {{"set", .take = take_value},
+                             {"seed", .take = take_value},
+                             {"only", .text = &q->options.only},
+                             {"timeout-s", .take = take_value},
+                             {"list", .set = &q->list},
+                             {"json", .set = &q->options.json},
+                             {"in-process", .set = &q->options.in_process},
+                             {"child", .text = &q->child},
+                             {"cost", .take = take_value},
+                             {"reference", .take = take_value},
+                             {"help", .set = &q->help},
+                             {0}};
     q->options.timeout = 45;
     q->options.sets = calloc((size_t)argc, sizeof *q->options.sets);
-    if (q->options.sets == NULL) {
-        return ds_no_memory(e);
+    int status =
+        q->options.sets == NULL ? ds_no_memory(e) : ds_arguments_read(argc, argv, "check", flags, -1, q, e);
+    if (status != 0 || q->help) {
+        return status;
     }
-    while (status == 0 && (c = ds_arguments_next(argc, argv, "check", options, e)) != -1) {
-        if (c == 'h') {
-            fputs(usage, stdout);
-            return -1;
-        }
-        status = take_flag(q, c, e);
-    }
-    if (status == 0 && optind < argc) {
+    if (optind < argc) {
         find_plugin(q, argv[optind++]);
     }
-    if (status == 0) {
-        status = ds_arguments_end(argc, argv, "check", e);
-    }
-    if (status == 0 && q->options.path == NULL && !q->list) {
-        status = ds_fail(e, DS_EXIT_USAGE, "check: name the plugin file: dshost check ./my_plugin.so");
-    }
-    return status;
+    status = ds_arguments_end(argc, argv, "check", e);
+    return status == 0 && q->options.path == NULL && !q->list
+               ? ds_fail(e, DS_EXIT_USAGE, "check: name the plugin file: dshost check ./my_plugin.so")
+               : status;
 }
 
 static int command(int argc, char **argv)
@@ -153,7 +128,9 @@ static int command(int argc, char **argv)
     ds_error e = {0};
     int status = parse(argc, argv, &q, &e);
 
-    if (status == 0 && q.child != NULL) {
+    if (status == 0 && q.help) {
+        fputs(usage, stdout);
+    } else if (status == 0 && q.child != NULL) {
         status = ds_check_child(&q.options, q.child, 3, &e);
     } else if (status == 0 && q.list) {
         const ds_module *m = NULL;
@@ -168,9 +145,6 @@ static int command(int argc, char **argv)
     }
     ds_settings_clear(&q.options.settings);
     free(q.options.sets);
-    if (status == -1) {
-        return DS_EXIT_OK;
-    }
     return e.status != 0 ? ds_command_failed(&e) : status;
 }
 

@@ -217,9 +217,8 @@ static int check_parts(const char *out, const char *const *parts, size_t count, 
 static int plan_of(const char *folder, const char *out, ds_bench_plan *plan, ds_error *e)
 {
     const ds_bench_choice choice = {.out = out, .shards = 1};
-    ds_settings none;
+    ds_settings none = {0};
     char *ini = ds_folder_path(folder, "bench.ini");
-    memset(&none, 0, sizeof(none));
     int rc = ini == NULL ? ds_no_memory(e) : ds_bench_plan_make(ini, &none, &none, &choice, plan, e);
     free(ini);
     return rc;
@@ -327,11 +326,9 @@ static int merge_run(const ds_bench_plan *plan, size_t k, const char *const *par
 int ds_bench_merge(const char *out, const char *const *parts, size_t count, ds_merge_counts *counts,
                    ds_error *e)
 {
-    ds_bench_plan plan;
-    ds_bench_state state;
+    ds_bench_plan plan = {0};
+    ds_bench_state state = {0};
     ds_runlock *lock = NULL;
-    memset(&plan, 0, sizeof(plan));
-    memset(&state, 0, sizeof(state));
     memset(counts, 0, sizeof(*counts));
     int rc = check_parts(out, parts, count, e);
     rc = rc != 0 ? rc : make_plan(out, parts, count, &plan, e);

@@ -12,9 +12,6 @@
 #include "merge/bench_merge.h"
 #include "run/signals.h"
 
-static const struct option options[] = {
-    {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-
 static int print_counts(const char *out, const ds_merge_counts *n, int json, ds_error *e)
 {
     int rc = 0;
@@ -62,13 +59,9 @@ static int merge_parts(int argc, char **argv, int json, ds_error *e)
 static int command(int argc, char **argv)
 {
     ds_error e = {0, ""};
-    int json = 0, help = 0, c;
-    int rc = 0;
-    while (rc == 0 && (c = ds_arguments_next(argc, argv, "merge", options, &e)) != -1) {
-        json |= c == 'j';
-        help |= c == 'h';
-        rc = c == '?' || c == ':' ? e.status : 0;
-    }
+    int json = 0, help = 0;
+    const ds_flag flags[] = {{"json", .set = &json}, {"help", .set = &help}, {0}};
+    int rc = ds_arguments_read(argc, argv, "merge", flags, argc, NULL, &e);
     if (rc == 0 && help) {
         printf("usage: dshost merge OUT PART... [OPTIONS]\n\n"
                "Copies the runs of the folders PART, made by `dshost bench --shard`, to the folder OUT, "

@@ -24,8 +24,7 @@ typedef struct side {
 
 static int open_side(side *s, const char *folder, ds_error *e)
 {
-    ds_settings none;
-    memset(&none, 0, sizeof(none));
+    ds_settings none = {0};
     memset(s, 0, sizeof(*s));
     s->folder = folder;
     s->path = ds_folder_path(folder, "bench.ini");

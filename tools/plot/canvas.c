@@ -409,11 +409,16 @@ static cairo_status_t write_png(void *closure, const unsigned char *data, unsign
     return ds_file_write(s->file, data, length, s->e) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
+static int no_memory(const char *path_name, ds_error *e)
+{
+    return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name);
+}
+
 int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
 {
     cairo_status_t st = cairo_status(c->cr);
     if (c->failed || st == CAIRO_STATUS_NO_MEMORY) {
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name);
+        return no_memory(path_name, e);
     }
     if (st != CAIRO_STATUS_SUCCESS) {
         return ds_fail(e, DS_EXIT_IO, "%s: cannot draw the picture: %s", path_name,
@@ -422,9 +427,8 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
     if (c->svg != NULL) {
         const char *text;
         size_t length;
-        return !ds_svg_document(c->svg, &text, &length)
-                   ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path_name)
-                   : ds_file_write_atomic(path_name, text, length, e);
+        return !ds_svg_document(c->svg, &text, &length) ? no_memory(path_name, e)
+                                                        : ds_file_write_atomic(path_name, text, length, e);
     }
     sink s = {NULL, e};
     int status = ds_file_open(&s.file, path_name, e);
@@ -439,4 +443,20 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
     return st == CAIRO_STATUS_WRITE_ERROR ? DS_EXIT_IO
                                           : ds_fail(e, DS_EXIT_IO, "%s: cannot make the picture: %s",
                                                     path_name, cairo_status_to_string(st));
+}
+
+int ds_canvas_files(const char *png_path, const char *svg_path, int width, int height, ds_canvas_draw *draw,
+                    const void *what, ds_error *e)
+{
+    const char *const path_name[] = {[DS_CANVAS_PNG] = png_path, [DS_CANVAS_SVG] = svg_path};
+    int rc = 0;
+    for (int kind = DS_CANVAS_PNG; kind <= DS_CANVAS_SVG && rc == 0; kind++) {
+        if (path_name[kind] != NULL) {
+            ds_canvas *c = ds_canvas_new(kind, width, height);
+            rc = c == NULL || draw(c, what) != 0 ? no_memory(path_name[kind], e)
+                                                 : ds_canvas_write(c, path_name[kind], e);
+            ds_canvas_free(c);
+        }
+    }
+    return rc;
 }

@@ -63,6 +63,11 @@ void ds_canvas_cells(ds_canvas *c, double x, double y, double w, double h, int c
 /* Writes the file atomically (file.h). */
 int ds_canvas_write(ds_canvas *c, const char *path, ds_error *e);
 
+/* Draws `what` to both files; either path may be NULL. `draw` returns 0, or another number without memory. */
+typedef int ds_canvas_draw(ds_canvas *c, const void *what);
+int ds_canvas_files(const char *png_path, const char *svg_path, int width, int height, ds_canvas_draw *draw,
+                    const void *what, ds_error *e);
+
 /* A number as a label: 5 significant digits or `digits`, '.' in every locale, a real minus sign. */
 void ds_label_number(char *out, size_t room, double v, int digits);
 

@@ -164,50 +164,38 @@ void ds_svg_unclip(ds_svg *s)
     fputs("</svg>\n", s->f);
 }
 
-/* What base64 has not written yet: up to two bytes. */
-typedef struct base64 {
-    FILE *f;
-    unsigned char rest[3];
-    int have;
-} base64;
-
-static void add_group(base64 *b)
+void ds_put_base64(FILE *f, const unsigned char *data, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint32_t v = (uint32_t)b->rest[0] << 16 | (uint32_t)b->rest[1] << 8 | b->rest[2];
-    char out[5] = {digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63], '\0'};
-    for (int k = b->have + 1; k < 4; k++) {
-        out[k] = '=';
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t v = (uint32_t)data[i] << 16 | (i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
+                     (i + 2 < n ? data[i + 2] : 0);
+        fputc(digit[v >> 18], f);
+        fputc(digit[v >> 12 & 63], f);
+        fputc(i + 1 < n ? digit[v >> 6 & 63] : '=', f);
+        fputc(i + 2 < n ? digit[v & 63] : '=', f);
     }
-    fputs(out, b->f);
-    memset(b->rest, 0, sizeof b->rest);
-    b->have = 0;
 }
 
-static cairo_status_t add_base64(void *closure, const unsigned char *data, unsigned int length)
+static cairo_status_t append(void *closure, const unsigned char *data, unsigned int length)
 {
-    base64 *b = closure;
-    for (unsigned int k = 0; k < length; k++) {
-        b->rest[b->have++] = data[k];
-        if (b->have == 3) {
-            add_group(b);
-        }
-    }
-    return CAIRO_STATUS_SUCCESS;
+    return fwrite(data, 1, length, closure) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
 /* The image as a PNG inside of the SVG. */
 void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells)
 {
-    base64 b = {s->f, {0, 0, 0}, 0};
+    char *png = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&png, &size);
     fputs("<image", s->f);
     add_attributes(s, "x y width height", box);
     fputs(" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
           s->f);
-    s->failed |= cairo_surface_write_to_png_stream(cells, add_base64, &b) != CAIRO_STATUS_SUCCESS;
-    if (b.have > 0) {
-        add_group(&b);
-    }
+    s->failed |= f == NULL || cairo_surface_write_to_png_stream(cells, append, f) != CAIRO_STATUS_SUCCESS;
+    s->failed |= f == NULL || fclose(f) != 0;
+    ds_put_base64(s->f, (unsigned char *)png, size);
+    free(png);
     fputs("\"/>\n", s->f);
 }
 

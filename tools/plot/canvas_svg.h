@@ -6,6 +6,7 @@
 
 #include <cairo.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "plot/plot_color.h"
 
@@ -23,6 +24,8 @@ void ds_svg_points(ds_svg *s, const char *element, const double *xy, size_t n, d
 void ds_svg_sticks(ds_svg *s, const double *from, const double *to, size_t n, ds_color stroke, double line);
 void ds_svg_clip(ds_svg *s, const double box[4]);
 void ds_svg_unclip(ds_svg *s);
+/* Bytes as base64. */
+void ds_put_base64(FILE *f, const unsigned char *data, size_t n);
 void ds_svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells);
 /* `anchor` is start, middle or end. */
 void ds_svg_text(ds_svg *s, double x, double y, double size, const char *anchor, int bold, ds_color color,

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot/canvas.h"
-#include "plot/plot_scale.h"
+#include "plot/plot_axes.h"
 
 /* The plot area in pixels. */
 enum { LEFT = 110, RIGHT = DS_PLOT_WIDTH - 40, TOP = 132, BOTTOM = DS_PLOT_HEIGHT - 84 };
@@ -23,14 +22,13 @@ enum {
 };
 
 #define DOT "\xc2\xb7"
-#define TEXT_COLOR ds_color_hex(0x222222, 1)
-#define SOFT_COLOR ds_color_hex(0x666666, 1)
 #define GRID_COLOR ds_color_hex(0xe7e7e7, 1)
 #define BEST_COLOR ds_color_hex(0x0072b2, 1)
 #define FAIL_COLOR ds_color_hex(0xd55e00, 1)
 
 /* What one pass over the losses finds out. */
 typedef struct history {
+    const ds_convergence *run;
     uint64_t failed;
     uint64_t first; /* index of the first finite loss, count = none */
     uint64_t best;  /* index of the best, count = none */
@@ -58,6 +56,7 @@ static uint32_t tag_of(const ds_convergence *run, uint64_t i)
 static int look_at_run(const ds_convergence *run, history *h)
 {
     memset(h, 0, sizeof *h);
+    h->run = run;
     h->first = h->best = run->count;
     uint64_t room = 0;
     uint64_t stride = run->count / SAMPLE + 1;
@@ -160,9 +159,9 @@ static void draw_axes(ds_canvas *c, const ds_scale *x, const ds_scale *y)
         double p = ds_scale_map(y, ticks[i].value);
         if (ticks[i].major) {
             ds_canvas_line(c, LEFT, p, RIGHT, p, GRID_COLOR, 1, 0);
-            ds_canvas_text(c, LEFT - 10, p + 5, 15, DS_TEXT_RIGHT, TEXT_COLOR, 0, ticks[i].label);
+            ds_canvas_text(c, LEFT - 10, p + 5, 15, DS_TEXT_RIGHT, DS_PLOT_TEXT, 0, ticks[i].label);
         } else {
-            ds_canvas_line(c, LEFT - 4, p, LEFT, p, SOFT_COLOR, 1, 0);
+            ds_canvas_line(c, LEFT - 4, p, LEFT, p, DS_PLOT_SOFT, 1, 0);
         }
     }
     n = ds_scale_ticks(x, 9, ticks);
@@ -170,14 +169,14 @@ static void draw_axes(ds_canvas *c, const ds_scale *x, const ds_scale *y)
         double p = ds_scale_map(x, ticks[i].value);
         if (ticks[i].major && fabs(ticks[i].value - rint(ticks[i].value)) < 1e-6) {
             ds_canvas_line(c, p, TOP, p, BOTTOM, GRID_COLOR, 1, 0);
-            ds_canvas_line(c, p, BOTTOM, p, BOTTOM + 5, SOFT_COLOR, 1, 0);
-            ds_canvas_text(c, p, BOTTOM + 24, 15, DS_TEXT_CENTER, TEXT_COLOR, 0, ticks[i].label);
+            ds_canvas_line(c, p, BOTTOM, p, BOTTOM + 5, DS_PLOT_SOFT, 1, 0);
+            ds_canvas_text(c, p, BOTTOM + 24, 15, DS_TEXT_CENTER, DS_PLOT_TEXT, 0, ticks[i].label);
         }
     }
-    ds_canvas_line(c, LEFT, TOP, LEFT, BOTTOM, SOFT_COLOR, 1.2, 0);
-    ds_canvas_line(c, LEFT, BOTTOM, RIGHT, BOTTOM, SOFT_COLOR, 1.2, 0);
-    ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 58, 18, DS_TEXT_CENTER, TEXT_COLOR, 0, "evaluations");
-    ds_canvas_text(c, 34, (TOP + BOTTOM) / 2.0, 18, DS_TEXT_CENTER, TEXT_COLOR, -90,
+    ds_canvas_line(c, LEFT, TOP, LEFT, BOTTOM, DS_PLOT_SOFT, 1.2, 0);
+    ds_canvas_line(c, LEFT, BOTTOM, RIGHT, BOTTOM, DS_PLOT_SOFT, 1.2, 0);
+    ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 58, 18, DS_TEXT_CENTER, DS_PLOT_TEXT, 0, "evaluations");
+    ds_canvas_text(c, 34, (TOP + BOTTOM) / 2.0, 18, DS_TEXT_CENTER, DS_PLOT_TEXT, -90,
                    y->kind == DS_SCALE_LOG      ? "loss (log scale)"
                    : y->kind == DS_SCALE_SYMLOG ? "loss (symmetric log scale)"
                                                 : "loss");
@@ -388,7 +387,7 @@ static box place_label(ds_canvas *c, double px, double py, const char *text, con
     }
     chosen.x = fmax(LEFT + 2, fmin(RIGHT - w, chosen.x));
     ds_canvas_rect(c, chosen.x, chosen.y, w, h, ds_color_hex(0xffffff, 0.85), GRID_COLOR, 0);
-    ds_canvas_text(c, chosen.x + 6, chosen.y + 17, 16, DS_TEXT_BOLD, TEXT_COLOR, 0, text);
+    ds_canvas_text(c, chosen.x + 6, chosen.y + 17, 16, DS_TEXT_BOLD, DS_PLOT_TEXT, 0, text);
     return chosen;
 }
 
@@ -409,7 +408,7 @@ static void draw_curve(ds_canvas *c, const ds_convergence *run, const history *h
         none.y = y->to;
         none.h = 22;
         ds_canvas_rect(c, none.x, none.y, none.w, none.h, ds_color_hex(0xffffff, 0.85), GRID_COLOR, 0);
-        ds_canvas_text(c, RIGHT - 8, y->to + 16, 13, DS_TEXT_RIGHT, SOFT_COLOR, 0, text);
+        ds_canvas_text(c, RIGHT - 8, y->to + 16, 13, DS_TEXT_RIGHT, DS_PLOT_SOFT, 0, text);
     }
     double bx = ds_scale_map(x, (double)h->best + 1);
     double by = ds_scale_map(y, run->loss[h->best]);
@@ -438,16 +437,14 @@ static void draw_guides(ds_canvas *c, const ds_convergence *run, const ds_scale 
     if (run->budget > 0 && run->budget != run->count && (double)run->budget <= x->high) {
         double p = ds_scale_map(x, (double)run->budget);
         ds_canvas_line(c, p, TOP, p, BOTTOM, ds_color_hex(0x999999, 1), 1.4, 5);
-        ds_canvas_text(c, p - 6, TOP + 90, 14, DS_TEXT_CENTER, SOFT_COLOR, -90, "budget planned");
+        ds_canvas_text(c, p - 6, TOP + 90, 14, DS_TEXT_CENTER, DS_PLOT_SOFT, -90, "budget planned");
     }
 }
 
 static void draw_title(ds_canvas *c, const ds_convergence *run, const history *h)
 {
-    char text[512];
-    char part[128];
-    snprintf(text, sizeof text, "%.100s  " DOT "  %.100s", run->env, run->opt);
-    ds_canvas_text_fit(c, 40, 50, 27, DS_TEXT_BOLD, TEXT_COLOR, DS_PLOT_WIDTH - 80, text);
+    char title[256], text[512], part[128];
+    snprintf(title, sizeof title, "%.100s  " DOT "  %.100s", run->env, run->opt);
     if (h->steps > 0) {
         ds_label_number(part, sizeof part, run->loss[h->best], 8);
         snprintf(text, sizeof text, "best loss %s at evaluation %llu of %llu", part,
@@ -468,7 +465,7 @@ static void draw_title(ds_canvas *c, const ds_convergence *run, const history *h
     if (run->note != NULL && run->note[0] != '\0') {
         snprintf(text + n, sizeof text - n, "  " DOT "  %.200s", run->note);
     }
-    ds_canvas_text_fit(c, 40, 80, 17, 0, SOFT_COLOR, DS_PLOT_WIDTH - 80, text);
+    ds_plot_title(c, title, text, DS_PLOT_WIDTH);
 }
 
 /* One row above the plot area: the curve, the kinds that occur, failed ones. */
@@ -478,7 +475,7 @@ static void draw_legend(ds_canvas *c, const ds_convergence *run, const history *
     double y = TOP - 16;
     if (h->steps > 0) {
         ds_canvas_line(c, x, y - 5, x + 26, y - 5, BEST_COLOR, 2.8, 0);
-        ds_canvas_text(c, x + 34, y, 15, 0, TEXT_COLOR, 0, "best so far");
+        ds_canvas_text(c, x + 34, y, 15, 0, DS_PLOT_TEXT, 0, "best so far");
         x += 34 + ds_canvas_text_width(c, 15, 0, "best so far") + 28;
     }
     for (uint32_t t = 0; t < MAX_TAGS; t++) {
@@ -489,17 +486,19 @@ static void draw_legend(ds_canvas *c, const ds_convergence *run, const history *
         name = name == NULL || name[0] == '\0' ? "evaluations" : name;
         double dot[2] = {x + 5, y - 5};
         ds_canvas_dots(c, dot, 1, 5, tag_color(t, 0.75));
-        ds_canvas_text_fit(c, x + 18, y, 15, 0, TEXT_COLOR, 130, name);
+        ds_canvas_text_fit(c, x + 18, y, 15, 0, DS_PLOT_TEXT, 130, name);
         x += 18 + fmin(130, ds_canvas_text_width(c, 15, 0, name)) + 24;
     }
     if (h->failed > 0 && x < RIGHT - 80) {
         draw_cross(c, x + 5, y - 5, 4.5, FAIL_COLOR);
-        ds_canvas_text(c, x + 18, y, 15, 0, TEXT_COLOR, 0, "failed");
+        ds_canvas_text(c, x + 18, y, 15, 0, DS_PLOT_TEXT, 0, "failed");
     }
 }
 
-static int draw(ds_canvas *c, const ds_convergence *run, const history *h)
+static int draw(ds_canvas *c, const void *what)
 {
+    const history *h = what;
+    const ds_convergence *run = h->run;
     ds_scale x = x_scale(run);
     ds_scale y = y_scale(run, h);
     draw_title(c, run, h);
@@ -511,7 +510,7 @@ static int draw(ds_canvas *c, const ds_convergence *run, const history *h)
     }
     draw_failed(c, run, h, &x);
     if (h->steps == 0) {
-        ds_canvas_text(c, (LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0, 24, DS_TEXT_CENTER, SOFT_COLOR, 0,
+        ds_canvas_text(c, (LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0, 24, DS_TEXT_CENTER, DS_PLOT_SOFT, 0,
                        run->count == 0 ? "no evaluations" : "no finite loss: every evaluation failed");
         return 0;
     }
@@ -524,34 +523,12 @@ static int draw(ds_canvas *c, const ds_convergence *run, const history *h)
     return 0;
 }
 
-static int write_one(int kind, const char *path, const ds_convergence *run, const history *h, ds_error *e)
-{
-    if (path == NULL) {
-        return 0;
-    }
-    ds_canvas *c = ds_canvas_new(kind, DS_PLOT_WIDTH, DS_PLOT_HEIGHT);
-    int status = c == NULL ? DS_EXIT_MEMORY : draw(c, run, h);
-    if (status == DS_EXIT_MEMORY) {
-        ds_fail(e, status, "%s: out of memory for the picture", path);
-    } else {
-        status = ds_canvas_write(c, path, e);
-    }
-    ds_canvas_free(c);
-    return status;
-}
-
 int ds_picture_convergence(const char *png_path, const char *svg_path, const ds_convergence *run, ds_error *e)
 {
     history h;
-    if (look_at_run(run, &h) != 0) {
-        free(h.step);
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture",
-                       png_path != NULL ? png_path : svg_path);
-    }
-    int status = write_one(DS_CANVAS_PNG, png_path, run, &h, e);
-    if (status == 0) {
-        status = write_one(DS_CANVAS_SVG, svg_path, run, &h, e);
-    }
+    int status = look_at_run(run, &h) != 0
+                     ? ds_no_memory(e)
+                     : ds_canvas_files(png_path, svg_path, DS_PLOT_WIDTH, DS_PLOT_HEIGHT, draw, &h, e);
     free(h.step);
     return status;
 }

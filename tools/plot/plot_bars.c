@@ -8,15 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plot/canvas.h"
-#include "plot/plot_scale.h"
+#include "plot/plot_axes.h"
 
 enum { BAR_MAX = 120 /* pixels: few variables do not fill the page */ };
 enum { LEFT = 100, RIGHT = DS_PLOT_WIDTH - 40, TOP = 120, BOTTOM = DS_PLOT_HEIGHT - 84 };
 
 #define DOT "\xc2\xb7"
-#define TEXT_COLOR ds_color_hex(0x222222, 1)
-#define SOFT_COLOR ds_color_hex(0x666666, 1)
 #define GRID_COLOR ds_color_hex(0xe7e7e7, 1)
 
 /* Do all variables have the same bounds? Then the axis can show their values instead of shares. */
@@ -52,9 +49,9 @@ static void draw_axis(ds_canvas *c, int values, double lower, double upper)
         char text[DS_TICK_LABEL_MAX + 4];
         snprintf(text, sizeof text, "%s%s", ticks[i].label, values ? "" : " %");
         ds_canvas_line(c, LEFT, p, RIGHT, p, GRID_COLOR, 1, 0);
-        ds_canvas_text(c, LEFT - 10, p + 5, 15, DS_TEXT_RIGHT, TEXT_COLOR, 0, text);
+        ds_canvas_text(c, LEFT - 10, p + 5, 15, DS_TEXT_RIGHT, DS_PLOT_TEXT, 0, text);
     }
-    ds_canvas_text(c, 30, (TOP + BOTTOM) / 2.0, 18, DS_TEXT_CENTER, TEXT_COLOR, -90,
+    ds_canvas_text(c, 30, (TOP + BOTTOM) / 2.0, 18, DS_TEXT_CENTER, DS_PLOT_TEXT, -90,
                    values ? "value of the variable" : "position between its bounds");
 }
 
@@ -73,10 +70,10 @@ static void draw_numbers(ds_canvas *c, uint64_t n)
     }
     for (uint64_t i = 0; i < n; i += every) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)i);
-        ds_canvas_text(c, LEFT + ((double)i + 0.5) * wide, BOTTOM + 22, 15, DS_TEXT_CENTER, TEXT_COLOR, 0,
+        ds_canvas_text(c, LEFT + ((double)i + 0.5) * wide, BOTTOM + 22, 15, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
                        text);
     }
-    ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 56, 18, DS_TEXT_CENTER, TEXT_COLOR, 0,
+    ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 56, 18, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
                    "decision variable");
 }
 
@@ -122,13 +119,13 @@ static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *l
             ds_label_number(text, sizeof text, x[i], 4);
             double y = t >= from ? height(t) - 9 : height(t) + 21;
             y = y < TOP + 16 ? height(t) + 21 : y > BOTTOM - 6 ? height(t) - 9 : y;
-            ds_canvas_text(c, left + (wide - gap) / 2, y, wide > 70 ? 15 : 13, DS_TEXT_CENTER, TEXT_COLOR, 0,
-                           text);
+            ds_canvas_text(c, left + (wide - gap) / 2, y, wide > 70 ? 15 : 13, DS_TEXT_CENTER, DS_PLOT_TEXT,
+                           0, text);
         }
     }
     ds_canvas_line(c, LEFT, height(from), RIGHT, height(from), ds_color_hex(0x999999, 1), 1, 0);
     if (!zero) {
-        ds_canvas_text(c, RIGHT, TOP - 12, 15, DS_TEXT_RIGHT, SOFT_COLOR, 0,
+        ds_canvas_text(c, RIGHT, TOP - 12, 15, DS_TEXT_RIGHT, DS_PLOT_SOFT, 0,
                        "bars begin in the middle between the bounds");
     }
 }
@@ -140,11 +137,10 @@ int ds_picture_best_x(const char *path, uint64_t n, const double *x, const doubl
     if (c == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path);
     }
-    char text[512];
-    ds_caption_title(text, sizeof text, caption);
-    ds_canvas_text_fit(c, 40, 50, 27, DS_TEXT_BOLD, TEXT_COLOR, DS_PLOT_WIDTH - 80, text);
-    ds_caption_line(text, sizeof text, caption);
-    ds_canvas_text_fit(c, 40, 80, 17, 0, SOFT_COLOR, DS_PLOT_WIDTH - 80, text);
+    char title[512], line[512];
+    ds_caption_title(title, sizeof title, caption);
+    ds_caption_line(line, sizeof line, caption);
+    ds_plot_title(c, title, line, DS_PLOT_WIDTH);
     int values = n > 0 && same_bounds(n, lower, upper);
     if (n > 0) {
         draw_axis(c, values, lower[0], upper[0]);

@@ -197,14 +197,15 @@ static void draw_group(ds_canvas *c, const ds_groups *p, const frame *f, size_t 
     draw_labels(c, f, g, x);
 }
 
-static void draw(ds_canvas *c, const ds_groups *p)
+static int draw(ds_canvas *c, const void *what)
 {
+    const ds_groups *p = what;
     int any;
     const frame f = frame_of(c, p, &any);
     ds_plot_title(c, p->title, p->subtitle, DS_GROUPS_WIDTH);
     if (!any) {
         ds_plot_nothing(c, (LEFT + RIGHT) / 2.0, (TOP + f.bottom) / 2);
-        return;
+        return 0;
     }
     /* The axis has names, not numbers: a scale of no length puts its grid lines onto the frame. */
     const ds_scale none = ds_scale_make(DS_SCALE_LINEAR, 0, 1, 1, LEFT, LEFT);
@@ -219,25 +220,10 @@ static void draw(ds_canvas *c, const ds_groups *p)
     for (size_t k = 0; k < p->groups; k++) {
         draw_group(c, p, &f, k);
     }
-}
-
-static int write_one(int kind, const char *path, const ds_groups *p, ds_error *e)
-{
-    if (path == NULL) {
-        return 0;
-    }
-    ds_canvas *c = ds_canvas_new(kind, DS_GROUPS_WIDTH, DS_GROUPS_HEIGHT);
-    if (c == NULL) {
-        return ds_no_memory(e);
-    }
-    draw(c, p);
-    int rc = ds_canvas_write(c, path, e);
-    ds_canvas_free(c);
-    return rc;
+    return 0;
 }
 
 int ds_plot_groups(const char *png_path, const char *svg_path, const ds_groups *groups, ds_error *e)
 {
-    int rc = write_one(DS_CANVAS_PNG, png_path, groups, e);
-    return rc != 0 ? rc : write_one(DS_CANVAS_SVG, svg_path, groups, e);
+    return ds_canvas_files(png_path, svg_path, DS_GROUPS_WIDTH, DS_GROUPS_HEIGHT, draw, groups, e);
 }

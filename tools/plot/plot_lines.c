@@ -166,8 +166,9 @@ static void draw_legend(ds_canvas *c, const ds_lines *p)
     }
 }
 
-static int draw(ds_canvas *c, const ds_lines *p, ds_error *e)
+static int draw(ds_canvas *c, const void *what)
 {
+    const ds_lines *p = what;
     range xr = range_of(p, 0), yr = range_of(p, 1);
     size_t most = 1;
     for (size_t k = 0; k < p->lines; k++) {
@@ -175,7 +176,7 @@ static int draw(ds_canvas *c, const ds_lines *p, ds_error *e)
     }
     double *xy = malloc(4 * most * sizeof *xy);
     if (xy == NULL) {
-        return ds_no_memory(e);
+        return DS_EXIT_MEMORY;
     }
     ds_plot_title(c, p->title, p->subtitle, DS_LINES_WIDTH);
     if (!(xr.low <= xr.high && yr.low <= yr.high)) {
@@ -201,20 +202,7 @@ static int draw(ds_canvas *c, const ds_lines *p, ds_error *e)
     return 0;
 }
 
-static int write_one(int kind, const char *path, const ds_lines *p, ds_error *e)
-{
-    if (path == NULL) {
-        return 0;
-    }
-    ds_canvas *c = ds_canvas_new(kind, DS_LINES_WIDTH, DS_LINES_HEIGHT);
-    int rc = c == NULL ? ds_no_memory(e) : draw(c, p, e);
-    rc = rc != 0 ? rc : ds_canvas_write(c, path, e);
-    ds_canvas_free(c);
-    return rc;
-}
-
 int ds_plot_lines(const char *png_path, const char *svg_path, const ds_lines *lines, ds_error *e)
 {
-    int rc = write_one(DS_CANVAS_PNG, png_path, lines, e);
-    return rc != 0 ? rc : write_one(DS_CANVAS_SVG, svg_path, lines, e);
+    return ds_canvas_files(png_path, svg_path, DS_LINES_WIDTH, DS_LINES_HEIGHT, draw, lines, e);
 }

@@ -347,8 +347,9 @@ static void draw_names(const drawing *d, double y)
     }
 }
 
-static int draw(ds_canvas *c, const ds_map *m)
+static int draw(ds_canvas *c, const void *what)
 {
+    const ds_map *m = what;
     drawing d = begin_map(c, m);
     ds_axes axes = {LEFT, TOP, LEFT + SIDE, TOP + SIDE, &d.x, &d.y, m->x_label, m->y_label, 0, 0, 76};
     ds_plot_title(c, m->title, m->subtitle, DS_MAP_WIDTH);
@@ -377,22 +378,9 @@ static int draw(ds_canvas *c, const ds_map *m)
     return rc;
 }
 
-static int write_one(int kind, const char *path, const ds_map *m, ds_error *e)
-{
-    if (path == NULL) {
-        return 0;
-    }
-    int text = TOP + 60 + 21 * m->lines + 22 * m->paths; /* what stands beside the map may be longer */
-    ds_canvas *c = ds_canvas_new(kind, DS_MAP_WIDTH, text > DS_MAP_HEIGHT ? text : DS_MAP_HEIGHT);
-    int rc = c == NULL || draw(c, m) != 0
-                 ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path)
-                 : ds_canvas_write(c, path, e);
-    ds_canvas_free(c);
-    return rc;
-}
-
 int ds_plot_map(const char *png_path, const char *svg_path, const ds_map *map, ds_error *e)
 {
-    int rc = write_one(DS_CANVAS_PNG, png_path, map, e);
-    return rc != 0 ? rc : write_one(DS_CANVAS_SVG, svg_path, map, e);
+    int text = TOP + 60 + 21 * map->lines + 22 * map->paths; /* what stands beside the map may be longer */
+    return ds_canvas_files(png_path, svg_path, DS_MAP_WIDTH, text > DS_MAP_HEIGHT ? text : DS_MAP_HEIGHT,
+                           draw, map, e);
 }

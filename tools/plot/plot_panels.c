@@ -110,28 +110,19 @@ static int draw_panel(ds_canvas *c, const ds_panels *g, int k)
     return rc;
 }
 
-static int write_one(int kind, const char *path, const ds_panels *g, ds_error *e)
+static int draw(ds_canvas *c, const void *what)
 {
-    if (path == NULL) {
-        return 0;
-    }
-    ds_canvas *c = ds_canvas_new(kind, DS_PANELS_WIDTH, DS_PANELS_HEIGHT);
-    int rc = c == NULL ? DS_EXIT_MEMORY : 0;
-    if (rc == 0) {
-        ds_plot_title(c, g->title, g->subtitle, DS_PANELS_WIDTH);
-        ds_plot_text(c, TEXT_LEFT, TOP + 14, DS_PANELS_WIDTH - TEXT_LEFT - 30, g->line, g->lines);
-    }
+    const ds_panels *g = what;
+    int rc = 0;
+    ds_plot_title(c, g->title, g->subtitle, DS_PANELS_WIDTH);
+    ds_plot_text(c, TEXT_LEFT, TOP + 14, DS_PANELS_WIDTH - TEXT_LEFT - 30, g->line, g->lines);
     for (int k = 0; k < g->count && rc == 0; k++) {
         rc = draw_panel(c, g, k);
     }
-    rc = rc != 0 ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path)
-                 : ds_canvas_write(c, path, e);
-    ds_canvas_free(c);
     return rc;
 }
 
 int ds_plot_panels(const char *png_path, const char *svg_path, const ds_panels *panels, ds_error *e)
 {
-    int rc = write_one(DS_CANVAS_PNG, png_path, panels, e);
-    return rc != 0 ? rc : write_one(DS_CANVAS_SVG, svg_path, panels, e);
+    return ds_canvas_files(png_path, svg_path, DS_PANELS_WIDTH, DS_PANELS_HEIGHT, draw, panels, e);
 }

@@ -254,8 +254,7 @@ static int render_job(job *j, const ds_snapshot *s, uint64_t k, uint32_t what, i
 int ds_render(const ds_snapshot *s, uint64_t k, uint32_t what, int width, int height, uint32_t *pixels,
               ds_error *e)
 {
-    job j;
-    memset(&j, 0, sizeof j);
+    job j = {0};
     int status = render_job(&j, s, k, what, width, height, pixels);
     ds_geometry_free(&j.scene);
     ds_geometry_free(&j.ghost);

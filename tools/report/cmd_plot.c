@@ -13,12 +13,6 @@
 #include "report/report_figures.h"
 #include "store/run_folder.h"
 
-enum { BARS, CURVES, SCORES, PROFILE, TARGETS, KINDS };
-
-static const char *const kinds[KINDS] = {"bars", "curves", "scores", "profile", "targets"};
-static const char *const alongs[] = {"evaluations", "steps", "seconds"};
-enum { ALONGS = sizeof alongs / sizeof *alongs };
-
 typedef struct request {
     const char *out, *env;
     int kind, along;
@@ -37,59 +31,40 @@ static const char usage[] =
     "seconds\n"
     "  --out FILE     .png, .svg or .csv (the numbers); DIR/KIND.png by default\n";
 
-static int choice(const char *flag, const char *value, const char *const *known, int count, int *out,
-                  ds_error *e)
+/* --kind or --along: a number of a word. */
+static int take_choice(void *to, const char *name, const char *value, ds_error *e)
 {
+    request *q = to;
+    const int kind = strcmp(name, "kind") == 0;
+    const char *const *known = kind ? ds_figure_kinds : ds_figure_alongs;
+    const int count = kind ? DS_FIGURES : DS_ALONGS;
     for (int k = 0; k < count; k++) {
         if (strcmp(value, known[k]) == 0) {
-            *out = k;
+            *(kind ? &q->kind : &q->along) = k;
             return 0;
         }
     }
     const char *near = ds_nearest(value, known, (size_t)count);
     return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: not known%s%s; `dshost plot --help` lists what there is",
-                   flag, value, near != NULL ? ", nearest is " : "", near != NULL ? near : "");
+                   name, value, near != NULL ? ", nearest is " : "", near != NULL ? near : "");
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {
-        {"kind", required_argument, NULL, 'k'},  {"env", required_argument, NULL, 'e'},
-        {"along", required_argument, NULL, 'a'}, {"out", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    int c, rc = 0;
-    q->kind = CURVES;
-    while (rc == 0 && (c = ds_arguments_next(argc, argv, "plot", options, e)) != -1) {
-        switch (c) {
-        case 'k':
-            rc = choice("kind", optarg, kinds, KINDS, &q->kind, e);
-            break;
-        case 'e':
-            q->env = optarg;
-            break;
-        case 'a':
-            rc = choice("along", optarg, alongs, ALONGS, &q->along, e);
-            break;
-        case 'o':
-            q->out = optarg;
-            break;
-        case 'h':
-            q->help = 1;
-            return 0;
-        default:
-            return e->status;
-        }
-    }
-    if (rc == 0 && optind >= argc) {
-        return ds_fail(e, DS_EXIT_USAGE, "plot: name a folder with runs: dshost plot results/");
-    }
-    return rc;
+    const ds_flag flags[] = {{"kind", .take = take_choice},  {"env", .text = &q->env},
+                             {"along", .take = take_choice}, {"out", .text = &q->out},
+                             {"help", .set = &q->help},      {0}};
+    q->kind = DS_FIGURE_CURVES;
+    int rc = ds_arguments_read(argc, argv, "plot", flags, -1, q, e);
+    return rc != 0 || q->help || optind < argc
+               ? rc
+               : ds_fail(e, DS_EXIT_USAGE, "plot: name a folder with runs: dshost plot results/");
 }
 
 static int find_env(const ds_report *r, const request *q, size_t *env, ds_error *e)
 {
     *env = 0;
-    if (q->kind != BARS && q->kind != CURVES) {
+    if (q->kind != DS_FIGURE_BARS && q->kind != DS_FIGURE_CURVES) {
         return 0;
     }
     if (q->env == NULL && r->envs == 1) {
@@ -110,7 +85,7 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     if (q->env == NULL) {
         rc = ds_fail(e, DS_EXIT_USAGE,
                      "plot --kind %s: name one of %zu environments with --env; the first is %.90s",
-                     kinds[q->kind], r->envs, name[0]);
+                     ds_figure_kinds[q->kind], r->envs, name[0]);
     } else if (i == r->envs) {
         const char *near = ds_nearest(q->env, name, r->envs);
         rc = ds_fail(e, DS_EXIT_USAGE, "--env %.60s: there are no finished runs on it; %s %.90s", q->env,
@@ -135,18 +110,7 @@ static int draw(const ds_report *r, const request *q, const char *path, ds_error
     if (rc != 0) {
         return rc;
     }
-    switch (q->kind) {
-    case BARS:
-        return ds_figure_bars(r, env, &f, e);
-    case CURVES:
-        return ds_figure_anytime(r, env, q->along, &f, e);
-    case SCORES:
-        return ds_figure_scores(r, &f, e);
-    case PROFILE:
-        return ds_figure_profile(r, &f, e);
-    default:
-        return ds_figure_targets(r, q->along, &f, e);
-    }
+    return ds_figure_draw(r, q->kind, env, q->along, &f, e);
 }
 
 static int command(int argc, char **argv)
@@ -159,7 +123,7 @@ static int command(int argc, char **argv)
         fputs(usage, stdout);
     } else if (rc == 0) {
         char name[32];
-        snprintf(name, sizeof name, "%s.png", kinds[q.kind]);
+        snprintf(name, sizeof name, "%s.png", ds_figure_kinds[q.kind]);
         char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
         rc = path == NULL
                  ? ds_no_memory(&e)

@@ -37,34 +37,15 @@ static const char usage[] =
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {
-        {"out", required_argument, NULL, 'o'},   {"reference", required_argument, NULL, 'r'},
-        {"no-pictures", no_argument, NULL, 'p'}, {"page-only", no_argument, NULL, 'P'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    int c;
-    while ((c = ds_arguments_next(argc, argv, "report", options, e)) != -1) {
-        switch (c) {
-        case 'o':
-            q->out = optarg;
-            break;
-        case 'r':
-            q->reference = optarg;
-            break;
-        case 'p':
-            q->no_pictures = 1;
-            break;
-        case 'P':
-            q->page_only = 1;
-            break;
-        case 'h':
-            q->help = 1;
-            return 0;
-        default:
-            return e->status;
-        }
-    }
-    return optind < argc
-               ? 0
+    const ds_flag flags[] = {{"out", .text = &q->out},
+                             {"reference", .text = &q->reference},
+                             {"no-pictures", .set = &q->no_pictures},
+                             {"page-only", .set = &q->page_only},
+                             {"help", .set = &q->help},
+                             {0}};
+    int rc = ds_arguments_read(argc, argv, "report", flags, -1, q, e);
+    return rc != 0 || q->help || optind < argc
+               ? rc
                : ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
 }
 

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@ struct ds_table {
     FILE *f; /* into `text` */
     char *text;
     size_t size;
-    int begun; /* the row has a cell */
 };
 
 ds_table *ds_table_new(const char *header)
@@ -40,48 +40,44 @@ void ds_table_free(ds_table *t)
     }
 }
 
-static void separate(ds_table *t)
+static void put_text(FILE *f, const char *text)
 {
-    if (t->begun) {
-        fputc(',', t->f);
-    }
-    t->begun = 1;
-}
-
-void ds_table_text(ds_table *t, const char *text)
-{
-    separate(t);
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, t->f);
-        return;
-    }
-    fputc('"', t->f);
+    const int quoted = strpbrk(text, ",\"\r\n") != NULL;
+    fputs(quoted ? "\"" : "", f);
     for (; *text != '\0'; text++) {
-        fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, t->f);
+        fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, f);
     }
-    fputc('"', t->f);
+    fputs(quoted ? "\"" : "", f);
 }
 
-void ds_table_count(ds_table *t, uint64_t v)
+static void put_real(FILE *f, double v)
 {
-    separate(t);
-    fprintf(t->f, "%" PRIu64, v);
+    if (isfinite(v)) {
+        fprintf(f, "%.17g", v);
+    }
 }
 
-void ds_table_reals(ds_table *t, size_t count, const double *v)
+void ds_table_row(ds_table *t, const char *kinds, ...)
 {
-    for (size_t i = 0; i < count; i++) {
-        separate(t);
-        if (isfinite(v[i])) {
-            fprintf(t->f, "%.17g", v[i]);
+    va_list args;
+    const double *more = NULL;
+    va_start(args, kinds);
+    for (const char *k = kinds; *k != '\0'; k++) {
+        fputs(k > kinds ? "," : "", t->f);
+        if (*k == 't') {
+            const char *text = va_arg(args, const char *);
+            put_text(t->f, text != NULL ? text : "");
+        } else if (*k == 'n') {
+            fprintf(t->f, "%" PRIu64, va_arg(args, uint64_t));
+        } else if (*k == 'r') {
+            put_real(t->f, va_arg(args, double));
+        } else {
+            more = k > kinds && k[-1] == 'R' ? more + 1 : va_arg(args, const double *);
+            put_real(t->f, *more);
         }
     }
-}
-
-void ds_table_end(ds_table *t)
-{
+    va_end(args);
     fputc('\n', t->f);
-    t->begun = 0;
 }
 
 int ds_table_close(ds_table *t, const char *path, int rc, ds_error *e)
@@ -107,22 +103,10 @@ int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         for (size_t j = 0; j < r->cell[i].runs; j++) {
             const ds_result *s = r->cell[i].run[j].result;
-            ds_table_text(t, s->env);
-            ds_table_text(t, s->opt);
-            ds_table_count(t, s->seed);
-            ds_table_count(t, s->n);
-            ds_table_count(t, s->budget);
-            ds_table_count(t, s->evaluations);
-            ds_table_count(t, s->gradients);
-            ds_table_reals(t, 2, (double[]){r->cell[i].final[j], r->cell[i].score[j]});
-            ds_table_count(t, s->cost_steps);
-            ds_table_reals(t, 2, (double[]){s->evaluation_s, s->wall_s});
-            ds_table_text(t, s->ended != NULL ? s->ended : "");
-            ds_table_text(t, s->folder);
-            ds_table_text(t, s->host_version != NULL ? s->host_version : "");
-            ds_table_text(t, s->env_version != NULL ? s->env_version : "");
-            ds_table_text(t, s->opt_version != NULL ? s->opt_version : "");
-            ds_table_end(t);
+            ds_table_row(t, "ttnnnnnrrnrrttttt", s->env, s->opt, s->seed, s->n, s->budget, s->evaluations,
+                         s->gradients, r->cell[i].final[j], r->cell[i].score[j], s->cost_steps,
+                         s->evaluation_s, s->wall_s, s->ended, s->folder, s->host_version, s->env_version,
+                         s->opt_version);
         }
     }
     return ds_table_close(t, path, 0, e);
@@ -141,38 +125,13 @@ int ds_report_cells_csv(const ds_report *r, const char *path, ds_error *e)
     for (size_t i = 0; i < r->envs * r->opts; i++) {
         const ds_report_cell *c = &r->cell[i];
         if (c->runs > 0) {
-            ds_table_text(t, r->env[i / r->opts].name);
-            ds_table_text(t, r->opt[i % r->opts].name);
-            ds_table_count(t, c->runs);
-            ds_table_reals(t, 21,
-                           (double[]){c->mean,
-                                      c->sd,
-                                      c->median,
-                                      c->q1,
-                                      c->q3,
-                                      c->least,
-                                      c->most,
-                                      c->student90.low,
-                                      c->student90.high,
-                                      c->student95.low,
-                                      c->student95.high,
-                                      c->bootstrap95.low,
-                                      c->bootstrap95.high,
-                                      c->area[0],
-                                      c->evaluations,
-                                      c->cost_steps,
-                                      c->wall_s,
-                                      c->test.u,
-                                      c->test.a12,
-                                      c->test.p,
-                                      c->p_holm});
-            ds_table_count(t, (uint64_t)c->test.exact);
-            ds_table_reals(t, 1, &c->area[1]);
-            ds_table_reals(t, DS_REPORT_SCORES, c->expected[0]);
-            ds_table_reals(t, DS_REPORT_SCORES, c->expected[1]);
-            ds_table_reals(t, 1, &c->rank);
-            ds_table_text(t, word[1 + ds_report_verdict(c)]);
-            ds_table_end(t);
+            ds_table_row(t, "ttnrrrrrrrrrrrrrrrrrrrrrnrRRRRRRrt", r->env[i / r->opts].name,
+                         r->opt[i % r->opts].name, (uint64_t)c->runs, c->mean, c->sd, c->median, c->q1, c->q3,
+                         c->least, c->most, c->student90.low, c->student90.high, c->student95.low,
+                         c->student95.high, c->bootstrap95.low, c->bootstrap95.high, c->area[0],
+                         c->evaluations, c->cost_steps, c->wall_s, c->test.u, c->test.a12, c->test.p,
+                         c->p_holm, (uint64_t)c->test.exact, c->area[1], c->expected[0], c->rank,
+                         word[1 + ds_report_verdict(c)]);
         }
     }
     return ds_table_close(t, path, 0, e);
@@ -188,16 +147,10 @@ int ds_report_summary_csv(const ds_report *r, const char *path, ds_error *e)
     }
     for (size_t k = 0; k < r->opts; k++) {
         const ds_report_opt *o = &r->opt[k];
-        ds_table_text(t, o->name);
-        ds_table_count(t, o->envs);
-        ds_table_count(t, r->envs);
-        ds_table_reals(t, 7,
-                       (double[]){o->score, o->score95.low, o->score95.high, o->rank, o->improvement,
-                                  o->improvement95.low, o->improvement95.high});
-        ds_table_count(t, o->better);
-        ds_table_count(t, o->worse);
-        ds_table_text(t, r->opt[r->reference].name);
-        ds_table_end(t);
+        ds_table_row(t, "tnnrrrrrrrnnt", o->name, (uint64_t)o->envs, (uint64_t)r->envs, o->score,
+                     o->score95.low, o->score95.high, o->rank, o->improvement, o->improvement95.low,
+                     o->improvement95.high, (uint64_t)o->better, (uint64_t)o->worse,
+                     r->opt[r->reference].name);
     }
     return ds_table_close(t, path, 0, e);
 }

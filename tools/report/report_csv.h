@@ -12,11 +12,9 @@ typedef struct ds_table ds_table;
 ds_table *ds_table_new(const char *header);
 void ds_table_free(ds_table *t);
 
-/* Cells of the row in work, and its end. */
-void ds_table_text(ds_table *t, const char *text);
-void ds_table_count(ds_table *t, uint64_t v);
-void ds_table_reals(ds_table *t, size_t count, const double *v);
-void ds_table_end(ds_table *t);
+/* Adds a row, by a letter per cell: t const char * (NULL = empty), n uint64_t, r double, R const double * of so many
+ * cells as the letters R that follow each other. */
+void ds_table_row(ds_table *t, const char *kinds, ...);
 
 /* Writes the file atomically where rc is 0 and path is not NULL; frees `t`. Returns rc or what failed. */
 int ds_table_close(ds_table *t, const char *path, int rc, ds_error *e);

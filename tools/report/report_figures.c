@@ -61,11 +61,11 @@ static void name_with_share(const ds_report *r, size_t k, char out[160])
 
 /* ---- bars and points ---- */
 
-int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e)
+static int figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e)
 {
     ds_group *group = calloc(r->opts + 1, sizeof *group);
     ds_table *t = ds_table_new("optimizer,runs,mean,low90,high90,median,least,most");
-    char title[160], subtitle[200];
+    char title[160], subtitle[200], budget[40];
     size_t n = 0;
     if (group == NULL || t == NULL) {
         free(group);
@@ -78,29 +78,22 @@ int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error 
             group[n++] = (ds_group){r->opt[k].name,   look_of(r, k).color, c->mean,
                                     c->student90.low, c->student90.high,   c->final,
                                     c->runs};
-            ds_table_text(t, r->opt[k].name);
-            ds_table_count(t, c->runs);
-            ds_table_reals(
-                t, 6, (double[]){c->mean, c->student90.low, c->student90.high, c->median, c->least, c->most});
-            ds_table_end(t);
+            ds_table_row(t, "tnrrrrrr", r->opt[k].name, (uint64_t)c->runs, c->mean, c->student90.low,
+                         c->student90.high, c->median, c->least, c->most);
         }
     }
     snprintf(title, sizeof title, "%.100s: best loss after the budget", r->env[env].name);
-    if (r->env[env].budget > 0) {
-        snprintf(subtitle, sizeof subtitle,
-                 "mean of the runs, 90 %% interval (Student's t), every run as a dot; %llu evaluations",
-                 (unsigned long long)r->env[env].budget);
-    } else {
-        snprintf(subtitle, sizeof subtitle,
-                 "mean of the runs, 90 %% interval (Student's t), every run as a dot; budgets differ");
-    }
+    snprintf(budget, sizeof budget, "%llu evaluations", (unsigned long long)r->env[env].budget);
+    snprintf(subtitle, sizeof subtitle,
+             "mean of the runs, 90 %% interval (Student's t), every run as a dot; %.40s",
+             r->env[env].budget > 0 ? budget : "budgets differ");
     const ds_groups p = {title, subtitle, "best loss", 1, NAN, group, n};
     int rc = ds_plot_groups(f->png, f->svg, &p, e);
     free(group);
     return ds_table_close(t, f->csv, rc, e);
 }
 
-int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
+static int figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
 {
     ds_group *group = calloc(r->opts + 1, sizeof *group);
     char(*name)[160] = calloc(r->opts + 1, sizeof *name);
@@ -116,10 +109,7 @@ int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e)
         name_with_share(r, k, name[k]);
         group[k] =
             (ds_group){name[k], look_of(r, k).color, o->score, o->score95.low, o->score95.high, NULL, 0};
-        ds_table_text(t, o->name);
-        ds_table_count(t, o->envs);
-        ds_table_reals(t, 3, (double[]){o->score, o->score95.low, o->score95.high});
-        ds_table_end(t);
+        ds_table_row(t, "tnrrr", o->name, (uint64_t)o->envs, o->score, o->score95.low, o->score95.high);
     }
     const ds_groups p = {
         "Score over all environments",
@@ -210,15 +200,17 @@ static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_fig
     p->lines = c->lines;
     int rc = t == NULL ? ds_no_memory(e) : ds_plot_lines(f->png, f->svg, p, e);
     for (size_t k = 0; rc == 0 && k < c->lines; k++) {
-        static const int plain[] = {CURVE_X, CURVE_Y};
-        static const int full[] = {CURVE_X, CURVE_MEAN, CURVE_MEAN_LOW, CURVE_MEAN_HIGH,
-                                   CURVE_Y, CURVE_LOW,  CURVE_HIGH};
         for (size_t i = 0; i < c->line[k].count; i++) {
-            ds_table_text(t, c->opt[k]);
-            for (size_t j = 0; j < (c->band ? sizeof full / sizeof *full : 2); j++) {
-                ds_table_reals(t, 1, column_of(c, k, c->band ? full[j] : plain[j]) + i);
+            double v[CURVE_COLUMNS];
+            for (int j = 0; j < CURVE_COLUMNS; j++) {
+                v[j] = column_of(c, k, j)[i];
             }
-            ds_table_end(t);
+            if (c->band) {
+                ds_table_row(t, "trrrrrrr", c->opt[k], v[CURVE_X], v[CURVE_MEAN], v[CURVE_MEAN_LOW],
+                             v[CURVE_MEAN_HIGH], v[CURVE_Y], v[CURVE_LOW], v[CURVE_HIGH]);
+            } else {
+                ds_table_row(t, "trr", c->opt[k], v[CURVE_X], v[CURVE_Y]);
+            }
         }
     }
     curves_free(c);
@@ -288,12 +280,11 @@ static void fill_curve(curves *c, size_t line, const ds_report_cell *cell, int a
     c->line[line].count = n;
 }
 
-int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e)
+static int figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e)
 {
     static const char *const label[] = {"evaluations", "simulation steps, forward and backward",
                                         "seconds of evaluation"};
     static const char *const against[] = {"evaluations", "simulation steps", "seconds"};
-    static const char *const column[] = {"evaluations", "steps", "seconds"};
     double first = (double)INFINITY, last = 0;
     size_t most = 1;
     char title[160];
@@ -330,10 +321,10 @@ int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure
                   DS_SCALE_LOG, DS_SCALE_LOG,
                   NAN,          NAN,
                   NULL,         0};
-    return curves_write(&c, &p, column[along], f, e);
+    return curves_write(&c, &p, ds_figure_alongs[along], f, e);
 }
 
-int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
+static int figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 {
     ds_runs *task = calloc(r->envs + 1, sizeof *task);
     curves c;
@@ -401,7 +392,7 @@ static void fill_shares(const curves *c, size_t line, const double *hit, size_t 
     }
 }
 
-int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_error *e)
+static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_error *e)
 {
     static const char *const label[] = {"evaluations / number of variables",
                                         "simulation steps, forward and backward / number of variables",
@@ -465,4 +456,23 @@ int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_erro
                   NULL,
                   0};
     return curves_write(&c, &p, column[along], f, e);
+}
+
+const char *const ds_figure_kinds[DS_FIGURES] = {"bars", "curves", "scores", "profile", "targets"};
+const char *const ds_figure_alongs[DS_ALONGS] = {"evaluations", "steps", "seconds"};
+
+int ds_figure_draw(const ds_report *r, int kind, size_t env, int along, const ds_figure *f, ds_error *e)
+{
+    switch (kind) {
+    case DS_FIGURE_BARS:
+        return figure_bars(r, env, f, e);
+    case DS_FIGURE_CURVES:
+        return figure_anytime(r, env, along, f, e);
+    case DS_FIGURE_SCORES:
+        return figure_scores(r, f, e);
+    case DS_FIGURE_PROFILE:
+        return figure_profile(r, f, e);
+    default:
+        return figure_targets(r, along, f, e);
+    }
 }

@@ -10,24 +10,29 @@ typedef struct ds_figure {
     const char *png, *svg, *csv;
 } ds_figure;
 
-/* What counts along the horizontal axis. */
-enum { DS_ALONG_EVALUATIONS = 0, DS_ALONG_STEPS = 1, DS_ALONG_SECONDS = 2 };
+/* What counts along the horizontal axis of curves and targets. */
+enum { DS_ALONG_EVALUATIONS = 0, DS_ALONG_STEPS = 1, DS_ALONG_SECONDS = 2, DS_ALONGS = 3 };
 
-/* Mean final loss per optimizer on an environment with its 90 % interval by Student's t, and every run. */
-int ds_figure_bars(const ds_report *r, size_t env, const ds_figure *f, ds_error *e);
+enum {
+    /* Mean final loss per optimizer on an environment with its 90 % interval by Student's t, and every run. */
+    DS_FIGURE_BARS,
+    /* Best loss so far on an environment: median and quartiles over runs; in the table also the mean with its
+     * 90 % interval. A run that ended keeps its last value; the curve ends with the optimizer's longest run. */
+    DS_FIGURE_CURVES,
+    /* Interquartile mean of the scores over all environments, 95 % intervals by the stratified bootstrap. */
+    DS_FIGURE_SCORES,
+    /* Share of runs with a score above tau. */
+    DS_FIGURE_PROFILE,
+    /* Share of (environment, target, run) reached, against cost per variable. Targets that nobody reached
+     * are left out. */
+    DS_FIGURE_TARGETS,
+    DS_FIGURES
+};
 
-/* Best loss so far on an environment: median and quartiles over runs; in the table also the mean with its
- * 90 % interval. A run that ended keeps its last value; the curve ends with the optimizer's longest run. */
-int ds_figure_anytime(const ds_report *r, size_t env, int along, const ds_figure *f, ds_error *e);
+/* Their names for users. */
+extern const char *const ds_figure_kinds[DS_FIGURES], *const ds_figure_alongs[DS_ALONGS];
 
-/* Interquartile mean of the scores over all environments, 95 % intervals by the stratified bootstrap. */
-int ds_figure_scores(const ds_report *r, const ds_figure *f, ds_error *e);
-
-/* Share of runs with a score above tau. */
-int ds_figure_profile(const ds_report *r, const ds_figure *f, ds_error *e);
-
-/* Share of (environment, target, run) reached, against cost per variable. Targets that nobody reached
- * are left out. */
-int ds_figure_targets(const ds_report *r, int along, const ds_figure *f, ds_error *e);
+/* `env` and `along` count where the kind has them. */
+int ds_figure_draw(const ds_report *r, int kind, size_t env, int along, const ds_figure *f, ds_error *e);
 
 #endif

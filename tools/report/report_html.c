@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "plot/canvas.h"
+#include "plot/canvas_svg.h"
 
 enum { PICTURE_LIMIT = 2 << 20 };
 
@@ -19,22 +20,12 @@ enum { PICTURE_LIMIT = 2 << 20 };
 void ds_html_text(FILE *f, const char *text)
 {
     for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", f);
-            break;
-        case '>':
-            fputs("&gt;", f);
-            break;
-        case '&':
-            fputs("&amp;", f);
-            break;
-        case '"':
-            fputs("&quot;", f);
-            break;
-        default:
-            fputc(*text, f);
-        }
+        fputs(*text == '<'   ? "&lt;"
+              : *text == '>' ? "&gt;"
+              : *text == '&' ? "&amp;"
+              : *text == '"' ? "&quot;"
+                             : (char[]){*text, '\0'},
+              f);
     }
 }
 
@@ -95,46 +86,34 @@ void ds_html_interval_cell(FILE *f, ds_interval i, int digits)
 
 /* ---- pictures ---- */
 
-static void put_base64(FILE *f, const unsigned char *data, size_t n)
+static void *picture(const char *path, size_t *size)
 {
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t v = (uint32_t)data[i] << 16 | (i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) |
-                     (i + 2 < n ? data[i + 2] : 0);
-        fputc(digit[v >> 18], f);
-        fputc(digit[v >> 12 & 63], f);
-        fputc(i + 1 < n ? digit[v >> 6 & 63] : '=', f);
-        fputc(i + 2 < n ? digit[v & 63] : '=', f);
-    }
+    void *data = NULL;
+    ds_error ignored = {0, ""};
+    return ds_file_read(path, PICTURE_LIMIT, &data, size, DS_EXIT_IO, &ignored) == 0 ? data : NULL;
 }
 
 int ds_html_png(FILE *f, const char *path, const char *about)
 {
-    void *data = NULL;
     size_t size = 0;
-    ds_error ignored = {0, ""};
-    if (ds_file_read(path, PICTURE_LIMIT, &data, &size, DS_EXIT_IO, &ignored) != 0) {
-        return 0;
+    void *data = picture(path, &size);
+    if (data != NULL) {
+        fputs("<img alt=\"", f);
+        ds_html_text(f, about);
+        fputs("\" src=\"data:image/png;base64,", f);
+        ds_put_base64(f, data, size);
+        fputs("\">\n", f);
     }
-    fputs("<img alt=\"", f);
-    ds_html_text(f, about);
-    fputs("\" src=\"data:image/png;base64,", f);
-    put_base64(f, data, size);
-    fputs("\">\n", f);
     free(data);
-    return 1;
+    return data != NULL;
 }
 
 int ds_html_svg(FILE *f, const char *path, const char *about)
 {
-    void *data = NULL;
     size_t size = 0;
-    ds_error ignored = {0, ""};
-    if (ds_file_read(path, PICTURE_LIMIT, &data, &size, DS_EXIT_IO, &ignored) != 0) {
-        return 0;
-    }
+    void *data = picture(path, &size);
     /* In a page there is no declaration and no name space. */
-    const char *size_of_figure = memmem(data, size, " width=", 7);
+    const char *size_of_figure = data == NULL ? NULL : memmem(data, size, " width=", 7);
     if (size_of_figure != NULL) {
         fputs("<svg role=\"img\" aria-label=\"", f);
         ds_html_text(f, about);

@@ -31,10 +31,6 @@ typedef struct page {
 
 /* ---- figures ---- */
 
-enum { BARS, CURVES, SCORES, TARGETS, PROFILE };
-static const char *const kinds[] = {"bars", "curves", "scores", "targets", "profile"};
-static const char *const alongs[] = {"evaluations", "steps", "seconds"};
-
 /* A figure of the page: its kind, its environment where it has one, and its axis. */
 typedef struct figure {
     int kind;
@@ -45,23 +41,7 @@ typedef struct figure {
 
 static int has_axis(const figure *g)
 {
-    return g->kind == CURVES || g->kind == TARGETS;
-}
-
-static int write_figure(const ds_report *r, const figure *g, const ds_figure *f, ds_error *e)
-{
-    switch (g->kind) {
-    case BARS:
-        return ds_figure_bars(r, g->env, f, e);
-    case CURVES:
-        return ds_figure_anytime(r, g->env, g->along, f, e);
-    case SCORES:
-        return ds_figure_scores(r, f, e);
-    case TARGETS:
-        return ds_figure_targets(r, g->along, f, e);
-    default:
-        return ds_figure_profile(r, f, e);
-    }
+    return g->kind == DS_FIGURE_CURVES || g->kind == DS_FIGURE_TARGETS;
 }
 
 /* The command that draws it alone. */
@@ -73,13 +53,13 @@ static void put_command(page *p, const figure *g, const char *name)
     if (f == NULL) {
         return;
     }
-    fprintf(f, "dshost plot %s --kind %s", p->origin->folders, kinds[g->kind]);
+    fprintf(f, "dshost plot %s --kind %s", p->origin->folders, ds_figure_kinds[g->kind]);
     if (g->env != SIZE_MAX) {
         fputs(" --env ", f);
         ds_text_shell_word(f, p->r->env[g->env].name);
     }
     if (has_axis(g)) {
-        fprintf(f, " --along %s", alongs[g->along]);
+        fprintf(f, " --along %s", ds_figure_alongs[g->along]);
     }
     fputs(" --out ", f);
     snprintf(file, sizeof file, "%s.svg", name);
@@ -97,17 +77,18 @@ static void put_figure(page *p, const figure *g)
     if (p->rc != 0) {
         return;
     }
-    snprintf(kind, sizeof kind, "%s%s%s", g->kind == CURVES ? "" : kinds[g->kind],
-             g->kind == TARGETS && g->along != DS_ALONG_EVALUATIONS ? "-" : "",
-             g->kind == CURVES || (g->kind == TARGETS && g->along != DS_ALONG_EVALUATIONS) ? alongs[g->along]
-                                                                                           : "");
+    snprintf(kind, sizeof kind, "%s%s%s", g->kind == DS_FIGURE_CURVES ? "" : ds_figure_kinds[g->kind],
+             g->kind == DS_FIGURE_TARGETS && g->along != DS_ALONG_EVALUATIONS ? "-" : "",
+             g->kind == DS_FIGURE_CURVES || (g->kind == DS_FIGURE_TARGETS && g->along != DS_ALONG_EVALUATIONS)
+                 ? ds_figure_alongs[g->along]
+                 : "");
     ds_report_file_name(name, sizeof name, kind, g->env != SIZE_MAX ? p->r->env[g->env].name : "");
     if (asprintf(&svg, "%s/figures/%s.svg", p->folder, name) < 0 ||
         asprintf(&csv, "%s/figures/%s.csv", p->folder, name) < 0) {
         p->rc = ds_no_memory(p->e);
     } else {
         const ds_figure f = {NULL, svg, csv};
-        p->rc = write_figure(p->r, g, &f, p->e);
+        p->rc = ds_figure_draw(p->r, g->kind, g->env, g->along, &f, p->e);
     }
     if (p->rc == 0) {
         fputs("<figure>", p->f);
@@ -226,11 +207,12 @@ static void put_summary(page *p)
               "environments do not compare.</b></p>\n",
               f);
     }
-    put_figure(p, &(figure){SCORES, SIZE_MAX, 0, "Scores over all environments"});
-    put_figure(p, &(figure){TARGETS, SIZE_MAX, DS_ALONG_EVALUATIONS, "Data profile against evaluations"});
-    put_figure(p, &(figure){TARGETS, SIZE_MAX, DS_ALONG_STEPS,
+    put_figure(p, &(figure){DS_FIGURE_SCORES, SIZE_MAX, 0, "Scores over all environments"});
+    put_figure(
+        p, &(figure){DS_FIGURE_TARGETS, SIZE_MAX, DS_ALONG_EVALUATIONS, "Data profile against evaluations"});
+    put_figure(p, &(figure){DS_FIGURE_TARGETS, SIZE_MAX, DS_ALONG_STEPS,
                             "Data profile against simulation steps, forward and backward"});
-    put_figure(p, &(figure){PROFILE, SIZE_MAX, 0, "Performance profile"});
+    put_figure(p, &(figure){DS_FIGURE_PROFILE, SIZE_MAX, 0, "Performance profile"});
 }
 
 /* ---- one environment ---- */
@@ -359,9 +341,10 @@ static void put_env(page *p, size_t i)
     put_means(p, i);
     put_orders(p, i);
     put_costs(p, i);
-    put_figure(p, &(figure){BARS, i, 0, "Best loss after the budget"});
-    put_figure(p, &(figure){CURVES, i, DS_ALONG_EVALUATIONS, "Best loss so far against evaluations"});
-    put_figure(p, &(figure){CURVES, i, DS_ALONG_STEPS,
+    put_figure(p, &(figure){DS_FIGURE_BARS, i, 0, "Best loss after the budget"});
+    put_figure(p,
+               &(figure){DS_FIGURE_CURVES, i, DS_ALONG_EVALUATIONS, "Best loss so far against evaluations"});
+    put_figure(p, &(figure){DS_FIGURE_CURVES, i, DS_ALONG_STEPS,
                             "Best loss so far against simulation steps, forward and backward"});
     put_best_run(p, i);
 }

@@ -25,20 +25,10 @@ static const char usage[] = "usage: dshost compare A B [OPTIONS]\n\n"
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    int c;
-    while ((c = ds_arguments_next(argc, argv, "compare", options, e)) != -1) {
-        switch (c) {
-        case 'j':
-            q->json = 1;
-            break;
-        case 'h':
-            q->help = 1;
-            return 0;
-        default:
-            return e->status;
-        }
+    const ds_flag flags[] = {{"json", .set = &q->json}, {"help", .set = &q->help}, {0}};
+    int rc = ds_arguments_read(argc, argv, "compare", flags, -1, q, e);
+    if (rc != 0 || q->help) {
+        return rc;
     }
     if (argc - optind < 2) {
         return ds_fail(e, DS_EXIT_USAGE, "compare: name two sets of runs: dshost compare DIR1 DIR2");

@@ -16,8 +16,7 @@
 
 typedef struct request {
     const char *folder, *format, *out;
-    int times;
-    int help;
+    int no_times, help;
 } request;
 
 static const char *const formats[] = {"csv", "jsonl", "npz", "ioh", "coco"};
@@ -25,30 +24,15 @@ enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {{"format", required_argument, NULL, 'f'},
-                                            {"out", required_argument, NULL, 'o'},
-                                            {"no-times", no_argument, NULL, 'n'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    int c;
-    *q = (request){.times = 1};
-    while ((c = ds_arguments_next(argc, argv, "export", options, e)) != -1) {
-        switch (c) {
-        case 'f':
-            q->format = optarg;
-            break;
-        case 'o':
-            q->out = optarg;
-            break;
-        case 'n':
-            q->times = 0;
-            break;
-        case 'h':
-            q->help = 1;
-            return 0;
-        default:
-            return e->status;
-        }
+    const ds_flag flags[] = {{"format", .text = &q->format},
+                             {"out", .text = &q->out},
+                             {"no-times", .set = &q->no_times},
+                             {"help", .set = &q->help},
+                             {0}};
+    *q = (request){0};
+    int rc = ds_arguments_read(argc, argv, "export", flags, -1, q, e);
+    if (rc != 0 || q->help) {
+        return rc;
     }
     if (optind >= argc) {
         return ds_fail(e, DS_EXIT_USAGE, "export: name the result folder: dshost export DIR --format csv");
@@ -128,15 +112,15 @@ static int open_all(const char *folder, int finished, ds_export_run **out, size_
 static int export_table(const request *q, ds_export_run *r, const char *name, ds_error *e)
 {
     if (strcmp(q->format, "csv") == 0) {
-        return ds_export_csv(r, name, q->times, e);
+        return ds_export_csv(r, name, !q->no_times, e);
     }
     if (strcmp(q->format, "jsonl") == 0) {
-        return ds_export_jsonl(r, name, q->times, e);
+        return ds_export_jsonl(r, name, !q->no_times, e);
     }
     if (strcmp(name, "-") == 0) {
         return ds_fail(e, DS_EXIT_USAGE, "export: --format npz cannot go to the standard output");
     }
-    return ds_export_npz(r, name, q->times, e);
+    return ds_export_npz(r, name, !q->no_times, e);
 }
 
 static int export_tables(const request *q, ds_export_run *runs, size_t count, ds_error *e)

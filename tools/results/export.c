@@ -36,8 +36,7 @@ static int read_texts(ds_export_run *r, ds_error *e)
 
 static int read_seed(ds_export_run *r, ds_error *e)
 {
-    ds_settings s;
-    memset(&s, 0, sizeof(s));
+    ds_settings s = {0};
     int rc = ds_store_get_settings(r->store, &s, e);
     const ds_setting *seed = ds_settings_find(&s, DS_SECTION_RUN, "seed");
     if (rc == 0 && seed != NULL) {

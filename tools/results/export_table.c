@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,32 @@
 #include "results/export.h"
 #include "results/npy_write.h"
 
-typedef void row_printer(ds_printer *p, const ds_export_run *r, const ds_row *row, double best, int times);
+/* The columns of all formats, in the order of the texts; x and the gradient come after them. */
+typedef struct column {
+    const char *name;
+    char
+        kind; /* n count, i whole number, r real, b the best loss so far, a seconds, o outcome, g gradient, t text */
+    size_t offset; /* in ds_row */
+} column;
 
-/* Prints all rows. */
-static int print_rows(ds_export_run *r, ds_printer *p, row_printer *print, int times, ds_error *e)
+static const column columns[] = {{"id", 'n', offsetof(ds_row, id)},
+                                 {"loss", 'r', offsetof(ds_row, answer.loss)},
+                                 {"best_loss", 'b', 0},
+                                 {"outcome", 'o', offsetof(ds_row, answer.outcome)},
+                                 {"gradient_kind", 'g', offsetof(ds_row, answer.grad_kind)},
+                                 {"tag", 't', offsetof(ds_row, tag)},
+                                 {"group", 'n', offsetof(ds_row, group)},
+                                 {"cost_steps", 'n', offsetof(ds_row, answer.cost_steps)},
+                                 {"bad_step", 'i', offsetof(ds_row, answer.bad_step)},
+                                 {"message", 't', offsetof(ds_row, answer.message)},
+                                 {"wall_s", 'r', offsetof(ds_row, answer.wall_s)},
+                                 {"at", 'a', offsetof(ds_row, at)}};
+enum { COLUMNS = sizeof columns / sizeof *columns, TIMES = 2 /* of them, at the end */ };
+
+typedef void row_visitor(void *ctx, const ds_export_run *r, const ds_row *row, double best);
+
+/* Visits all rows with the best loss so far. */
+static int for_rows(ds_export_run *r, row_visitor *visit, void *ctx, ds_error *e)
 {
     ds_cursor *c = NULL;
     ds_row row;
@@ -23,259 +46,217 @@ static int print_rows(ds_export_run *r, ds_printer *p, row_printer *print, int t
     int rc = ds_cursor_open(r->store, 1, &c, e);
     while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1) {
         best = row.answer.loss < best ? row.answer.loss : best;
-        print(p, r, &row, best, times);
+        visit(ctx, r, &row, best);
     }
     ds_cursor_close(c);
     return rc != 0 ? rc : step < 0 ? e->status : 0;
 }
 
-/* ---- CSV (RFC 4180; empty = no value) ---- */
+/* ---- texts: CSV (RFC 4180; empty = no value) and JSON lines ---- */
 
-static void csv_real(ds_printer *p, double v)
+typedef struct printing {
+    ds_printer *p;
+    int json, columns;
+} printing;
+
+static void put_real(const printing *o, double v)
 {
     if (isfinite(v)) {
-        ds_print(p, ",%.17g", v);
+        ds_print(o->p, "%.17g", v);
     } else {
-        ds_print(p, ",");
+        ds_print_text(o->p, o->json ? "null" : "");
     }
 }
 
 static void csv_text(ds_printer *p, const char *text)
 {
-    if (text[strcspn(text, ",\"\r\n")] == '\0') {
-        ds_print(p, ",%s", text);
-        return;
-    }
-    ds_print(p, ",\"");
+    const int quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    ds_print_text(p, quoted ? "\"" : "");
     for (; *text != '\0'; text++) {
         ds_print(p, *text == '"' ? "\"\"" : "%c", *text);
     }
-    ds_print(p, "\"");
+    ds_print_text(p, quoted ? "\"" : "");
 }
 
-static void csv_row(ds_printer *p, const ds_export_run *r, const ds_row *row, double best, int times)
+/* Recorded texts are printable ASCII. */
+static void json_text(ds_printer *p, const char *text)
 {
-    ds_print(p, "%llu", (unsigned long long)row->id);
-    csv_real(p, row->answer.loss);
-    csv_real(p, best);
-    ds_print(p, ",%s,%s", ds_outcome_name(row->answer.outcome), ds_gradient_name(row->answer.grad_kind));
-    csv_text(p, row->tag);
-    ds_print(p, ",%llu,%llu,%lld", (unsigned long long)row->group, (unsigned long long)row->answer.cost_steps,
-             (long long)row->answer.bad_step);
-    csv_text(p, row->answer.message);
-    if (times) {
-        csv_real(p, row->answer.wall_s);
-        ds_print(p, ",%.6f", row->at);
+    if (text[0] == '\0') {
+        ds_print_text(p, "null");
+        return;
     }
-    for (uint64_t i = 0; i < r->n; i++) {
-        csv_real(p, row->x[i]);
+    ds_print_text(p, "\"");
+    for (; *text != '\0'; text++) {
+        const int escaped = *text == '"' || *text == '\\';
+        ds_print(p, escaped ? "\\%c" : "%c", *text >= ' ' && *text <= '~' ? *text : '?');
     }
-    for (uint64_t i = 0; i < r->n && r->gradients; i++) {
-        csv_real(p, row->grad != NULL ? row->grad[i] : (double)NAN);
+    ds_print_text(p, "\"");
+}
+
+static void put_value(const printing *o, const column *k, const ds_row *row, double best)
+{
+    const char *at = (const char *)row + k->offset;
+    switch (k->kind) {
+    case 'n':
+        ds_print(o->p, "%llu", (unsigned long long)*(const uint64_t *)(const void *)at);
+        break;
+    case 'i':
+        ds_print(o->p, "%lld", (long long)*(const int64_t *)(const void *)at);
+        break;
+    case 'a':
+        ds_print(o->p, "%.6f", row->at);
+        break;
+    case 't':
+        (o->json ? json_text : csv_text)(o->p, at);
+        break;
+    case 'o':
+    case 'g':
+        ds_print(o->p, o->json ? "\"%s\"" : "%s",
+                 k->kind == 'o' ? ds_outcome_name(row->answer.outcome)
+                                : ds_gradient_name(row->answer.grad_kind));
+        break;
+    default:
+        put_real(o, k->kind == 'b' ? best : *(const double *)(const void *)at);
     }
-    ds_print(p, "\n");
+}
+
+/* Numbers between commas, with one before them in CSV. */
+static void put_reals(const printing *o, const double *v, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        ds_print_text(o->p, i > 0 || !o->json ? "," : "");
+        put_real(o, v != NULL ? v[i] : (double)NAN);
+    }
+}
+
+static void put_row(void *ctx, const ds_export_run *r, const ds_row *row, double best)
+{
+    const printing *o = ctx;
+    for (int k = 0; k < o->columns; k++) {
+        if (o->json) {
+            ds_print(o->p, "%s\"%s\":", k > 0 ? "," : "{", columns[k].name);
+        } else {
+            ds_print_text(o->p, k > 0 ? "," : "");
+        }
+        put_value(o, &columns[k], row, best);
+    }
+    ds_print_text(o->p, o->json ? ",\"x\":[" : "");
+    put_reals(o, row->x, r->n);
+    if (o->json) {
+        ds_print_text(o->p, row->grad != NULL ? "],\"gradient\":[" : "],\"gradient\":null");
+    }
+    if (o->json ? row->grad != NULL : r->gradients) {
+        put_reals(o, row->grad, r->n);
+        ds_print_text(o->p, o->json ? "]" : "");
+    }
+    ds_print_text(o->p, o->json ? "}\n" : "\n");
+}
+
+static int print_rows(ds_export_run *r, const char *path, int json, int times, ds_error *e)
+{
+    printing o = {NULL, json, times ? COLUMNS : COLUMNS - TIMES};
+    int rc = ds_printer_open(path, &o.p, e);
+    if (rc != 0) {
+        return rc;
+    }
+    for (int k = 0; !json && k < o.columns; k++) {
+        ds_print(o.p, k > 0 ? ",%s" : "%s", columns[k].name);
+    }
+    for (uint64_t i = 0; !json && i < (r->gradients ? 2 : 1) * r->n; i++) {
+        ds_print(o.p, i < r->n ? ",x%llu" : ",g%llu", (unsigned long long)(i % r->n));
+    }
+    ds_print_text(o.p, json ? "" : "\n");
+    return ds_printer_close(o.p, for_rows(r, put_row, &o, e), e);
 }
 
 int ds_export_csv(ds_export_run *r, const char *path, int times, ds_error *e)
 {
-    ds_printer *p = NULL;
-    int rc = ds_printer_open(path, &p, e);
-    if (rc != 0) {
-        return rc;
-    }
-    ds_print(p, "id,loss,best_loss,outcome,gradient_kind,tag,group,cost_steps,bad_step,message%s",
-             times ? ",wall_s,at" : "");
-    for (uint64_t i = 0; i < r->n; i++) {
-        ds_print(p, ",x%llu", (unsigned long long)i);
-    }
-    for (uint64_t i = 0; i < r->n && r->gradients; i++) {
-        ds_print(p, ",g%llu", (unsigned long long)i);
-    }
-    ds_print(p, "\n");
-    return ds_printer_close(p, print_rows(r, p, csv_row, times, e), e);
-}
-
-/* ---- JSON lines ---- */
-
-static void json_real_text(ds_printer *p, double v)
-{
-    if (isfinite(v)) {
-        ds_print(p, "%.17g", v);
-    } else {
-        ds_print(p, "null");
-    }
-}
-
-static void json_reals_text(ds_printer *p, const double *v, uint64_t n)
-{
-    ds_print(p, "[");
-    for (uint64_t i = 0; i < n; i++) {
-        ds_print(p, i > 0 ? "," : "");
-        json_real_text(p, v[i]);
-    }
-    ds_print(p, "]");
-}
-
-/* Recorded texts are printable ASCII. */
-static void json_text(ds_printer *p, const char *key, const char *text)
-{
-    ds_print(p, ",\"%s\":", key);
-    if (text[0] == '\0') {
-        ds_print(p, "null");
-        return;
-    }
-    ds_print(p, "\"");
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            ds_print(p, "\\%c", *text);
-        } else {
-            ds_print(p, "%c", *text >= ' ' && *text <= '~' ? *text : '?');
-        }
-    }
-    ds_print(p, "\"");
-}
-
-static void json_row(ds_printer *p, const ds_export_run *r, const ds_row *row, double best, int times)
-{
-    ds_print(p, "{\"id\":%llu,\"loss\":", (unsigned long long)row->id);
-    json_real_text(p, row->answer.loss);
-    ds_print(p, ",\"best_loss\":");
-    json_real_text(p, best);
-    ds_print(p, ",\"outcome\":\"%s\",\"gradient_kind\":\"%s\"", ds_outcome_name(row->answer.outcome),
-             ds_gradient_name(row->answer.grad_kind));
-    json_text(p, "tag", row->tag);
-    ds_print(p, ",\"group\":%llu,\"cost_steps\":%llu,\"bad_step\":%lld", (unsigned long long)row->group,
-             (unsigned long long)row->answer.cost_steps, (long long)row->answer.bad_step);
-    json_text(p, "message", row->answer.message);
-    if (times) {
-        ds_print(p, ",\"wall_s\":");
-        json_real_text(p, row->answer.wall_s);
-        ds_print(p, ",\"at\":%.6f", row->at);
-    }
-    ds_print(p, ",\"x\":");
-    json_reals_text(p, row->x, r->n);
-    if (row->grad != NULL) {
-        ds_print(p, ",\"gradient\":");
-        json_reals_text(p, row->grad, r->n);
-    } else {
-        ds_print(p, ",\"gradient\":null");
-    }
-    ds_print(p, "}\n");
+    return print_rows(r, path, 0, times, e);
 }
 
 int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e)
 {
-    ds_printer *p = NULL;
-    int rc = ds_printer_open(path, &p, e);
-    return rc != 0 ? rc : ds_printer_close(p, print_rows(r, p, json_row, times, e), e);
+    return print_rows(r, path, 1, times, e);
 }
 
 /* ---- NumPy ---- */
 
-typedef struct columns {
-    double *x, *grad, *loss, *best, *wall, *at;
-    int32_t *outcome, *kind;
-    uint64_t *group, *cost;
-    int64_t *bad;
-} columns;
+/* The arrays: those of the columns, x, the gradient. */
+enum { X = COLUMNS, GRADIENT, ARRAYS };
 
-static void free_columns(columns *c)
+typedef struct arrays {
+    char *data[ARRAYS];
+    uint64_t rows;
+} arrays;
+
+/* The type of a column, or -1 where it is none of the arrays. */
+static int type_of(const column *k)
 {
-    free(c->x);
-    free(c->grad);
-    free(c->loss);
-    free(c->outcome);
-    free(c->group);
-    free(c->bad);
+    return k == columns || k->kind == 't'     ? -1
+           : k->kind == 'n'                   ? DS_NPY_U8
+           : k->kind == 'i'                   ? DS_NPY_I8
+           : k->kind == 'o' || k->kind == 'g' ? DS_NPY_I4
+                                              : DS_NPY_F8;
 }
 
-static int make_columns(const ds_export_run *r, columns *c, ds_error *e)
+static void keep_row(void *ctx, const ds_export_run *r, const ds_row *row, double best)
 {
-    size_t count = r->count > 0 ? r->count : 1;
-    memset(c, 0, sizeof(*c));
-    c->x = malloc(count * r->n * sizeof(double));
-    c->grad = r->gradients ? malloc(count * r->n * sizeof(double)) : NULL;
-    c->loss = malloc(4 * count * sizeof(double));
-    c->outcome = malloc(2 * count * sizeof(int32_t));
-    c->group = malloc(2 * count * sizeof(uint64_t));
-    c->bad = malloc(count * sizeof(int64_t));
-    if (c->x == NULL || (r->gradients && c->grad == NULL) || c->loss == NULL || c->outcome == NULL ||
-        c->group == NULL || c->bad == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory for %llu evaluations", (unsigned long long)r->count);
+    arrays *a = ctx;
+    if (a->rows == r->count) { /* another process goes on with the run */
+        return;
     }
-    c->best = c->loss + count;
-    c->wall = c->best + count;
-    c->at = c->wall + count;
-    c->kind = c->outcome + count;
-    c->cost = c->group + count;
-    return 0;
-}
-
-static int fill_columns(ds_export_run *r, columns *c, ds_error *e)
-{
-    ds_cursor *cursor = NULL;
-    ds_row row;
-    double best = (double)INFINITY;
-    int step = 0;
-    uint64_t k = 0;
-    int rc = ds_cursor_open(r->store, 1, &cursor, e);
-    for (; rc == 0 && k < r->count && (step = ds_cursor_next(cursor, &row, e)) == 1; k++) {
-        best = row.answer.loss < best ? row.answer.loss : best;
-        memcpy(c->x + k * r->n, row.x, r->n * sizeof(double));
-        for (uint64_t i = 0; i < r->n && c->grad != NULL; i++) {
-            c->grad[k * r->n + i] = row.grad != NULL ? row.grad[i] : (double)NAN;
+    for (int k = 0; k < COLUMNS; k++) {
+        const size_t size = type_of(&columns[k]) == DS_NPY_I4 ? 4 : 8;
+        if (type_of(&columns[k]) >= 0) {
+            memcpy(a->data[k] + a->rows * size,
+                   columns[k].kind == 'b' ? (const char *)&best : (const char *)row + columns[k].offset,
+                   size);
         }
-        c->loss[k] = row.answer.loss;
-        c->best[k] = best;
-        c->wall[k] = row.answer.wall_s;
-        c->at[k] = row.at;
-        c->outcome[k] = (int32_t)row.answer.outcome;
-        c->kind[k] = (int32_t)row.answer.grad_kind;
-        c->group[k] = row.group;
-        c->cost[k] = row.answer.cost_steps;
-        c->bad[k] = row.answer.bad_step;
     }
-    ds_cursor_close(cursor);
-    return rc != 0 ? rc : step < 0 ? e->status : 0;
+    const size_t bytes = r->n * sizeof(double);
+    memcpy(a->data[X] + a->rows * bytes, row->x, bytes);
+    for (uint64_t i = 0; i < r->n && r->gradients; i++) {
+        const double g = row->grad != NULL ? row->grad[i] : (double)NAN;
+        memcpy(a->data[GRADIENT] + a->rows * bytes + i * sizeof g, &g, sizeof g);
+    }
+    a->rows++;
+}
+
+static int add_arrays(ds_npz *z, const ds_export_run *r, const arrays *a, int times, ds_error *e)
+{
+    const uint64_t shape[2] = {r->count, r->n};
+    int rc = ds_npz_add(z, "x", DS_NPY_F8, 2, shape, a->data[X], e);
+    for (int k = 0; k < (times ? COLUMNS : COLUMNS - TIMES) && rc == 0; k++) {
+        const int type = type_of(&columns[k]);
+        rc = type >= 0 ? ds_npz_add(z, columns[k].name, type, 1, shape, a->data[k], e) : 0;
+        if (rc == 0 && columns[k].kind == 'b' && r->gradients) {
+            rc = ds_npz_add(z, "gradient", DS_NPY_F8, 2, shape, a->data[GRADIENT], e);
+        }
+    }
+    return rc;
 }
 
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)
 {
-    columns c;
+    arrays a = {.rows = 0};
     ds_npz *z = NULL;
-    int rc = make_columns(r, &c, e);
-    rc = rc != 0 ? rc : fill_columns(r, &c, e);
-    rc = rc != 0 ? rc : ds_npz_open(&z, path, e);
-    const uint64_t shape[2] = {r->count, r->n};
-    const struct {
-        const char *name;
-        int type;
-        uint32_t ndim;
-        const void *data;
-        int wanted;
-    } array[] = {
-        {"x", DS_NPY_F8, 2, c.x, 1},
-        {"loss", DS_NPY_F8, 1, c.loss, 1},
-        {"best_loss", DS_NPY_F8, 1, c.best, 1},
-        {"gradient", DS_NPY_F8, 2, c.grad, r->gradients},
-        {"outcome", DS_NPY_I4, 1, c.outcome, 1},
-        {"gradient_kind", DS_NPY_I4, 1, c.kind, 1},
-        {"group", DS_NPY_U8, 1, c.group, 1},
-        {"cost_steps", DS_NPY_U8, 1, c.cost, 1},
-        {"bad_step", DS_NPY_I8, 1, c.bad, 1},
-        {"wall_s", DS_NPY_F8, 1, c.wall, times},
-        {"at", DS_NPY_F8, 1, c.at, times},
-    };
-    for (size_t i = 0; i < sizeof(array) / sizeof(array[0]) && rc == 0; i++) {
-        if (array[i].wanted) {
-            rc = ds_npz_add(z, array[i].name, array[i].type, array[i].ndim, shape, array[i].data, e);
-        }
+    int rc = 0;
+    for (int k = 0; k < ARRAYS && rc == 0; k++) {
+        a.data[k] = calloc(r->count + 1, (k < COLUMNS ? 1 : r->n) * sizeof(double));
+        rc = a.data[k] == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory for %llu evaluations",
+                                         (unsigned long long)r->count)
+                               : 0;
     }
+    rc = rc != 0 ? rc : for_rows(r, keep_row, &a, e);
+    rc = rc != 0 ? rc : ds_npz_open(&z, path, e);
+    rc = rc != 0 ? rc : add_arrays(z, r, &a, times, e);
     if (z != NULL && rc == 0) {
         rc = ds_npz_close(z, e);
     } else {
         ds_npz_abort(z);
     }
-    free_columns(&c);
+    for (int k = 0; k < ARRAYS; k++) {
+        free(a.data[k]);
+    }
     return rc;
 }
