@@ -16,78 +16,27 @@ static const char *const engine_choices[] = {"fast", "scalar", NULL};
 static const char *const precision_choices[] = {"f64", "f32", NULL};
 static const char *const memory_choices[] = {"checkpoint", "store", NULL};
 
-static const ds_param segments_param = {
-    .struct_size = sizeof(ds_param),
-    .type = DS_PARAM_INT,
-    .flags = DS_PARAM_SHAPE,
-    .min = 1,
-    .max = 1000,
-    .name = "segments",
-    .default_text = "5",
-    .unit = "",
-    .doc =
-        "Pieces of constant action, of equal length. With segments = steps the variables are PlasticineLab's "
-        "own action sequence.",
-};
+#define ENUM_PARAM(name_, default_, flags_, choices_, doc_)                                                  \
+    {                                                                                                        \
+        .struct_size = sizeof(ds_param), .type = DS_PARAM_ENUM, .flags = (flags_), .name = (name_),          \
+        .default_text = (default_), .unit = "", .doc = (doc_), .choices = (choices_),                        \
+    }
 
-static const ds_param contact_grad_param = {
-    .struct_size = sizeof(ds_param),
-    .type = DS_PARAM_ENUM,
-    .flags = DS_PARAM_ADVANCED,
-    .name = "contact_grad",
-    .default_text = "exact",
-    .unit = "",
-    .doc = "Gradient of the hard contact loss: exact, or handed to every particle as in the reference code.",
-    .choices = gradient_choices,
-};
+const ds_param mpm_engine_param = ENUM_PARAM(
+    "engine", "fast", DS_PARAM_ADVANCED, engine_choices,
+    "The vectorised engine, or the plain one it is tested against, which svd_grad=reference always "
+    "takes. precision and memory are for the fast one.");
 
-static const ds_param svd_grad_param = {
-    .struct_size = sizeof(ds_param),
-    .type = DS_PARAM_ENUM,
-    .flags = DS_PARAM_ADVANCED,
-    .name = "svd_grad",
-    .default_text = "exact",
-    .unit = "",
-    .doc = "Gradient of the singular value decomposition: exact, or clamped as in the reference code.",
-    .choices = gradient_choices,
-};
+const ds_param mpm_precision_param = ENUM_PARAM(
+    "precision", "f64", 0, precision_choices,
+    "Floats of the simulation. f32 takes about two thirds of the time; losses then agree to about 1e-6 "
+    "and gradients to about 1e-3.");
 
-const ds_param mpm_engine_param = {
-    .struct_size = sizeof(ds_param),
-    .type = DS_PARAM_ENUM,
-    .flags = DS_PARAM_ADVANCED,
-    .name = "engine",
-    .default_text = "fast",
-    .unit = "",
-    .doc = "The vectorised engine, or the plain one it is tested against, which svd_grad=reference always "
-           "takes. precision and memory are for the fast one.",
-    .choices = engine_choices,
-};
-
-const ds_param mpm_precision_param = {
-    .struct_size = sizeof(ds_param),
-    .type = DS_PARAM_ENUM,
-    .name = "precision",
-    .default_text = "f64",
-    .unit = "",
-    .doc =
-        "Floats of the simulation. f32 takes about two thirds of the time; losses then agree to about 1e-6 "
-        "and gradients to about 1e-3.",
-    .choices = precision_choices,
-};
-
-const ds_param mpm_memory_param = {
-    .struct_size = sizeof(ds_param),
-    .type = DS_PARAM_ENUM,
-    .flags = DS_PARAM_ADVANCED,
-    .name = "memory",
-    .default_text = "checkpoint",
-    .unit = "",
-    .doc = "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are "
-           "simulated again, and the grid as far as all fits into 235 MB; or all substeps (1.2 GB for 10000 "
-           "particles).",
-    .choices = memory_choices,
-};
+const ds_param mpm_memory_param = ENUM_PARAM(
+    "memory", "checkpoint", DS_PARAM_ADVANCED, memory_choices,
+    "What is kept for the gradient: a checkpoint every 38 substeps, from which the particles are "
+    "simulated again, and the grid as far as all fits into 235 MB; or all substeps (1.2 GB for 10000 "
+    "particles).");
 
 const ds_param *const mpm_env_params[] = {
     DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),
@@ -99,7 +48,10 @@ const ds_param *const mpm_env_params[] = {
             "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, 9 "
             "substeps of 2e-4 s, an eighth of the particles, 10 steps."),
     DS_INT("steps", "0", 0, 1000, "", "Output steps of an episode; 0 = 50 (preset small: 10)."),
-    &segments_param,
+    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 1000, "segments", "5", "",
+                      "Pieces of constant action, of equal length. With segments = steps the variables are "
+                      "PlasticineLab's own action sequence.",
+                      NULL},
     DS_ENUM("loss", "segment_sum", loss_choices,
             "Which states the loss sums: those at segment ends, after every step, or the last."),
     DS_REAL("softness", "666", 0, 1e6, "",
@@ -114,8 +66,12 @@ const ds_param *const mpm_env_params[] = {
         "tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",
         "Start poses of the tools: for each x y z, quaternion w x y z, and the gap where it has one. Empty: "
         "the task's own."),
-    &contact_grad_param,
-    &svd_grad_param,
+    &(const ds_param)ENUM_PARAM(
+        "contact_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,
+        "Gradient of the hard contact loss: exact, or handed to every particle as in the reference code."),
+    &(const ds_param)ENUM_PARAM(
+        "svd_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,
+        "Gradient of the singular value decomposition: exact, or clamped as in the reference code."),
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,

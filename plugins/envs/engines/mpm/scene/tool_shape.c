@@ -243,46 +243,34 @@ static void torus_normal_adjoint(const double size[3], const double x[3], const 
 }
 
 /* ---- ladle: half a spherical shell, y <= 0, of middle radius size[0] and half thickness size[1]. Above its
- * rim that is a torus of the same two numbers. ---- */
+ * rim it is a torus of the same two numbers, see shape_at(). ---- */
 
 static double shell_side(const double size[3], const double x[3])
 {
     return sign(length(x) - size[0]);
 }
 
-static double ladle_distance(const double size[3], const double x[3])
+static double shell_distance(const double size[3], const double x[3])
 {
-    return x[1] > 0.0 ? torus_distance(size, x) : fabs(length(x) - size[0]) - size[1];
+    return fabs(length(x) - size[0]) - size[1];
 }
 
-static void ladle_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
+static void shell_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
 {
-    if (x[1] > 0.0) {
-        torus_distance_adjoint(size, x, d_bar, x_bar);
-    } else {
-        vec3_add_scaled(x_bar, shell_side(size, x) * d_bar / length(x), x);
-    }
+    vec3_add_scaled(x_bar, shell_side(size, x) * d_bar / length(x), x);
 }
 
-static void ladle_normal(const double size[3], const double x[3], double n[3])
+static void shell_normal(const double size[3], const double x[3], double n[3])
 {
-    if (x[1] > 0.0) {
-        torus_normal(size, x, n);
-        return;
-    }
     unit(x, n);
     for (int k = 0; k < 3; k++) {
         n[k] *= shell_side(size, x);
     }
 }
 
-static void ladle_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
+static void shell_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
                                  double x_bar[3])
 {
-    if (x[1] > 0.0) {
-        torus_normal_adjoint(size, x, n_bar, x_bar);
-        return;
-    }
     double side = shell_side(size, x);
     const double m_bar[3] = {side * n_bar[0], side * n_bar[1], side * n_bar[2]};
     unit_adjoint(x, m_bar, x_bar);
@@ -332,6 +320,13 @@ static void box_difference(const double size[3], const double x[3], double m[3])
     }
 }
 
+static void box_normal(const double size[3], const double x[3], double n[3])
+{
+    double m[3];
+    box_difference(size, x, m);
+    unit(m, n);
+}
+
 static void box_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
                                double x_bar[3])
 {
@@ -347,23 +342,46 @@ static void box_normal_adjoint(const double size[3], const double x[3], const do
     }
 }
 
-/* ---- chopsticks: two capsules whose upper ends are at x = -/+ gap/2, y = 0 ---- */
+/* ---- all shapes, in the tool's own frame ---- */
 
-static void stick_point(const double size[3], double gap, int stick, const double x[3], double y[3])
+typedef struct tool_shape {
+    double (*distance)(const double size[3], const double x[3]);
+    void (*distance_adjoint)(const double size[3], const double x[3], double d_bar, double x_bar[3]);
+    void (*normal)(const double size[3], const double x[3], double n[3]);
+    void (*normal_adjoint)(const double size[3], const double x[3], const double n_bar[3], double x_bar[3]);
+} tool_shape;
+
+#define TOOL_SHAPE(name_)                                                                                    \
+    {                                                                                                        \
+        name_##_distance, name_##_distance_adjoint, name_##_normal, name_##_normal_adjoint                   \
+    }
+
+/* A sphere is a capsule of length 0, a rolling pin one that moves in its way, chopsticks are two. */
+static const tool_shape shapes[] = {
+    [MPM_SPHERE] = TOOL_SHAPE(capsule),      [MPM_CAPSULE] = TOOL_SHAPE(capsule),
+    [MPM_CYLINDER] = TOOL_SHAPE(cylinder),   [MPM_TORUS] = TOOL_SHAPE(torus),
+    [MPM_ROLLING_PIN] = TOOL_SHAPE(capsule), [MPM_BOX] = TOOL_SHAPE(box),
+    [MPM_CHOPSTICKS] = TOOL_SHAPE(capsule),  [MPM_LADLE] = TOOL_SHAPE(shell)};
+
+static const tool_shape *shape_at(const mpm_tool *tool, const double x[3])
 {
-    y[0] = stick == 0 ? x[0] - 0.5 * gap : x[0] + 0.5 * gap;
-    y[1] = x[1] + 0.5 * size[1];
-    y[2] = x[2];
+    return &shapes[tool->shape == MPM_LADLE && x[1] > 0.0 ? MPM_TORUS : tool->shape];
 }
 
-static double stick_distances(const double size[3], double gap, const double x[3], double d[2])
+/* The upper ends of the chopsticks are at x = -/+ gap/2, y = 0: y is x as the nearer stick sees it, the first
+ * of both with `tie`. Returns that one, or -1 and x itself for other tools. */
+static int to_stick(const mpm_tool *tool, double gap, const double x[3], bool tie, double y[3])
 {
-    for (int s = 0; s < 2; s++) {
-        double y[3];
-        stick_point(size, gap, s, x, y);
-        d[s] = capsule_distance(size, y);
+    const double half = 0.5 * gap, up = x[1] + 0.5 * tool->size[1];
+    if (tool->shape != MPM_CHOPSTICKS) {
+        memcpy(y, x, 3 * sizeof *y);
+        return -1;
     }
-    return d[0] < d[1] ? d[0] : d[1];
+    const double at[2][3] = {{x[0] - half, up, x[2]}, {x[0] + half, up, x[2]}};
+    const double d[2] = {capsule_distance(tool->size, at[0]), capsule_distance(tool->size, at[1])};
+    int nearer = d[0] < d[1] || (tie && d[0] == d[1]) ? 0 : 1;
+    memcpy(y, at[nearer], sizeof at[nearer]);
+    return nearer;
 }
 
 static void stick_adjoint(const double y_bar[3], int stick, double *gap_bar, double x_bar[3])
@@ -372,125 +390,39 @@ static void stick_adjoint(const double y_bar[3], int stick, double *gap_bar, dou
     *gap_bar += stick == 0 ? -0.5 * y_bar[0] : 0.5 * y_bar[0];
 }
 
-/* ---- all shapes, in the tool's own frame ---- */
-
 static double local_distance(const mpm_tool *tool, double gap, const double x[3])
 {
-    double d[2];
-    switch (tool->shape) {
-    case MPM_SPHERE:
-        return length(x) - tool->size[0];
-    case MPM_CYLINDER:
-        return cylinder_distance(tool->size, x);
-    case MPM_TORUS:
-        return torus_distance(tool->size, x);
-    case MPM_LADLE:
-        return ladle_distance(tool->size, x);
-    case MPM_BOX:
-        return box_distance(tool->size, x);
-    case MPM_CHOPSTICKS:
-        return stick_distances(tool->size, gap, x, d);
-    default:
-        return capsule_distance(tool->size, x);
-    }
+    double y[3];
+    to_stick(tool, gap, x, false, y);
+    return shape_at(tool, y)->distance(tool->size, y);
 }
 
 static void local_distance_adjoint(const mpm_tool *tool, double gap, const double x[3], double d_bar,
                                    double *gap_bar, double x_bar[3])
 {
-    double d[2], y[3], y_bar[3] = {0.0};
-    switch (tool->shape) {
-    case MPM_SPHERE:
-        vec3_add_scaled(x_bar, d_bar / length(x), x);
-        break;
-    case MPM_CYLINDER:
-        cylinder_distance_adjoint(tool->size, x, d_bar, x_bar);
-        break;
-    case MPM_TORUS:
-        torus_distance_adjoint(tool->size, x, d_bar, x_bar);
-        break;
-    case MPM_LADLE:
-        ladle_distance_adjoint(tool->size, x, d_bar, x_bar);
-        break;
-    case MPM_BOX:
-        box_distance_adjoint(tool->size, x, d_bar, x_bar);
-        break;
-    case MPM_CHOPSTICKS: {
-        stick_distances(tool->size, gap, x, d);
-        int nearer = d[0] < d[1] ? 0 : 1;
-        stick_point(tool->size, gap, nearer, x, y);
-        capsule_distance_adjoint(tool->size, y, d_bar, y_bar);
-        stick_adjoint(y_bar, nearer, gap_bar, x_bar);
-        break;
-    }
-    default:
-        capsule_distance_adjoint(tool->size, x, d_bar, x_bar);
-        break;
+    double y[3], y_bar[3] = {0.0};
+    int stick = to_stick(tool, gap, x, false, y);
+    shape_at(tool, y)->distance_adjoint(tool->size, y, d_bar, stick < 0 ? x_bar : y_bar);
+    if (stick >= 0) {
+        stick_adjoint(y_bar, stick, gap_bar, x_bar);
     }
 }
 
 static void local_normal(const mpm_tool *tool, double gap, const double x[3], double n[3])
 {
-    double d[2], m[3];
-    switch (tool->shape) {
-    case MPM_SPHERE:
-        unit(x, n);
-        break;
-    case MPM_CYLINDER:
-        cylinder_normal(tool->size, x, n);
-        break;
-    case MPM_TORUS:
-        torus_normal(tool->size, x, n);
-        break;
-    case MPM_LADLE:
-        ladle_normal(tool->size, x, n);
-        break;
-    case MPM_BOX:
-        box_difference(tool->size, x, m);
-        unit(m, n);
-        break;
-    case MPM_CHOPSTICKS:
-        stick_distances(tool->size, gap, x, d);
-        stick_point(tool->size, gap, d[0] <= d[1] ? 0 : 1, x, m);
-        capsule_normal(tool->size, m, n);
-        break;
-    default:
-        capsule_normal(tool->size, x, n);
-        break;
-    }
+    double y[3];
+    to_stick(tool, gap, x, true, y);
+    shape_at(tool, y)->normal(tool->size, y, n);
 }
 
 static void local_normal_adjoint(const mpm_tool *tool, double gap, const double x[3], const double n_bar[3],
                                  double *gap_bar, double x_bar[3])
 {
-    double d[2], y[3], y_bar[3] = {0.0};
-    switch (tool->shape) {
-    case MPM_SPHERE:
-        unit_adjoint(x, n_bar, x_bar);
-        break;
-    case MPM_CYLINDER:
-        cylinder_normal_adjoint(tool->size, x, n_bar, x_bar);
-        break;
-    case MPM_TORUS:
-        torus_normal_adjoint(tool->size, x, n_bar, x_bar);
-        break;
-    case MPM_LADLE:
-        ladle_normal_adjoint(tool->size, x, n_bar, x_bar);
-        break;
-    case MPM_BOX:
-        box_normal_adjoint(tool->size, x, n_bar, x_bar);
-        break;
-    case MPM_CHOPSTICKS: {
-        stick_distances(tool->size, gap, x, d);
-        int nearer = d[0] <= d[1] ? 0 : 1;
-        stick_point(tool->size, gap, nearer, x, y);
-        capsule_normal_adjoint(tool->size, y, n_bar, y_bar);
-        stick_adjoint(y_bar, nearer, gap_bar, x_bar);
-        break;
-    }
-    default:
-        capsule_normal_adjoint(tool->size, x, n_bar, x_bar);
-        break;
+    double y[3], y_bar[3] = {0.0};
+    int stick = to_stick(tool, gap, x, true, y);
+    shape_at(tool, y)->normal_adjoint(tool->size, y, n_bar, stick < 0 ? x_bar : y_bar);
+    if (stick >= 0) {
+        stick_adjoint(y_bar, stick, gap_bar, x_bar);
     }
 }
 
