@@ -15,6 +15,8 @@ plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/canvas_svg.c \
 	tools/plot/plot_groups.c tools/plot/plot_groups.h tools/plot/plot_lines.c tools/plot/plot_lines.h \
 	tools/plot/plot_map.c tools/plot/plot_map.h tools/plot/plot_panels.c tools/plot/plot_panels.h \
 	tools/plot/plot_scale.c tools/plot/plot_scale.h
+snapshot_sources = tools/snapshot/episode_scene.c tools/snapshot/episode_scene.h tools/snapshot/snapshot.c \
+	tools/snapshot/snapshot.h
 render_sources = tools/render/picture.c tools/render/picture.h tools/render/render.c \
 	tools/render/render.h tools/render/render_flat.c tools/render/render_flat.h \
 	tools/render/render_geometry.c tools/render/render_internal.h tools/render/render_primitives.c \
@@ -24,7 +26,7 @@ results_sources = tools/results/compare.c tools/results/compare.h tools/results/
 	tools/results/export.h tools/results/export_bench.c tools/results/export_table.c \
 	tools/results/npy_write.c tools/results/npy_write.h tools/results/point.c \
 	tools/results/point.h tools/results/results.c tools/results/results.h \
-	tools/results/disambiguate.c tools/results/trajectory.c
+	tools/results/disambiguate.c tools/results/trajectory.c tools/results/trajectory.h
 eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h
 report_sources = tools/report/report.c tools/report/report.h tools/report/report_csv.c \
 	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
@@ -63,7 +65,7 @@ check_sources = tools/check/check_eval.c tools/check/check_extensions.c tools/ch
 	tools/check/check_run.c tools/check/check_run.h tools/check/check_scene.c tools/check/check_search.c \
 	tools/check/check_tests.h
 
-tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(render_sources) $(results_sources) \
+tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(snapshot_sources) $(render_sources) $(results_sources) \
 	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \
 	$(ranks_sources) $(harness_sources) $(check_sources)
 
