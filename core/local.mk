@@ -19,8 +19,7 @@ plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/descripto
 	core/plugin/env_rl.h core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c \
 	core/plugin/loader.h core/plugin/search_path.c core/plugin/search_path.h core/plugin/services.c \
 	core/plugin/services.h
-scene_sources = core/scene/snapshot.c core/scene/snapshot.h core/scene/snapshot_file.c \
-	core/scene/snapshot_internal.h core/scene/snapshot_take.c core/scene/snapshot_take.h
+scene_sources = core/scene/scene_write.h core/scene/scene_write.c
 worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c core/worker/childlog.h \
 	core/worker/probe.c core/worker/probe.h core/worker/process.c core/worker/process.h \
 	core/worker/protocol.h core/worker/ring.c core/worker/ring.h core/worker/supervisor.c \

@@ -14,15 +14,17 @@ plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/canvas_svg.c t
 	tools/plot/plot_groups.c tools/plot/plot_groups.h tools/plot/plot_lines.c tools/plot/plot_lines.h \
 	tools/plot/plot_map.c tools/plot/plot_map.h tools/plot/plot_panels.c tools/plot/plot_panels.h \
 	tools/plot/plot_scale.c tools/plot/plot_scale.h
+snapshot_sources = tools/snapshot/snapshot.h tools/snapshot/snapshot.c tools/snapshot/episode_scene.h \
+	tools/snapshot/episode_scene.c
 render_sources = tools/render/picture.c tools/render/picture.h tools/render/render.c tools/render/render.h \
 	tools/render/render_flat.c tools/render/render_flat.h tools/render/render_geometry.c \
 	tools/render/render_internal.h tools/render/render_primitives.c tools/render/render_raster.c \
 	tools/render/render_shade.c tools/render/render_shapes.c tools/render/render_smooth.c
-results_sources = tools/results/compare.c tools/results/compare.h tools/results/disambiguate.c \
-	tools/results/export.c tools/results/export.h tools/results/export_bench.c tools/results/export_table.c \
-	tools/results/npy_write.c tools/results/npy_write.h tools/results/point.c tools/results/point.h \
-	tools/results/printer.c tools/results/printer.h tools/results/results.c tools/results/results.h \
-	tools/results/trajectory.c
+results_sources = tools/results/trajectory.h tools/results/compare.c tools/results/compare.h \
+	tools/results/disambiguate.c tools/results/export.c tools/results/export.h tools/results/export_bench.c \
+	tools/results/export_table.c tools/results/npy_write.c tools/results/npy_write.h tools/results/point.c \
+	tools/results/point.h tools/results/printer.c tools/results/printer.h tools/results/results.c \
+	tools/results/results.h tools/results/trajectory.c
 eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h
 report_sources = tools/report/report.c tools/report/report.h tools/report/report_csv.c \
 	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
@@ -61,7 +63,7 @@ difference_sources = tools/difference/finite_difference.c tools/difference/finit
 catalog_sources = tools/catalog/describe.c tools/catalog/describe.h tools/catalog/plugin_list.c \
 	tools/catalog/plugin_list.h
 
-tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(render_sources) $(results_sources) \
+tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(snapshot_sources) $(render_sources) $(results_sources) \
 	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \
 	$(ranks_sources) $(harness_sources) $(check_sources) $(difference_sources) $(catalog_sources)
 

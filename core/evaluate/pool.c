@@ -9,32 +9,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "worker/probe.h"
-#include "worker/ring.h"
-#include "worker/supervisor.h"
 
 enum {
-    SPIN_NS = 40000,      /* longest busy wait for an answer, where a processor is free */
-    WAIT_NS = 50000000,   /* longest sleep between two looks at the stop flag */
-    STOP_NS = 1000000000, /* evaluations in hand get this long to notice that they should stop */
-    PUBLISH_ROWS = 16     /* rows handed over at once */
+    SPIN_NS = 40000,  /* longest busy wait for an answer, where a processor is free */
+    PUBLISH_ROWS = 16 /* rows handed over at once */
 };
 #define SLOW_SECONDS 200e-6 /* from here on every single answer is worth waking up for */
 
 struct ds_pool {
     ds_pool_config config;
     ds_pool_env env;
-    ds_params *params;               /* process isolation */
-    ds_supervisor *supervisor;       /* process isolation */
-    ds_supervisor *scene_supervisor; /* made when first needed */
-    ds_env *local;                   /* no isolation */
-    double *grad;                    /* local: gradients of DS_MANY_MAX rows, or residuals of one */
-    uint64_t many;                   /* local: rows of one call */
-    uint64_t tickets;                /* posted so far */
-    uint32_t collected;              /* answers taken so far, modulo 2^32 */
+    ds_params *params;         /* process isolation */
+    ds_supervisor *supervisor; /* process isolation */
+    ds_env *local;             /* no isolation */
+    double *grad;              /* local: gradients of DS_MANY_MAX rows, or residuals of one */
+    uint64_t many;             /* local: rows of one call */
+    uint64_t tickets;          /* posted so far */
+    uint32_t collected;        /* answers taken so far, modulo 2^32 */
     uint32_t processors;
     double typical; /* running mean of the seconds of one evaluation */
     ds_spin spin;
@@ -43,7 +37,7 @@ struct ds_pool {
 
 /* ---- open and close ---- */
 
-static ds_supervisor_config crew_config(const ds_pool *p, uint32_t jobs)
+ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs)
 {
     const ds_pool_config *c = &p->config;
     return (ds_supervisor_config){.module = c->module,
@@ -80,14 +74,7 @@ static int open_local(ds_pool *p, ds_error *e)
     if (p->grad == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    p->env.info = p->local->info;
-    p->env.lower = p->local->lower;
-    p->env.upper = p->local->upper;
-    p->env.x0 = p->local->x0;
-    p->env.has_gradient = p->local->has_gradient;
-    p->env.rl = p->local->rl_info;
-    p->env.residuals = m;
-    p->env.params = p->local->services.params;
+    p->env = ds_env_facts_of(p->local);
     return 0;
 }
 
@@ -96,19 +83,12 @@ static int open_crew(ds_pool *p, ds_error *e)
     const ds_pool_config *c = &p->config;
     int rc = ds_params_make(c->module->plugin->desc->params, c->module->id, c->settings, DS_SECTION_ENV,
                             &p->params, e);
-    ds_supervisor_config cc = crew_config(p, c->jobs > 0 ? c->jobs : 1);
+    ds_supervisor_config cc = ds_pool_crew(p, c->jobs);
     rc = rc != 0 ? rc : ds_supervisor_open(&cc, &p->supervisor, e);
     if (rc != 0) {
         return rc;
     }
-    const ds_supervisor_env *env = ds_supervisor_env_of(p->supervisor);
-    p->env.info = env->info;
-    p->env.lower = env->lower;
-    p->env.upper = env->upper;
-    p->env.x0 = env->x0;
-    p->env.has_gradient = env->has_gradient;
-    p->env.rl = env->rl;
-    p->env.residuals = env->residuals;
+    p->env = *ds_supervisor_env_of(p->supervisor);
     p->env.params = p->params;
     return 0;
 }
@@ -127,11 +107,9 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
     if (p == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    const ds_desc *desc = config->module->plugin->desc;
     p->config = *config;
     p->processors = ds_processors();
     p->spin = (ds_spin){SPIN_NS, SPIN_NS};
-    p->env.stochastic = (desc->flags & DS_ENV_STOCHASTIC) != 0;
     int rc = config->isolation == DS_ISOLATION_NONE ? open_local(p, e) : open_crew(p, e);
     if (rc != 0) {
         ds_pool_close(p);
@@ -144,7 +122,6 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
 void ds_pool_close(ds_pool *p)
 {
     if (p != NULL) {
-        ds_supervisor_close(p->scene_supervisor);
         ds_supervisor_close(p->supervisor);
         ds_env_close(p->local);
         ds_params_free(p->params);
@@ -156,6 +133,11 @@ void ds_pool_close(ds_pool *p)
 const ds_pool_config *ds_pool_config_in(const ds_pool *p)
 {
     return &p->config;
+}
+
+ds_env *ds_pool_local(const ds_pool *p)
+{
+    return p->local;
 }
 
 const ds_pool_env *ds_pool_env_of(const ds_pool *p)
@@ -256,120 +238,50 @@ typedef struct passage {
     uint64_t stop_at; /* ds_clock_ns() at which workers are killed; 0 = not stopping */
 } passage;
 
-static void publish(passage *b)
-{
-    ds_ring *s = b->share;
-    uint64_t ticket = b->base + b->sent;
-    uint64_t fresh = ticket - atomic_load_explicit(&s->posted, memory_order_relaxed);
-    if (fresh == 0) {
-        return;
-    }
-    atomic_store(&s->posted, ticket);
-    atomic_fetch_add(&s->work, 1);
-    uint32_t sleepers = atomic_load(&s->sleepers);
-    if (sleepers > 0) {
-        ds_futex_wake(&s->work, (int)(fresh < sleepers ? fresh : sleepers));
-    }
-}
-
-static void post_row(passage *b, const double *x, uint32_t want, uint64_t noise_key, uint32_t keep)
-{
-    ds_slot *slot = ds_ring_slot(b->share, b->base + b->sent);
-    slot->want = want;
-    slot->residuals = 0;
-    slot->alone = 0;
-    slot->keep = keep;
-    slot->noise_key = noise_key;
-    memcpy(ds_slot_x(slot), x, b->share->n * sizeof(double));
-    atomic_store_explicit(&slot->state, DS_SLOT_POSTED, memory_order_release);
-    b->sent++;
-}
-
 /* The next row of a question. */
 static void post_next(passage *b, const question *q)
 {
-    ds_slot *slot = ds_ring_slot(b->share, b->base + b->sent);
-    uint64_t row = b->sent;
-    if (q->residuals == 0) {
-        post_row(b, q->x + row * b->share->n, q->want, ds_pool_noise_key(b->pool, q->first + row), 0);
-        return;
-    }
-    slot->want = 0;
-    slot->keep = 0;
-    slot->residuals = (uint16_t)q->residuals;
-    slot->alone = 1;
-    slot->noise_key = ds_pool_noise_key(b->pool, q->first + row);
-    memcpy(ds_slot_x(slot), q->x + row * b->share->n, b->share->n * sizeof(double));
+    ds_ring *s = b->share;
+    uint64_t row = b->sent++;
+    const ds_slot_ask ask = {.want = q->want,
+                             .residuals = q->residuals,
+                             .alone = q->residuals != 0,
+                             .noise_key = ds_pool_noise_key(b->pool, q->first + row)};
+    ds_slot *slot = ds_ring_fill(s, b->base + row, &ask, q->x + row * s->n, s->n);
     if (q->inputs > 0) {
-        memcpy(ds_slot_v(b->share, slot), q->v + row * q->inputs, q->inputs * sizeof(double));
+        memcpy(ds_slot_v(s, slot), q->v + row * q->inputs, q->inputs * sizeof(double));
     }
-    atomic_store_explicit(&slot->state, DS_SLOT_POSTED, memory_order_release);
-    b->sent++;
-}
-
-static int head_done(const void *ctx)
-{
-    const passage *b = ctx;
-    ds_slot *slot = ds_ring_slot(b->share, b->base + b->head);
-    return atomic_load_explicit(&slot->state, memory_order_acquire) == DS_SLOT_DONE;
-}
-
-/* What a worker, or a plugin gone wild in it, may have left in an answer is made harmless. */
-static void tidy(ds_answer *a)
-{
-    a->message[sizeof(a->message) - 1] = '\0';
-    if (a->outcome > DS_EVAL_ERROR || (a->outcome <= DS_EVAL_BAD_GRAD && !isfinite(a->loss))) {
-        a->outcome = DS_EVAL_INVALID;
-    }
-    if (a->outcome > DS_EVAL_BAD_GRAD) {
-        a->loss = INFINITY;
-    }
+    ds_slot_post(slot);
 }
 
 /* Sleeps until answers may have arrived. 0 = look again, else the pool has stopped or failed. */
 static int await(passage *b, ds_error *e)
 {
     ds_pool *p = b->pool;
-    ds_ring *s = b->share;
+    ds_slot *head = ds_ring_slot(b->share, b->base + b->head);
     p->spin.max_ns = b->sent - b->head < p->processors ? SPIN_NS : 0;
-    if (ds_spin_until(&p->spin, head_done, b)) {
+    if (ds_spin_until(&p->spin, ds_slot_done, head)) {
         return 0;
     }
-    if (stop_asked(p) && b->stop_at == 0) {
-        atomic_store(&s->stop, 1);
-        b->stop_at = ds_clock_ns() + STOP_NS;
-    }
-    if (b->stop_at != 0 && ds_clock_ns() > b->stop_at) {
-        ds_supervisor_kill(p->supervisor);
-        return DS_POOL_STOPPED;
-    }
-    int rc = ds_supervisor_failed(p->supervisor, e);
-    if (rc != 0) {
-        return rc;
-    }
     /* Quick answers are taken in bulk: wake up when half of what is missing is there. */
-    uint32_t seen = atomic_load(&s->done);
+    uint32_t seen = atomic_load(&b->share->done);
     uint64_t there = (uint32_t)(seen - p->collected);
     uint64_t open = b->sent - b->head > there ? b->sent - b->head - there : 1;
     uint32_t few = p->typical > SLOW_SECONDS || open < 2 ? 1 : (uint32_t)(open / 2);
-    atomic_store(&s->wake_at, seen + few);
-    atomic_store(&s->waiting, 1);
-    uint32_t now = atomic_load(&s->done);
-    if (!head_done(b) && (int32_t)(now - (seen + few)) < 0) {
-        ds_futex_wait(&s->done, now, b->stop_at != 0 ? WAIT_NS / 10 : WAIT_NS);
-    }
-    atomic_store(&s->waiting, 0);
-    return 0;
+    return ds_supervisor_sleep(p->supervisor, head, seen + few, &b->stop_at, e);
 }
 
 /* Takes the answers that are there, in order. */
 static int collect(passage *b, const question *q)
 {
     ds_pool *p = b->pool;
-    while (b->head < b->sent && head_done(b)) {
+    while (b->head < b->sent) {
         ds_slot *slot = ds_ring_slot(b->share, b->base + b->head);
         ds_answer *a = &slot->answer;
-        tidy(a);
+        if (!ds_slot_done(slot)) {
+            break;
+        }
+        ds_slot_tidy(slot);
         if (a->outcome == DS_EVAL_STOPPED) {
             return DS_POOL_STOPPED;
         }
@@ -403,10 +315,10 @@ static int evaluate_crew(ds_pool *p, const question *q, ds_error *e)
         while (b.sent < count && b.sent - b.head < s->capacity && b.stop_at == 0) {
             post_next(&b, q);
             if (b.sent == 1 || b.sent % PUBLISH_ROWS == 0) {
-                publish(&b);
+                ds_ring_publish(s, b.base + b.sent);
             }
         }
-        publish(&b);
+        ds_ring_publish(s, b.base + b.sent);
         uint64_t before = b.head;
         rc = collect(&b, q);
         if (rc == 0 && b.head == before && b.head < count) {
@@ -451,83 +363,6 @@ int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x
                   .sink = sink,
                   .ctx = ctx};
     return ask(p, &q, e);
-}
-
-/* ---- scenes ---- */
-
-static int scene_local(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
-                       ds_snapshot **out, ds_error *e)
-{
-    const ds_scene *ext = ds_env_scene(p->local);
-    const atomic_int *stop = p->local->services.stop;
-    p->local->services.stop = NULL; /* the picture of a stopped run is still wanted */
-    ds_env_evaluate(p->local, x, noise_key, DS_WANT_SCENE, NULL, a);
-    p->local->services.stop = stop;
-    if (ext == NULL || a->outcome > DS_EVAL_INFEASIBLE) {
-        return 0;
-    }
-    return ds_snapshot_take(ext, p->local->self, keep, out, e);
-}
-
-/* Does the scene file hold a reason instead of a scene? The exit status, or 0. */
-static int scene_refused(int fd, const char *id, ds_error *e)
-{
-    char text[400];
-    int status = 0, used = 0;
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    text[n > 0 ? n : 0] = '\0';
-    if (text[0] != DS_SCENE_REFUSED || sscanf(text + 1, "%d %n", &status, &used) != 1 || status <= 0) {
-        return 0;
-    }
-    return ds_fail(e, status, "%s: the scene: %s", id, text + 1 + used);
-}
-
-static int scene_supervisor(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *a,
-                            ds_snapshot **out, ds_error *e)
-{
-    if (p->scene_supervisor == NULL) {
-        ds_supervisor_config cc = crew_config(p, 1);
-        cc.capacity = 2;
-        cc.stop = NULL;
-        int rc = ds_supervisor_open(&cc, &p->scene_supervisor, e);
-        if (rc != 0) {
-            return rc;
-        }
-    }
-    ds_ring *s = ds_supervisor_share(p->scene_supervisor);
-    passage b = {.pool = p, .share = s, .base = atomic_load(&s->posted)};
-    post_row(&b, x, DS_WANT_SCENE, noise_key, keep);
-    publish(&b);
-    while (!head_done(&b)) {
-        int rc = ds_supervisor_failed(p->scene_supervisor, e);
-        if (rc != 0) {
-            return rc;
-        }
-        uint32_t seen = atomic_load(&s->done);
-        atomic_store(&s->wake_at, seen + 1);
-        atomic_store(&s->waiting, 1);
-        if (!head_done(&b)) {
-            ds_futex_wait(&s->done, seen, WAIT_NS);
-        }
-    }
-    ds_slot *slot = ds_ring_slot(s, b.base);
-    *a = slot->answer;
-    tidy(a);
-    atomic_store(&slot->state, DS_SLOT_FREE);
-    int fd = ds_supervisor_scene_fd(p->scene_supervisor);
-    if (a->outcome > DS_EVAL_INFEASIBLE || lseek(fd, 0, SEEK_END) <= 0) {
-        return 0;
-    }
-    int rc = scene_refused(fd, p->config.module->id, e);
-    return rc != 0 ? rc : ds_snapshot_read_fd(fd, out, e);
-}
-
-int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,
-                  ds_snapshot **out, ds_error *e)
-{
-    *out = NULL;
-    return p->local != NULL ? scene_local(p, x, noise_key, keep, answer, out, e)
-                            : scene_supervisor(p, x, noise_key, keep, answer, out, e);
 }
 
 /* ---- the contract of a batch ---- */

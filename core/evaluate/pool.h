@@ -11,7 +11,7 @@
 
 #include "config/run_options.h"
 #include "plugin/env.h"
-#include "scene/snapshot.h"
+#include "worker/supervisor.h"
 
 typedef struct ds_pool_config {
     const ds_module *module;     /* of the environment */
@@ -40,24 +40,20 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e);
 void ds_pool_close(ds_pool *p);
 
 /* The environment as its instances describe it; valid until close. */
-typedef struct ds_pool_env {
-    ds_env_info info;
-    const double *lower, *upper, *x0; /* info.n values each */
-    int has_gradient;
-    int stochastic;
-    ds_rl_info rl;      /* horizon 0 = no stepwise control */
-    uint64_t residuals; /* their number; 0 = not offered */
-    const ds_params *params;
-} ds_pool_env;
+typedef ds_env_facts ds_pool_env;
 const ds_pool_env *ds_pool_env_of(const ds_pool *p);
 const ds_pool_config *ds_pool_config_in(const ds_pool *p);
+
+/* For more workers like those of the pool: their settings with process isolation, the instance (else NULL) with none. */
+ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs);
+ds_env *ds_pool_local(const ds_pool *p);
 
 /* Gets the answer of row i; `grad` (n values) is NULL unless asked for. Called in the order of the rows, from
  * the thread that called ds_pool_evaluate(). Nonzero = enough: the rows behind are dropped, and the pool is
  * of no more use. */
 typedef int ds_pool_sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad);
 
-enum { DS_POOL_STOPPED = -1 };
+enum { DS_POOL_STOPPED = DS_SUPERVISOR_STOPPED };
 
 /* Evaluates `count` rows of x. `first` is the number (from 1) of the evaluation of row 0, which selects the
  * noise of stochastic environments. Returns 0, DS_POOL_STOPPED when config.stop or the sink ended it, or an
@@ -69,12 +65,6 @@ int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want,
  * ds_pool_evaluate(), and the sink gets in place of a gradient what was asked for. */
 int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x, const double *v,
                       uint64_t first, ds_pool_sink *sink, void *ctx, ds_error *e);
-
-/* Evaluates one point and copies its scene: frames by DS_KEEP_* (ring.h). Done by a worker of its own, so
- * that it never disturbs the run. *out is NULL where the environment offers none, or the evaluation failed
- * (see *answer). */
-int ds_pool_scene(ds_pool *p, const double *x, uint64_t noise_key, uint32_t keep, ds_answer *answer,
-                  ds_snapshot **out, ds_error *e);
 
 /* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise;
  * config.noise_key where config.exact. */

@@ -10,15 +10,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "worker/supervisor.h"
 
 enum {
-    SPIN_NS = 40000,     /* longest busy wait for an answer */
-    WAIT_NS = 50000000,  /* longest sleep between two looks at the stop flag */
-    STOP_NS = 1000000000 /* steps in hand get this long to notice that they should stop */
+    SPIN_NS = 40000 /* longest busy wait for an answer */
 };
 
 struct ds_lanes {
+    const ds_pool *pool;
     const ds_pool_config *config;
     const ds_pool_env *env;
     ds_episode local[DS_EPISODE_LANES]; /* no isolation */
@@ -35,6 +33,7 @@ int ds_lanes_open(const ds_pool *pool, ds_lanes **out, ds_error *e)
     if (l == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
+    l->pool = pool;
     l->config = config;
     l->env = ds_pool_env_of(pool);
     l->workers = config->jobs > 0 ? config->jobs : 1;
@@ -97,90 +96,31 @@ static int step_local(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error 
 
 static int open_worker(ds_lanes *l, uint32_t w, ds_error *e)
 {
-    const ds_pool_config *c = l->config;
-    ds_supervisor_config config = {.module = c->module,
-                                   .params = l->env->params,
-                                   .seed = c->seed,
-                                   .threads = c->threads,
-                                   .jobs = 1,
-                                   .timeout = c->timeout,
-                                   .memory = c->memory,
-                                   .program = c->program,
-                                   .stop = c->stop,
-                                   .capacity = DS_EPISODE_LANES,
-                                   .extra = DS_SLOT_STEP_HEAD + l->env->rl.n_obs};
+    ds_supervisor_config config = ds_pool_crew(l->pool, 1);
+    config.capacity = DS_EPISODE_LANES;
+    config.extra = DS_SLOT_STEP_HEAD + l->env->rl.n_obs;
     return ds_supervisor_open(&config, &l->supervisor[w], e);
 }
 
-/* The slot of a step that was posted. */
-typedef struct errand {
-    ds_supervisor *supervisor;
-    ds_ring *share;
-    ds_slot *slot;
-} errand;
-
-static void post(const ds_lanes *l, const ds_lane_step *s, errand *to)
+static ds_slot *post(const ds_lanes *l, const ds_lane_step *s, ds_ring *share)
 {
-    ds_ring *share = to->share;
     uint64_t ticket = atomic_load(&share->posted);
-    ds_slot *slot = to->slot = ds_ring_slot(share, ticket);
+    const ds_slot_ask ask = {.noise_key = s->key, .episode = 1 + (uint32_t)s->lane, .alone = 1};
+    ds_slot *slot = ds_ring_fill(share, ticket, &ask, s->x, s->step * l->env->rl.n_act);
     double *head = ds_slot_extra(share, slot);
-    slot->want = 0;
-    slot->keep = 0;
-    slot->residuals = 0;
-    slot->alone = 1;
-    slot->noise_key = s->key;
-    slot->episode = 1 + (uint32_t)s->lane;
-    memcpy(ds_slot_x(slot), s->x, s->step * l->env->rl.n_act * sizeof(double));
     head[DS_SLOT_STEP] = (double)s->step;
     head[DS_SLOT_REWARD] = head[DS_SLOT_ENDED] = 0.0;
-    atomic_store_explicit(&slot->state, DS_SLOT_POSTED, memory_order_release);
-    atomic_store(&share->posted, ticket + 1);
-    atomic_fetch_add(&share->work, 1);
-    if (atomic_load(&share->sleepers) > 0) {
-        ds_futex_wake(&share->work, 1);
-    }
-}
-
-static int is_done(const void *ctx)
-{
-    const errand *a = ctx;
-    return atomic_load_explicit(&a->slot->state, memory_order_acquire) == DS_SLOT_DONE;
-}
-
-/* Waits for an answer; nonzero as ds_lanes_step(). */
-static int await(ds_lanes *l, const errand *a, uint64_t *stop_at, ds_error *e)
-{
-    while (!ds_spin_until(&l->spin, is_done, a)) {
-        if (stop_asked(l)) {
-            atomic_store(&a->share->stop, 1);
-            *stop_at = *stop_at == 0 ? ds_clock_ns() + STOP_NS : *stop_at;
-        }
-        if (*stop_at != 0 && ds_clock_ns() > *stop_at) {
-            ds_supervisor_kill(a->supervisor);
-            return DS_POOL_STOPPED;
-        }
-        int rc = ds_supervisor_failed(a->supervisor, e);
-        if (rc != 0) {
-            return rc;
-        }
-        uint32_t seen = atomic_load(&a->share->done);
-        atomic_store(&a->share->wake_at, seen + 1);
-        atomic_store(&a->share->waiting, 1);
-        if (!is_done(a)) {
-            ds_futex_wait(&a->share->done, seen, *stop_at != 0 ? WAIT_NS / 10 : WAIT_NS);
-        }
-        atomic_store(&a->share->waiting, 0);
-    }
-    return 0;
+    ds_slot_post(slot);
+    ds_ring_publish(share, ticket + 1);
+    return slot;
 }
 
 /* Takes the answer. What a plugin gone wild may have left there is made harmless. */
-static void take(const ds_lanes *l, const errand *a, ds_lane_step *s)
+static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step *s)
 {
-    const double *head = ds_slot_extra(a->share, a->slot);
+    const double *head = ds_slot_extra(share, slot);
     ds_answer *answer = &s->out.answer;
-    *answer = a->slot->answer;
+    *answer = slot->answer;
     answer->message[sizeof(answer->message) - 1] = '\0';
     s->out.reward = head[DS_SLOT_REWARD];
     s->out.ended = head[DS_SLOT_ENDED] != 0.0;
@@ -195,35 +135,34 @@ static void take(const ds_lanes *l, const errand *a, ds_lane_step *s)
         s->out.reward = 0.0;
         s->out.ended = 1;
     }
-    atomic_store_explicit(&a->slot->state, DS_SLOT_FREE, memory_order_relaxed);
+    atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
 }
 
 static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
 {
-    errand to[DS_EPISODE_LANES];
+    ds_supervisor *to[DS_EPISODE_LANES];
+    ds_slot *slot[DS_EPISODE_LANES];
     uint64_t stop_at = 0;
-    for (uint64_t k = 0; k < count; k++) {
+    int rc = 0;
+    for (uint64_t k = 0; k < count && rc == 0; k++) {
         uint32_t w = (uint32_t)(step[k].lane % l->workers);
-        int rc = l->supervisor[w] == NULL ? open_worker(l, w, e) : 0;
-        if (rc != 0) {
-            return rc;
-        }
-        to[k] = (errand){l->supervisor[w], ds_supervisor_share(l->supervisor[w]), NULL};
+        rc = l->supervisor[w] == NULL ? open_worker(l, w, e) : 0;
+        to[k] = l->supervisor[w];
     }
-    for (uint64_t k = 0; k < count; k++) {
-        post(l, &step[k], &to[k]);
+    for (uint64_t k = 0; k < count && rc == 0; k++) {
+        slot[k] = post(l, &step[k], ds_supervisor_share(to[k]));
     }
-    for (uint64_t k = 0; k < count; k++) {
-        int rc = await(l, &to[k], &stop_at, e);
-        if (rc != 0) {
-            return rc;
+    for (uint64_t k = 0; k < count && rc == 0; k++) {
+        ds_ring *share = ds_supervisor_share(to[k]);
+        while (rc == 0 && !ds_spin_until(&l->spin, ds_slot_done, slot[k])) {
+            rc = ds_supervisor_sleep(to[k], slot[k], atomic_load(&share->done) + 1, &stop_at, e);
         }
-        take(l, &to[k], &step[k]);
-        if (step[k].out.answer.outcome == DS_EVAL_STOPPED) {
-            return DS_POOL_STOPPED;
+        if (rc == 0) {
+            take(l, share, slot[k], &step[k]);
+            rc = step[k].out.answer.outcome == DS_EVAL_STOPPED ? DS_POOL_STOPPED : 0;
         }
     }
-    return 0;
+    return rc;
 }
 
 int ds_lanes_step(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)

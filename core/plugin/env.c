@@ -101,3 +101,16 @@ void ds_env_close(ds_env *env)
     free(env->lower);
     free(env);
 }
+
+ds_env_facts ds_env_facts_of(const ds_env *env)
+{
+    return (ds_env_facts){.info = env->info,
+                          .rl = env->rl_info,
+                          .residuals = env->residual_count,
+                          .has_gradient = env->has_gradient != 0,
+                          .stochastic = (env->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0,
+                          .lower = env->lower,
+                          .upper = env->upper,
+                          .x0 = env->x0,
+                          .params = env->services.params};
+}

@@ -7,10 +7,7 @@
 #ifndef DS_WORKER_PROTOCOL_H
 #define DS_WORKER_PROTOCOL_H
 
-#include <diffsim/env.h>
-#include <diffsim/ext/rl.h>
-
-#include "base/error.h"
+#include "plugin/env.h"
 
 /* Descriptors of a worker: one byte messages, the start file, the shared memory, the scene. */
 enum {
@@ -48,12 +45,8 @@ typedef struct ds_worker_start {
 /* The worker's answer replaces the content of the start file: this head, then lower, upper, x0. */
 typedef struct ds_worker_hello {
     uint64_t magic;
-    uint32_t has_gradient;
-    uint32_t reserved;
-    uint64_t residuals; /* their number, 0 = not offered */
-    ds_env_info info;
-    ds_rl_info rl;  /* horizon 0 = no stepwise control */
-    ds_error error; /* status 0 = the instance was made */
+    ds_error error;   /* status 0 = the instance was made */
+    ds_env_facts env; /* its pointers mean nothing here */
 } ds_worker_hello;
 
 #endif

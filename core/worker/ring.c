@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -68,19 +69,51 @@ int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring **out, ds_error *e)
                        "no %llu bytes of shared memory for the workers: %s%s", (unsigned long long)size,
                        strerror(code), code == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
     }
-    s->n = head.n;
-    s->m = head.m;
-    s->size = head.size;
-    s->workers = head.workers;
-    s->capacity = head.capacity;
-    s->stride = head.stride;
-    s->extra = head.extra;
-    s->first = head.first;
+    memcpy(s, &head, sizeof(head));
     s->watched = plan->watched != 0;
     s->spin_ns = plan->workers <= ds_processors() ? SPIN_NS : 0;
     s->magic = DS_RING_MAGIC;
     *out = s;
     return 0;
+}
+
+ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_ask *ask, const double *x, uint64_t numbers)
+{
+    ds_slot *slot = ds_ring_slot(s, ticket);
+    slot->ask = *ask;
+    memcpy(ds_slot_x(slot), x, numbers * sizeof(double));
+    return slot;
+}
+
+void ds_ring_publish(ds_ring *s, uint64_t ticket)
+{
+    uint64_t fresh = ticket - atomic_load_explicit(&s->posted, memory_order_relaxed);
+    if (fresh == 0) {
+        return;
+    }
+    atomic_store(&s->posted, ticket);
+    atomic_fetch_add(&s->work, 1);
+    uint32_t sleepers = atomic_load(&s->sleepers);
+    if (sleepers > 0) {
+        ds_futex_wake(&s->work, (int)(fresh < sleepers ? fresh : sleepers));
+    }
+}
+
+int ds_slot_done(const void *slot)
+{
+    return atomic_load_explicit(&((const ds_slot *)slot)->state, memory_order_acquire) == DS_SLOT_DONE;
+}
+
+void ds_slot_tidy(ds_slot *slot)
+{
+    ds_answer *a = &slot->answer;
+    a->message[sizeof(a->message) - 1] = '\0';
+    if (a->outcome > DS_EVAL_ERROR || (a->outcome <= DS_EVAL_BAD_GRAD && !isfinite(a->loss))) {
+        a->outcome = DS_EVAL_INVALID;
+    }
+    if (a->outcome > DS_EVAL_BAD_GRAD) {
+        a->loss = INFINITY;
+    }
 }
 
 void ds_ring_finished(ds_ring *s)

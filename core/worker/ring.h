@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "plugin/instance.h"
-#include "scene/snapshot_take.h"
+#include "scene/scene_write.h"
 
 #define DS_RING_MAGIC 0x31304b524f574453u /* "SDWORK01" */
 
@@ -32,15 +32,20 @@ enum { DS_SLOT_FREE = 0, DS_SLOT_POSTED = 1, DS_SLOT_RUNNING = 2, DS_SLOT_DONE =
 /* State of a slot that worker w holds. */
 #define DS_SLOT_OF(state, w) ((uint32_t)(state) | ((uint32_t)(w) << 8))
 
+/* What is asked about a point. */
+typedef struct ds_slot_ask {
+    uint32_t want; /* DS_WANT_* */
+    uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
+    uint64_t noise_key;
+    uint64_t episode;   /* 1 + lane of a step of an episode; 0 = an evaluation */
+    uint32_t residuals; /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
+    uint32_t alone;     /* not in one call with other slots */
+} ds_slot_ask;
+
 typedef struct ds_slot {
     alignas(64) atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
-    uint32_t want;                 /* DS_WANT_* */
-    uint64_t noise_key;
-    uint32_t keep;      /* DS_KEEP_*, where the scene is wanted */
-    uint16_t residuals; /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
-    uint16_t alone;     /* not in one call with other slots */
+    ds_slot_ask ask;
     ds_answer answer;
-    uint64_t episode; /* 1 + lane of a step of an episode; 0 = an evaluation */
     /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each; then extra[] */
 } ds_slot;
 
@@ -124,6 +129,24 @@ static inline double *ds_slot_extra(const ds_ring *s, ds_slot *slot)
 {
     return (double *)(void *)((unsigned char *)slot + s->stride) - s->extra;
 }
+
+/* Writes a question about the first `numbers` numbers of x into the slot of a ticket. */
+ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_ask *ask, const double *x, uint64_t numbers);
+
+/* A slot that was filled may be taken, once its ticket is published. */
+static inline void ds_slot_post(ds_slot *slot)
+{
+    atomic_store_explicit(&slot->state, DS_SLOT_POSTED, memory_order_release);
+}
+
+/* The tickets below this one are posted: tells the workers. */
+void ds_ring_publish(ds_ring *s, uint64_t ticket);
+
+/* Is there an answer in this slot? */
+int ds_slot_done(const void *slot);
+
+/* What a worker, or a plugin gone wild in it, may have left in an answer is made harmless. */
+void ds_slot_tidy(ds_slot *slot);
 
 /* A slot is DONE: counts it, and wakes the host if it waits for it. */
 void ds_ring_finished(ds_ring *s);

@@ -38,7 +38,7 @@ static int prepare(ds_worker_lanes *l, ds_ring *share, ds_episode *ep, ds_env *o
 void ds_worker_step(ds_worker_lanes *l, ds_ring *share, ds_slot *slot, ds_env *own, ds_make_instance *make,
                     void *ctx)
 {
-    ds_episode *ep = &l->lane[(slot->episode - 1) % DS_EPISODE_LANES];
+    ds_episode *ep = &l->lane[(slot->ask.episode - 1) % DS_EPISODE_LANES];
     double *head = ds_slot_extra(share, slot);
     uint64_t step = (uint64_t)head[DS_SLOT_STEP];
     ds_episode_answer out;
@@ -49,7 +49,7 @@ void ds_worker_step(ds_worker_lanes *l, ds_ring *share, ds_slot *slot, ds_env *o
         return;
     }
     memcpy(l->x, ds_slot_x(slot), step * own->rl_info.n_act * sizeof(double));
-    ds_episode_advance(ep, slot->noise_key, step, l->x, l->obs, &out);
+    ds_episode_advance(ep, slot->ask.noise_key, step, l->x, l->obs, &out);
     if (out.answer.outcome == DS_EVAL_STOPPED && atomic_load(&share->stop) == 0) {
         out.answer.outcome = DS_EVAL_INVALID;
         strcpy(out.answer.message, "step() returned DS_STOPPED though nobody asked to stop");

@@ -23,7 +23,9 @@
 #include "worker/process.h"
 
 enum {
-    IDLE_DEATHS_MAX = 5 /* deaths in a row outside of evaluations that are forgiven */
+    IDLE_DEATHS_MAX = 5,  /* deaths in a row outside of evaluations that are forgiven */
+    WAIT_NS = 50000000,   /* longest sleep between two looks at the stop flag */
+    STOP_NS = 1000000000, /* evaluations in hand get this long to notice that they should stop */
 };
 static const uint64_t CLOSE_NS = 2000000000; /* to end in, when asked */
 static const uint64_t LIFE_NS = 10000000000; /* of a worker whose death is no sign of a worse problem */
@@ -34,7 +36,8 @@ struct ds_supervisor {
     ds_orders orders;
     int share_fd, scene_fd, event_fd;
     ds_ring *share; /* mapped after the first hello */
-    ds_supervisor_env env;
+    ds_env_facts env;
+    double *bounds; /* of env */
     ds_process *process;
     int idle_deaths;
     pthread_t thread;
@@ -94,7 +97,7 @@ static void adopt(ds_supervisor *c)
 /* Reads the answer of the first worker: what the environment is. */
 static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_error *e)
 {
-    uint64_t n = hello->info.n;
+    uint64_t n = hello->env.info.n;
     if (n < 1 || n > (1u << 24)) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", c->config.module->id);
     }
@@ -107,16 +110,13 @@ static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_e
         free(bounds);
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
     }
-    c->env.info = hello->info;
-    c->env.has_gradient = hello->has_gradient != 0;
-    c->env.rl = hello->rl;
-    c->env.residuals = hello->residuals;
-    c->env.lower = bounds;
+    c->env = hello->env;
+    c->env.lower = c->bounds = bounds;
     c->env.upper = bounds + n;
     c->env.x0 = bounds + 2 * n;
     const ds_ring_plan plan = {.workers = c->config.jobs,
                                .n = n,
-                               .m = hello->residuals,
+                               .m = hello->env.residuals,
                                .capacity = c->config.capacity,
                                .extra = c->config.extra,
                                .watched = c->config.timeout > 0.0};
@@ -137,13 +137,14 @@ static void handshake(ds_supervisor *c, uint32_t w)
         e.text[sizeof(e.text) - 1] = '\0';
     } else if (c->share == NULL) {
         read_env(c, &hello, m->child.start, &e);
-    } else if (hello.info.n != c->env.info.n) {
+    } else if (hello.env.info.n != c->env.info.n) {
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
-                c->config.module->id, (unsigned long long)c->env.info.n, (unsigned long long)hello.info.n);
-    } else if (hello.residuals != c->env.residuals) {
+                c->config.module->id, (unsigned long long)c->env.info.n,
+                (unsigned long long)hello.env.info.n);
+    } else if (hello.env.residuals != c->env.residuals) {
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: %llu residuals in one process and %llu in another",
                 c->config.module->id, (unsigned long long)c->env.residuals,
-                (unsigned long long)hello.residuals);
+                (unsigned long long)hello.env.residuals);
     }
     if (e.status != 0) {
         fail(c, &e);
@@ -175,7 +176,7 @@ static int settle(ds_supervisor *c, uint32_t w, int status)
         }
         found = 1;
         if (atomic_load(&s->worker[w].many) != 0) {
-            slot->alone = 1; /* one of them is to blame: each gets its own try */
+            slot->ask.alone = 1; /* one of them is to blame: each gets its own try */
             atomic_store(&slot->state, DS_SLOT_POSTED);
             continue;
         }
@@ -394,6 +395,24 @@ static void signal_thread(ds_supervisor *c)
 
 /* ---- the host's side ---- */
 
+/* What the workers have in hand stays unfinished, and no new ones start. */
+static void kill_all(ds_supervisor *c)
+{
+    atomic_store(&c->killed, 1);
+    signal_thread(c);
+}
+
+static int has_failed(ds_supervisor *c, ds_error *e)
+{
+    if (!atomic_load(&c->failed)) {
+        return 0;
+    }
+    pthread_mutex_lock(&c->lock);
+    int rc = ds_fail(e, c->error.status, "%s", c->error.text);
+    pthread_mutex_unlock(&c->lock);
+    return rc;
+}
+
 static int start_thread(ds_supervisor *c, ds_error *e)
 {
     /* Signals are the business of the thread that runs the optimizer. */
@@ -426,12 +445,11 @@ static int wait_ready(ds_supervisor *c, ds_error *e)
         pthread_cond_timedwait(&c->changed, &c->lock, &until);
         if (c->config.stop != NULL && atomic_load(c->config.stop) != 0) {
             rc = ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
-            atomic_store(&c->killed, 1);
-            signal_thread(c);
+            kill_all(c);
         }
     }
     pthread_mutex_unlock(&c->lock);
-    return rc != 0 ? rc : ds_supervisor_failed(c, e);
+    return rc != 0 ? rc : has_failed(c, e);
 }
 
 int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, ds_error *e)
@@ -504,14 +522,14 @@ void ds_supervisor_close(ds_supervisor *c)
     }
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->changed);
-    free(c->env.lower);
+    free(c->bounds);
     free(c->process);
     free(c->orders.texts);
     free(c->program);
     free(c);
 }
 
-const ds_supervisor_env *ds_supervisor_env_of(const ds_supervisor *c)
+const ds_env_facts *ds_supervisor_env_of(const ds_supervisor *c)
 {
     return &c->env;
 }
@@ -530,21 +548,30 @@ void ds_supervisor_want(ds_supervisor *c, uint32_t count)
     }
 }
 
-void ds_supervisor_kill(ds_supervisor *c)
+int ds_supervisor_sleep(ds_supervisor *c, const ds_slot *slot, uint32_t wake_at, uint64_t *stop_at,
+                        ds_error *e)
 {
-    atomic_store(&c->killed, 1);
-    signal_thread(c);
-}
-
-int ds_supervisor_failed(ds_supervisor *c, ds_error *e)
-{
-    if (!atomic_load(&c->failed)) {
-        return 0;
+    ds_ring *s = c->share;
+    if (c->config.stop != NULL && atomic_load_explicit(c->config.stop, memory_order_relaxed) != 0) {
+        atomic_store(&s->stop, 1);
+        *stop_at = *stop_at == 0 ? ds_clock_ns() + STOP_NS : *stop_at;
     }
-    pthread_mutex_lock(&c->lock);
-    int rc = ds_fail(e, c->error.status, "%s", c->error.text);
-    pthread_mutex_unlock(&c->lock);
-    return rc;
+    if (*stop_at != 0 && ds_clock_ns() > *stop_at) {
+        kill_all(c);
+        return DS_SUPERVISOR_STOPPED;
+    }
+    int rc = has_failed(c, e);
+    if (rc != 0) {
+        return rc;
+    }
+    atomic_store(&s->wake_at, wake_at);
+    atomic_store(&s->waiting, 1);
+    uint32_t now = atomic_load(&s->done);
+    if (!ds_slot_done(slot) && (int32_t)(now - wake_at) < 0) {
+        ds_futex_wait(&s->done, now, *stop_at != 0 ? WAIT_NS / 10 : WAIT_NS);
+    }
+    atomic_store(&s->waiting, 0);
+    return 0;
 }
 
 int ds_supervisor_scene_fd(const ds_supervisor *c)

@@ -3,6 +3,7 @@
 #ifndef DS_WORKER_SUPERVISOR_H
 #define DS_WORKER_SUPERVISOR_H
 
+#include "plugin/env.h"
 #include "worker/ring.h"
 
 typedef struct ds_supervisor_config {
@@ -19,15 +20,6 @@ typedef struct ds_supervisor_config {
     uint64_t extra;         /* doubles at the end of each slot */
 } ds_supervisor_config;
 
-/* What the workers say about the environment. */
-typedef struct ds_supervisor_env {
-    ds_env_info info;
-    int has_gradient;
-    ds_rl_info rl;              /* horizon 0 = no stepwise control */
-    uint64_t residuals;         /* their number, 0 = not offered */
-    double *lower, *upper, *x0; /* info.n values each */
-} ds_supervisor_env;
-
 typedef struct ds_supervisor ds_supervisor;
 
 /* Starts the first worker and waits for its instance. Errors of the plugin's create() are passed on as they
@@ -37,17 +29,20 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
 /* Ends the workers (NULL is fine): asks them, and kills what does not end within 2 s. */
 void ds_supervisor_close(ds_supervisor *c);
 
-const ds_supervisor_env *ds_supervisor_env_of(const ds_supervisor *c);
+/* What the workers say about the environment, without its parameters. */
+const ds_env_facts *ds_supervisor_env_of(const ds_supervisor *c);
 ds_ring *ds_supervisor_share(ds_supervisor *c);
+
+enum { DS_SUPERVISOR_STOPPED = -1 };
+
+/* Sleeps, not for long, until `done` of the ring comes to `wake_at` or the slot is done. Where config.stop is set the
+ * workers are asked to stop, and killed a second later; *stop_at, 0 at first, keeps that time. 0 = look again,
+ * DS_SUPERVISOR_STOPPED, or the status of a failure that ends the pool: a worker cannot be started any more. */
+int ds_supervisor_sleep(ds_supervisor *c, const ds_slot *slot, uint32_t wake_at, uint64_t *stop_at,
+                        ds_error *e);
 
 /* Starts further workers until there are `count` (at most config.jobs); returns at once. */
 void ds_supervisor_want(ds_supervisor *c, uint32_t count);
-
-/* Kills all workers and starts no new ones: what they had in hand stays unfinished. */
-void ds_supervisor_kill(ds_supervisor *c);
-
-/* 0, or the status and line of a failure that ends the pool: a worker cannot be started any more. */
-int ds_supervisor_failed(ds_supervisor *c, ds_error *e);
 
 /* The memory file into which a worker writes the scene of its last evaluation with DS_WANT_SCENE. */
 int ds_supervisor_scene_fd(const ds_supervisor *c);

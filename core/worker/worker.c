@@ -20,7 +20,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "plugin/env.h"
-#include "scene/snapshot.h"
+#include "scene/scene_write.h"
 #include "worker/protocol.h"
 #include "worker/ring.h"
 #include "worker/rl_worker.h"
@@ -135,9 +135,9 @@ static int send_byte(char byte)
     return send(DS_WORKER_SOCKET, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
-static int empty_start(void)
+static int empty(int fd)
 {
-    return ftruncate(DS_WORKER_START, 0) != 0 || lseek(DS_WORKER_START, 0, SEEK_SET) != 0 ? -1 : 0;
+    return ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ? -1 : 0;
 }
 
 /* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was refused, or the
@@ -150,7 +150,7 @@ static int describe(worker *w)
     ds_error e = {0, ""};
     int rc = load(w, &module, &rest, &e);
     void *report = ds_loader_report(module, &e, &size);
-    int told = report != NULL && empty_start() == 0 &&
+    int told = report != NULL && empty(DS_WORKER_START) == 0 &&
                ds_fd_write_all(DS_WORKER_START, report, size, "start file", &e) == 0 &&
                send_byte(DS_WORKER_DESCRIBED) == 0;
     free(report);
@@ -192,16 +192,11 @@ static int send_hello(const worker *w, const ds_error *why)
     memset(&hello, 0, sizeof(hello));
     hello.magic = DS_WORKER_MAGIC;
     hello.error = *why;
-    if (empty_start() != 0) {
-        return -1;
-    }
     if (w->env != NULL) {
-        hello.has_gradient = w->env->has_gradient != 0;
-        hello.residuals = w->env->residual_count;
-        hello.info = w->env->info;
-        hello.rl = w->env->rl_info;
+        hello.env = ds_env_facts_of(w->env);
     }
-    if (ds_fd_write_all(DS_WORKER_START, &hello, sizeof(hello), "start file", &e) != 0) {
+    if (empty(DS_WORKER_START) != 0 ||
+        ds_fd_write_all(DS_WORKER_START, &hello, sizeof(hello), "start file", &e) != 0) {
         return -1;
     }
     if (w->env != NULL) {
@@ -279,23 +274,21 @@ static void refuse(ds_answer *a, const char *text)
  * none, one that begins with DS_SCENE_REFUSED has the exit status and the reason why they could not be written. */
 static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
 {
-    ds_snapshot *scene = NULL;
-    ds_error e = {0, ""};
     const ds_scene *vt = ds_env_scene(w->env);
-    if (ftruncate(DS_WORKER_SCENE, 0) != 0 || lseek(DS_WORKER_SCENE, 0, SEEK_SET) != 0) {
+    uint64_t room[DS_TRACE_FRAMES], count;
+    ds_error e = {0, ""};
+    char *block;
+    size_t size;
+    if (empty(DS_WORKER_SCENE) != 0 || vt == NULL || a->outcome == DS_EVAL_STOPPED) {
         return;
     }
-    if (vt == NULL || a->outcome == DS_EVAL_STOPPED) {
-        return;
-    }
-    int rc = ds_snapshot_take(vt, w->env->self, keep, &scene, &e);
-    rc = rc != 0 ? rc : ds_snapshot_write(scene, DS_WORKER_SCENE, &e);
-    ds_snapshot_free(scene);
-    if (rc != 0) {
-        if (ftruncate(DS_WORKER_SCENE, 0) != 0 || lseek(DS_WORKER_SCENE, 0, SEEK_SET) != 0 ||
-            dprintf(DS_WORKER_SCENE, "%c%d %s", DS_SCENE_REFUSED, e.status, e.text) < 0) {
-            ds_log(DS_LOG_WARNING, w->env->module->id, "scene: %s", e.text);
-        }
+    const uint64_t *frames = ds_scene_frames(vt, w->env->self, keep, room, &count);
+    int rc = ds_scene_write(vt, w->env->self, frames, count, &block, &size, &e);
+    rc = rc != 0 ? rc : ds_fd_write_all(DS_WORKER_SCENE, block, size, "scene", &e);
+    free(block);
+    if (rc != 0 && (empty(DS_WORKER_SCENE) != 0 ||
+                    dprintf(DS_WORKER_SCENE, "%c%d %s", DS_SCENE_REFUSED, e.status, e.text) < 0)) {
+        ds_log(DS_LOG_WARNING, w->env->module->id, "scene: %s", e.text);
     }
 }
 
@@ -303,12 +296,13 @@ static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
 static void evaluate_residuals(worker *w, ds_slot *slot)
 {
     uint64_t n = w->share->n, m = w->share->m;
-    uint64_t in = ds_residual_input(slot->residuals, n, m), count = ds_residual_output(slot->residuals, n, m);
+    uint64_t in = ds_residual_input(slot->ask.residuals, n, m),
+             count = ds_residual_output(slot->ask.residuals, n, m);
     double *v = w->v.data + (w->v.n - in), *out = w->out.data + (w->out.n - count);
     ds_answer *a = &slot->answer;
     memcpy(w->x.data, ds_slot_x(slot), n * sizeof(double));
     memcpy(v, ds_slot_v(w->share, slot), in * sizeof(double));
-    ds_env_evaluate_residuals(w->env, slot->residuals, w->x.data, v, slot->noise_key, out, a);
+    ds_env_evaluate_residuals(w->env, slot->ask.residuals, w->x.data, v, slot->ask.noise_key, out, a);
     if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
         refuse(a, "evaluate() of residuals returned DS_STOPPED though nobody asked to stop");
     }
@@ -332,17 +326,17 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     uint64_t n = w->share->n;
     const double *x = ds_slot_x(slot);
     ds_answer *a = &slot->answer;
-    uint32_t want = slot->want;
+    uint32_t want = slot->ask.want;
     if (atomic_load_explicit(&w->share->stop, memory_order_relaxed) != 0) {
         a->outcome = DS_EVAL_STOPPED;
         a->message[0] = '\0';
         return;
     }
-    if (slot->episode != 0) {
+    if (slot->ask.episode != 0) {
         ds_worker_step(&w->lanes, w->share, slot, w->env, make_env, w);
         return;
     }
-    if (slot->residuals != 0) {
+    if (slot->ask.residuals != 0) {
         evaluate_residuals(w, slot);
         w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
         return;
@@ -351,7 +345,7 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     if ((want & DS_WANT_GRAD) != 0) {
         memset(w->grad.data, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
     }
-    ds_env_evaluate(w->env, w->x.data, slot->noise_key, want, w->grad.data, a);
+    ds_env_evaluate(w->env, w->x.data, slot->ask.noise_key, want, w->grad.data, a);
     if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
         refuse(a, "evaluate() returned DS_STOPPED though nobody asked to stop");
     }
@@ -369,7 +363,7 @@ static void evaluate_slot(worker *w, ds_slot *slot)
         }
     }
     if ((want & DS_WANT_SCENE) != 0) {
-        write_scene(w, a, slot->keep);
+        write_scene(w, a, slot->ask.keep);
     }
     w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
@@ -386,7 +380,7 @@ static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
 {
     static const double mark = -1.25e-123;
     uint64_t n = w->share->n, stride = stride_of(w), key[DS_MANY_MAX];
-    uint32_t want = slot[0]->want;
+    uint32_t want = slot[0]->ask.want;
     double *x = w->xs.data + (w->many - count) * stride, *grad = w->grads.data + (w->many - count) * stride;
     ds_answer *answer[DS_MANY_MAX];
     for (uint64_t k = 0; k < count; k++) {
@@ -395,7 +389,7 @@ static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
         for (uint64_t i = n; i < stride; i++) {
             x[k * stride + i] = grad[k * stride + i] = mark;
         }
-        key[k] = slot[k]->noise_key;
+        key[k] = slot[k]->ask.noise_key;
         answer[k] = &slot[k]->answer;
     }
     ds_env_evaluate_many(w->env, count, x, stride, key, want, grad, answer);
@@ -508,7 +502,8 @@ static void do_ticket(worker *w, uint64_t ticket)
 /* May this posted slot be evaluated together with others that want the same? Only the host writes there. */
 static int sociable(const ds_slot *slot, uint32_t want)
 {
-    return slot->residuals == 0 && slot->alone == 0 && slot->want == want && (want & DS_WANT_SCENE) == 0;
+    return slot->ask.residuals == 0 && slot->ask.alone == 0 && slot->ask.want == want &&
+           (want & DS_WANT_SCENE) == 0;
 }
 
 /* Works off tickets from the one at hand on, as many as go together; returns their number. */
@@ -527,7 +522,7 @@ static uint64_t do_tickets(worker *w, uint64_t ticket, uint64_t end)
         if (!seize(w, next)) {
             continue;
         }
-        if (!sociable(next, count > 0 ? slot[0]->want : next->want)) {
+        if (!sociable(next, count > 0 ? slot[0]->ask.want : next->ask.want)) {
             atomic_store(&next->state, DS_SLOT_POSTED); /* ours still: nobody else holds this ticket */
             break;
         }

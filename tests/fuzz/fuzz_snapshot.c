@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "render/render_internal.h"
-#include "scene/snapshot.h"
+#include "snapshot/snapshot.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,7 +9,7 @@
 
 #include "harness/check_host.h"
 #include "check/check_tests.h"
-#include "scene/snapshot.h"
+#include "snapshot/snapshot.h"
 
 /* Both copies, number by number; NaN equals NaN. */
 static void compare(ds_check *c, const ds_snapshot *a, const ds_snapshot *b)

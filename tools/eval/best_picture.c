@@ -14,22 +14,21 @@
 #include "render/picture.h"
 #include "results/point.h"
 #include "run/run.h"
-#include "scene/snapshot_take.h"
 #include "store/run_folder.h"
 
 enum { METRICS = 3 }; /* in a caption */
 
-int ds_best_picture(ds_pool *pool, const double *x, uint64_t noise_key, int middle, const ds_caption *caption,
-                    const char *path, ds_error *e)
+int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key, int middle,
+                    const ds_caption *caption, const char *path, ds_error *e)
 {
-    const ds_pool_env *env = ds_pool_env_of(pool);
+    const ds_pool_env *env = ds_pool_env_of(source->pool);
     ds_snapshot *scene = NULL;
     ds_caption shown = *caption;
     ds_answer a;
     ds_error why = {0, ""};
     char metrics[200] = "";
     int rc;
-    if (ds_pool_scene(pool, x, noise_key, middle ? DS_KEEP_ALL : DS_KEEP_FEW, &a, &scene, &why) != 0) {
+    if (ds_episode_scene(source, x, noise_key, middle ? DS_KEEP_ALL : DS_KEEP_FEW, &a, &scene, &why) != 0) {
         ds_log(DS_LOG_WARNING, NULL, "no picture of the episode: %s", why.text);
     }
     if (scene != NULL) {
@@ -68,18 +67,18 @@ static int open_run(const ds_result *run, const ds_settings *settings, const ds_
 static int draw_run(const ds_result *run, const ds_settings *settings, const char *path, ds_error *e)
 {
     ds_run_options options = {0};
-    ds_pool *pool = NULL;
+    ds_scene_source source = {NULL, NULL};
     double *x = NULL;
     int rc = ds_run_options_make(settings, &options, e);
     if (rc == 0) {
-        rc = open_run(run, settings, &options, &pool, &x, e);
+        rc = open_run(run, settings, &options, &source.pool, &x, e);
     }
     if (rc == 0) {
         const ds_caption caption = {run->env, run->opt, run->seed, run->best_loss, run->best_id, NULL};
-        rc = ds_best_picture(pool, x, ds_pool_noise_key(pool, run->best_id), 0, &caption, path, e);
+        rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id), 0, &caption, path, e);
     }
     free(x);
-    ds_pool_close(pool);
+    ds_scene_source_close(&source);
     ds_run_options_clear(&options);
     return rc;
 }

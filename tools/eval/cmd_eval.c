@@ -19,9 +19,8 @@
 #include "difference/finite_difference.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
+#include "results/trajectory.h"
 #include "run/run.h"
-#include "scene/snapshot.h"
-#include "scene/snapshot_take.h"
 
 typedef struct request {
     const char *x_spec, *trajectory, *picture;
@@ -30,7 +29,7 @@ typedef struct request {
 
 /* The environment and what it answered. */
 typedef struct evaluation {
-    ds_pool *pool;
+    ds_scene_source source;
     const ds_pool_env *env;
     const char *id;
     double *x, *grad; /* n values each */
@@ -103,7 +102,7 @@ static double loss_at(void *ctx, const double *x, int *failed)
     ds_answer a = {.loss = NAN, .outcome = DS_EVAL_ERROR};
     destination d = {&a, NULL, v->env->info.n};
     if (v->status == 0) {
-        v->status = ds_pool_evaluate(v->pool, 1, x, 0, 1, keep, &d, &v->error);
+        v->status = ds_pool_evaluate(v->source.pool, 1, x, 0, 1, keep, &d, &v->error);
     }
     *failed |= v->status != 0 || a.outcome > DS_EVAL_BAD_GRAD;
     return a.loss;
@@ -138,8 +137,8 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (want_scene) {
         status =
-            ds_pool_scene(v->pool, v->x, ds_pool_noise_key(v->pool, 1),
-                          q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
+            ds_episode_scene(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1),
+                             q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
         if (status == 0 && v->scene == NULL && v->answer.outcome <= DS_EVAL_INFEASIBLE) {
             return ds_fail(e, DS_EXIT_USAGE,
                            "%s offers no scene: --metrics and --trajectory need the extension %s", v->id,
@@ -147,7 +146,7 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
         }
     }
     if (status == 0 && (want_grad || !want_scene)) {
-        status = ds_pool_evaluate(v->pool, 1, v->x, want_grad ? DS_WANT_GRAD : 0, 1, keep, &d, e);
+        status = ds_pool_evaluate(v->source.pool, 1, v->x, want_grad ? DS_WANT_GRAD : 0, 1, keep, &d, e);
     }
     if (status == 0 && q->fd && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
         status = differences(v, e);
@@ -157,7 +156,8 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (status == 0 && q->picture != NULL) {
         const ds_caption caption = {v->id, NULL, seed, v->answer.loss, 0, NULL};
-        status = ds_best_picture(v->pool, v->x, ds_pool_noise_key(v->pool, 1), 1, &caption, q->picture, e);
+        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1), 1, &caption,
+                                 q->picture, e);
     }
     return status;
 }
@@ -329,10 +329,10 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
     int status = ds_pool_find_env(&config, o->env, e);
     if (status == 0) {
         v->id = config.module->id;
-        status = ds_pool_open(&config, &v->pool, e);
+        status = ds_pool_open(&config, &v->source.pool, e);
     }
     if (status == 0) {
-        v->env = ds_pool_env_of(v->pool);
+        v->env = ds_pool_env_of(v->source.pool);
         v->x = calloc(v->env->info.n, 2 * sizeof *v->x);
         status = v->x != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
         v->grad = v->x != NULL ? v->x + v->env->info.n : NULL;
@@ -367,7 +367,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     free(v.x);
     free(v.fd);
     ds_snapshot_free(v.scene);
-    ds_pool_close(v.pool);
+    ds_scene_source_close(&v.source);
     return status;
 }
 

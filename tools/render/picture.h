@@ -4,7 +4,7 @@
 #define DS_RENDER_PICTURE_H
 
 #include "plot/plot.h"
-#include "scene/snapshot.h"
+#include "snapshot/snapshot.h"
 
 /* Writes a PNG with the panels start | end | target (no third panel where there is no target body, or where
  * the target is a marker, which is then drawn translucent in the others); `middle` adds the kept frame in the

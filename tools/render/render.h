@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "scene/snapshot.h"
+#include "snapshot/snapshot.h"
 
 /* What of a scene is drawn. */
 enum {

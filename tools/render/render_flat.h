@@ -4,7 +4,7 @@
 #define DS_RENDER_RENDER_FLAT_H
 
 #include "plot/canvas.h"
-#include "scene/snapshot.h"
+#include "snapshot/snapshot.h"
 
 /* Draws kept frame k into the rectangle, seen along -z, x and y to the same scale; `what` as in render.h. */
 void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, double x, double y, double w,

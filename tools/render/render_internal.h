@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scene/snapshot.h"
+#include "snapshot/snapshot.h"
 
 /* fminf() and fmaxf() treat NaN and signed zeros in a way that costs a call; positions here are finite. */
 static inline float least(float a, float b)

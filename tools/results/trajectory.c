@@ -2,12 +2,12 @@
 /* trajectory.c - writes the frames and metrics of a scene as NumPy arrays in one .npz archive. */
 #include "config.h"
 
+#include "results/trajectory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "results/npy_write.h"
-#include "scene/snapshot.h"
-#include "scene/snapshot_internal.h"
 
 static int add_body(ds_npz *z, const ds_snapshot *s, const ds_snapshot_body *body, ds_error *e)
 {
@@ -33,7 +33,7 @@ static int add_arrays(ds_npz *z, const ds_snapshot *s, ds_error *e)
 {
     double *time = malloc((size_t)s->frames * sizeof *time);
     if (time == NULL) {
-        return ds_scene_no_memory(e);
+        return ds_no_memory(e);
     }
     for (uint64_t k = 0; k < s->frames; k++) {
         time[k] = (double)k * s->dt;
@@ -41,18 +41,10 @@ static int add_arrays(ds_npz *z, const ds_snapshot *s, ds_error *e)
     int status = ds_npz_add(z, "time", DS_NPY_F8, 1, &s->frames, time, e);
     free(time);
     uint64_t six = 6;
-    if (status == 0) {
-        status = ds_npz_add(z, "frame", DS_NPY_U8, 1, &s->kept, s->frame, e);
-    }
-    if (status == 0) {
-        status = ds_npz_add(z, "dt", DS_NPY_F8, 0, NULL, &s->dt, e);
-    }
-    if (status == 0) {
-        status = ds_npz_add(z, "box", DS_NPY_F8, 1, &six, s->box, e);
-    }
-    if (status == 0) {
-        status = ds_npz_add(z, "ground", DS_NPY_F8, 0, NULL, &s->ground, e);
-    }
+    status = status != 0 ? status : ds_npz_add(z, "frame", DS_NPY_U8, 1, &s->kept, s->frame, e);
+    status = status != 0 ? status : ds_npz_add(z, "dt", DS_NPY_F8, 0, NULL, &s->dt, e);
+    status = status != 0 ? status : ds_npz_add(z, "box", DS_NPY_F8, 1, &six, s->box, e);
+    status = status != 0 ? status : ds_npz_add(z, "ground", DS_NPY_F8, 0, NULL, &s->ground, e);
     for (uint64_t b = 0; b < s->bodies && status == 0; b++) {
         status = add_body(z, s, &s->body[b], e);
     }

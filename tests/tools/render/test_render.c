@@ -18,7 +18,7 @@
 #include "render/picture.h"
 #include "render/render.h"
 #include "render/render_flat.h"
-#include "scene/snapshot_take.h"
+#include "snapshot/snapshot.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
 

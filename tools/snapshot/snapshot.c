@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.c - copies and checks what a plugin's scene extension tells. */
+/* snapshot.c - reads a scene out of the block of bytes that scene_write.h makes, and checks it.
+ *
+ * The block comes from a process that ran a plugin and may have been damaged by it: the reader believes nothing, and
+ * allocates no more than the block itself holds.
+ */
 #include "config.h"
 
-#include "scene/snapshot.h"
-#include "scene/snapshot_internal.h"
+#include "snapshot/snapshot.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void ds_snapshot_free(ds_snapshot *s)
 {
@@ -34,45 +40,7 @@ const double *ds_snapshot_at(const ds_snapshot *s, uint64_t k, uint64_t b)
     return body->data + k * body->count * body->width;
 }
 
-const ds_snapshot_body *ds_snapshot_body_named(const ds_snapshot *s, const char *name)
-{
-    for (uint64_t b = 0; b < s->bodies; b++) {
-        if (strcmp(s->body[b].name, name) == 0) {
-            return &s->body[b];
-        }
-    }
-    return NULL;
-}
-
-const ds_snapshot_metric *ds_snapshot_metric_named(const ds_snapshot *s, const char *name)
-{
-    for (uint64_t m = 0; m < s->metrics; m++) {
-        if (strcmp(s->metric[m].name, name) == 0) {
-            return &s->metric[m];
-        }
-    }
-    return NULL;
-}
-
-/* ---- checks shared with the reader of blocks ---- */
-
-uint32_t ds_scene_width(uint32_t shape)
-{
-    switch (shape) {
-    case DS_BODY_POINTS:
-    case DS_BODY_MESH:
-    case DS_BODY_LINES:
-        return 3;
-    case DS_BODY_SPHERE:
-    case DS_BODY_CAPSULE:
-    case DS_BODY_CYLINDER:
-    case DS_BODY_TORUS:
-    case DS_BODY_BOX:
-        return 7;
-    default:
-        return 0;
-    }
-}
+/* ---- the rules of a scene ---- */
 
 int ds_scene_size_count(uint32_t shape)
 {
@@ -106,7 +74,7 @@ static int good_name(const char *name)
     return 1;
 }
 
-int ds_scene_check_name(const char *name, const char *what, uint64_t number, ds_error *e)
+static int check_name(const char *name, const char *what, uint64_t number, ds_error *e)
 {
     if (name == NULL || !good_name(name)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
@@ -116,7 +84,7 @@ int ds_scene_check_name(const char *name, const char *what, uint64_t number, ds_
     return 0;
 }
 
-int ds_scene_check_unit(const char *unit, uint64_t number, ds_error *e)
+static int check_unit(const char *unit, uint64_t number, ds_error *e)
 {
     size_t n = unit == NULL ? 0 : strnlen(unit, DS_SCENE_UNIT_MAX);
     int good = unit != NULL && n < DS_SCENE_UNIT_MAX;
@@ -129,7 +97,7 @@ int ds_scene_check_unit(const char *unit, uint64_t number, ds_error *e)
                           number, DS_SCENE_UNIT_MAX - 1);
 }
 
-int ds_scene_check_info(const ds_snapshot *s, ds_error *e)
+static int check_info(const ds_snapshot *s, ds_error *e)
 {
     if (s->flat > 1) {
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: flat is %u (allowed: 0 or 1)", s->flat);
@@ -166,7 +134,7 @@ int ds_scene_check_info(const ds_snapshot *s, ds_error *e)
     return 0;
 }
 
-int ds_scene_check_body(const ds_snapshot *s, uint64_t b, ds_error *e)
+static int check_body(const ds_snapshot *s, uint64_t b, ds_error *e)
 {
     ds_snapshot_body *body = &s->body[b];
     for (uint64_t k = 0; k < b; k++) {
@@ -212,7 +180,7 @@ int ds_scene_check_body(const ds_snapshot *s, uint64_t b, ds_error *e)
     return 0;
 }
 
-int ds_scene_check_index(const ds_snapshot_body *body, ds_error *e)
+static int check_index(const ds_snapshot_body *body, ds_error *e)
 {
     for (uint64_t i = 0; i < body->index_count; i++) {
         if (body->index[i] >= body->count) {
@@ -225,7 +193,7 @@ int ds_scene_check_index(const ds_snapshot_body *body, ds_error *e)
     return 0;
 }
 
-int ds_scene_check_metric(const ds_snapshot *s, uint64_t m, ds_error *e)
+static int check_metric(const ds_snapshot *s, uint64_t m, ds_error *e)
 {
     for (uint64_t k = 0; k < m; k++) {
         if (strcmp(s->metric[k].name, s->metric[m].name) == 0) {
@@ -237,7 +205,7 @@ int ds_scene_check_metric(const ds_snapshot *s, uint64_t m, ds_error *e)
     return 0;
 }
 
-void ds_scene_count_nonfinite(ds_snapshot *s)
+static void count_nonfinite(ds_snapshot *s)
 {
     s->nonfinite = 0;
     for (uint64_t b = 0; b < s->bodies; b++) {
@@ -250,218 +218,231 @@ void ds_scene_count_nonfinite(ds_snapshot *s)
     }
 }
 
-int ds_scene_no_memory(ds_error *e)
+static int no_memory(ds_error *e)
 {
     return ds_fail(e, DS_EXIT_MEMORY, "scene: out of memory: keep fewer frames or particles");
 }
 
-/* ---- collecting ---- */
+/* ---- reading ---- */
 
-/* A call that the plugin must not fail. */
-static int refused(ds_status st, const char *call, ds_error *e)
+typedef struct cursor {
+    const unsigned char *p;
+    size_t left;
+    ds_error *e;
+} cursor;
+
+static int damaged(cursor *c, const char *what)
 {
-    if (st == DS_E_STATE) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "scene: the plugin kept no scene although the evaluation asked for one");
-    }
-    return ds_fail(e, ds_status_exit(st), "scene: %s() of the plugin failed: %s (%s)", call,
-                   ds_status_text(st), ds_status_name(st));
+    return ds_fail(c->e, DS_EXIT_PLUGIN, "scene: the block from the worker is damaged: %s", what);
 }
 
-static int compare_u64(const void *a, const void *b)
+/* Copies the next `bytes` bytes into a record. */
+static int take(cursor *c, void *out, size_t bytes)
 {
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return x < y ? -1 : x > y;
-}
-
-/* Resolves the list of frames to keep into s->frame, ascending and without duplicates. */
-static int choose_frames(ds_snapshot *s, const uint64_t *keep, uint64_t keep_count, ds_error *e)
-{
-    uint64_t room = keep == NULL ? s->frames : keep_count;
-    s->frame = malloc((size_t)(room > 0 ? room : 1) * sizeof *s->frame);
-    if (s->frame == NULL) {
-        return ds_scene_no_memory(e);
+    if (bytes > c->left) {
+        return damaged(c, "it ends too early");
     }
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < room; i++) {
-        uint64_t k = keep == NULL ? i : keep[i];
-        k = k == DS_SCENE_LAST ? s->frames - 1 : k == DS_SCENE_MIDDLE ? s->frames / 2 : k;
-        if (k < s->frames) {
-            s->frame[n++] = k;
-        }
-    }
-    if (n > 1) {
-        qsort(s->frame, (size_t)n, sizeof *s->frame, compare_u64);
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        if (s->kept == 0 || s->frame[s->kept - 1] != s->frame[i]) {
-            s->frame[s->kept++] = s->frame[i];
-        }
-    }
+    memcpy(out, c->p, bytes);
+    c->p += bytes;
+    c->left -= bytes;
     return 0;
 }
 
-static int collect_body(ds_snapshot *s, const ds_scene *ext, void *self, uint64_t b, uint64_t *bytes,
-                        ds_error *e)
+/* Copies the next `n` items of `item` bytes into fresh memory; allocates only what the block really holds. */
+static int take_array(cursor *c, void **out, uint64_t n, uint64_t item)
 {
-    ds_snapshot_body *body = &s->body[b];
-    ds_scene_body said = {.struct_size = sizeof said};
-    ds_status st = ext->body(self, b, &said);
-    if (st != DS_OK) {
-        return refused(st, "body", e);
+    *out = NULL;
+    if (n > c->left / item) {
+        return damaged(c, "it ends too early");
     }
-    int status = ds_scene_check_name(said.name, "body", b, e);
-    if (status != 0) {
-        return status;
-    }
-    strcpy(body->name, said.name);
-    body->shape = said.shape;
-    body->role = said.role;
-    body->variety = said.variety;
-    body->count = said.count;
-    memcpy(body->size, said.size, sizeof body->size);
-    body->index_count = said.index_count;
-    status = ds_scene_check_body(s, b, e);
-    if (status != 0) {
-        return status;
-    }
-    /* No overflow: count x width x 8 and index_count x 4 are below 2^32, kept is below 2^29. */
-    uint64_t numbers = body->count * body->width;
-    *bytes += numbers * s->kept * sizeof(double) + body->index_count * sizeof(uint32_t);
-    if (*bytes > DS_SCENE_MAX_BYTES) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "scene: %" PRIu64 " frames up to body '%s' take over %" PRIu64
-                       " GiB: keep fewer frames",
-                       s->kept, body->name, DS_SCENE_MAX_BYTES >> 30);
-    }
-    if (body->index_count > 0) {
-        if (said.index == NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "scene: the index of body '%s' is NULL", body->name);
-        }
-        body->index = malloc((size_t)body->index_count * sizeof *body->index);
-        if (body->index == NULL) {
-            return ds_scene_no_memory(e);
-        }
-        memcpy(body->index, said.index, (size_t)body->index_count * sizeof *body->index);
-        status = ds_scene_check_index(body, e);
-        if (status != 0) {
-            return status;
-        }
-    }
-    if (s->kept == 0) {
+    if (n == 0) {
         return 0;
     }
-    body->data = malloc((size_t)(s->kept * numbers) * sizeof *body->data);
-    if (body->data == NULL) {
-        return ds_scene_no_memory(e);
+    *out = malloc((size_t)(n * item));
+    if (*out == NULL) {
+        return no_memory(c->e);
     }
-    /* What the plugin forgets to write must not look like a position. */
-    for (uint64_t i = 0; i < s->kept * numbers; i++) {
-        body->data[i] = (double)NAN;
-    }
-    for (uint64_t k = 0; k < s->kept; k++) {
-        st = ext->frame(self, s->frame[k], b, numbers, body->data + k * numbers);
-        if (st != DS_OK) {
-            return refused(st, "frame", e);
+    return take(c, *out, (size_t)(n * item));
+}
+
+static int read_frames(cursor *c, ds_snapshot *s)
+{
+    void *p;
+    int status = take_array(c, &p, s->kept, sizeof(uint64_t));
+    s->frame = p;
+    for (uint64_t k = 0; k < s->kept && status == 0; k++) {
+        if (s->frame[k] >= s->frames || (k > 0 && s->frame[k] <= s->frame[k - 1])) {
+            status = damaged(c, "the frame numbers are not ascending");
         }
     }
-    return 0;
+    return status;
 }
 
-static int collect_metric(ds_snapshot *s, const ds_scene *ext, void *self, uint64_t m, uint64_t *bytes,
-                          ds_error *e)
+static int read_body(cursor *c, ds_snapshot *s, uint64_t b)
+{
+    ds_snapshot_body *body = &s->body[b];
+    ds_block_body r;
+    int status = take(c, &r, sizeof r);
+    status = status != 0 ? status : check_name(r.name, "body", b, c->e);
+    if (status != 0) {
+        return status;
+    }
+    /* The name is shorter than its field, else the check would have refused it. */
+    strcpy(body->name, r.name);
+    body->shape = r.shape;
+    body->role = r.role;
+    body->variety = r.variety;
+    body->count = r.count;
+    body->index_count = r.index_count;
+    memcpy(body->size, r.size, sizeof body->size);
+    status = check_body(s, b, c->e);
+    if (status != 0) {
+        return status;
+    }
+    void *p;
+    status = take_array(c, &p, body->index_count, sizeof(uint32_t));
+    body->index = p;
+    unsigned char filler[8];
+    status = status != 0 ? status : take(c, filler, (size_t)(body->index_count % 2 * sizeof(uint32_t)));
+    status = status != 0 ? status : check_index(body, c->e);
+    uint64_t bytes = body->count * body->width * sizeof(double);
+    if (status == 0) {
+        status = take_array(c, &p, s->kept, bytes);
+        body->data = p;
+    }
+    return status;
+}
+
+static int read_metric(cursor *c, ds_snapshot *s, uint64_t m)
 {
     ds_snapshot_metric *metric = &s->metric[m];
-    const char *name = NULL;
-    const char *unit = NULL;
-    const double *values = NULL;
-    ds_status st = ext->metric(self, m, &name, &unit, &values);
-    if (st != DS_OK) {
-        return refused(st, "metric", e);
+    ds_block_metric r;
+    int status = take(c, &r, sizeof r);
+    status = status != 0 ? status : check_name(r.name, "metric", m, c->e);
+    status = status != 0 ? status : check_unit(r.unit, m, c->e);
+    if (status != 0) {
+        return status;
     }
-    int status = ds_scene_check_name(name, "metric", m, e);
+    strcpy(metric->name, r.name);
+    strcpy(metric->unit, r.unit);
+    status = check_metric(s, m, c->e);
     if (status == 0) {
-        status = ds_scene_check_unit(unit, m, e);
+        void *p;
+        status = take_array(c, &p, s->frames, sizeof(double));
+        metric->values = p;
     }
-    if (status != 0) {
-        return status;
-    }
-    strcpy(metric->name, name);
-    strcpy(metric->unit, unit);
-    status = ds_scene_check_metric(s, m, e);
-    if (status != 0) {
-        return status;
-    }
-    *bytes += s->frames * sizeof(double);
-    if (values == NULL || *bytes > DS_SCENE_MAX_BYTES) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the values of metric '%s' are %s", metric->name,
-                       values == NULL ? "NULL" : "too many");
-    }
-    metric->values = malloc((size_t)s->frames * sizeof *metric->values);
-    if (metric->values == NULL) {
-        return ds_scene_no_memory(e);
-    }
-    memcpy(metric->values, values, (size_t)s->frames * sizeof *metric->values);
-    return 0;
+    return status;
 }
 
-static int collect_all(ds_snapshot *s, const ds_scene *ext, void *self, const uint64_t *keep,
-                       uint64_t keep_count, ds_error *e)
+static int read_all(cursor *c, ds_snapshot *s, size_t len)
 {
-    if (!DS_HAS(ds_scene, ext, metric) || ext->info == NULL || ext->body == NULL || ext->frame == NULL ||
-        ext->metric == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the plugin's extension " DS_EXT_SCENE " lacks a function");
-    }
-    ds_scene_info info = {.struct_size = sizeof info};
-    ds_status st = ext->info(self, &info);
-    if (st != DS_OK) {
-        return refused(st, "info", e);
-    }
-    s->flat = info.flat;
-    s->frames = info.frames;
-    s->bodies = info.bodies;
-    s->metrics = info.metrics;
-    s->dt = info.dt;
-    memcpy(s->box, info.box, sizeof s->box);
-    s->ground = info.ground;
-    int status = ds_scene_check_info(s, e);
-    if (status == 0) {
-        status = choose_frames(s, keep, keep_count, e);
-    }
+    ds_block_head head;
+    int status = take(c, &head, sizeof head);
     if (status != 0) {
         return status;
     }
+    if (memcmp(head.magic, DS_SCENE_MAGIC, sizeof head.magic) != 0 || head.total != len ||
+        head.flat > UINT32_MAX) {
+        return damaged(c, "its head is wrong");
+    }
+    s->flat = (uint32_t)head.flat;
+    s->frames = head.frames;
+    s->kept = head.kept;
+    s->bodies = head.bodies;
+    s->metrics = head.metrics;
+    s->dt = head.dt;
+    memcpy(s->box, head.box, sizeof s->box);
+    s->ground = head.ground;
+    status = check_info(s, c->e);
+    status = status != 0 ? status : read_frames(c, s);
+    if (status != 0) {
+        return status;
+    }
+    /* The two counts are small: check_info() limits them. */
     s->body = calloc(s->bodies > 0 ? (size_t)s->bodies : 1, sizeof *s->body);
     s->metric = calloc(s->metrics > 0 ? (size_t)s->metrics : 1, sizeof *s->metric);
     if (s->body == NULL || s->metric == NULL) {
-        return ds_scene_no_memory(e);
+        return no_memory(c->e);
     }
-    uint64_t bytes = 0;
     for (uint64_t b = 0; b < s->bodies && status == 0; b++) {
-        status = collect_body(s, ext, self, b, &bytes, e);
+        status = read_body(c, s, b);
     }
     for (uint64_t m = 0; m < s->metrics && status == 0; m++) {
-        status = collect_metric(s, ext, self, m, &bytes, e);
+        status = read_metric(c, s, m);
     }
+    if (status == 0 && c->left != 0) {
+        status = damaged(c, "there is something behind its end");
+    }
+    return status;
+}
+
+int ds_snapshot_read(const void *p, size_t len, ds_snapshot **out, ds_error *e)
+{
+    cursor c = {p, len, e};
+    *out = NULL;
+    ds_snapshot *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return no_memory(e);
+    }
+    int status = read_all(&c, s, len);
+    if (status != 0) {
+        ds_snapshot_free(s);
+        return status;
+    }
+    count_nonfinite(s);
+    *out = s;
+    return 0;
+}
+
+int ds_snapshot_read_fd(int fd, ds_snapshot **out, ds_error *e)
+{
+    struct stat st;
+    *out = NULL;
+    if (fstat(fd, &st) != 0) {
+        return ds_fail(e, DS_EXIT_IO, "scene: cannot read the block from the worker: %s", strerror(errno));
+    }
+    /* Positions, index and metrics share DS_SCENE_MAX_BYTES; the rest is small. */
+    if (st.st_size <= 0 || (uint64_t)st.st_size > DS_SCENE_MAX_BYTES + ((uint64_t)64 << 20)) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the block from the worker has %lld bytes",
+                       (long long)st.st_size);
+    }
+    /* Copied, not mapped: the worker could still cut it short. */
+    size_t len = (size_t)st.st_size;
+    unsigned char *p = malloc(len);
+    if (p == NULL) {
+        return no_memory(e);
+    }
+    size_t at = 0;
+    int status = 0;
+    while (at < len && status == 0) {
+        ssize_t n = pread(fd, p + at, len - at, (off_t)at);
+        if (n > 0) {
+            at += (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            status = ds_fail(e, DS_EXIT_IO, "scene: cannot read the block from the worker: %s",
+                             n == 0 ? "it ended early" : strerror(errno));
+        }
+    }
+    status = status != 0 ? status : ds_snapshot_read(p, len, out, e);
+    free(p);
     return status;
 }
 
 int ds_snapshot_collect(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count,
                         ds_snapshot **out, ds_error *e)
 {
+    char *block;
+    size_t size;
     *out = NULL;
-    ds_snapshot *s = calloc(1, sizeof *s);
-    if (s == NULL) {
-        return ds_scene_no_memory(e);
-    }
-    int status = collect_all(s, ext, self, keep, keep_count, e);
-    if (status != 0) {
-        ds_snapshot_free(s);
-        return status;
-    }
-    ds_scene_count_nonfinite(s);
-    *out = s;
-    return 0;
+    int status = ds_scene_write(ext, self, keep, keep_count, &block, &size, e);
+    status = status != 0 ? status : ds_snapshot_read(block, size, out, e);
+    free(block);
+    return status;
+}
+
+int ds_snapshot_take(const ds_scene *ext, void *self, uint32_t keep, ds_snapshot **out, ds_error *e)
+{
+    uint64_t room[DS_TRACE_FRAMES], count;
+    const uint64_t *frames = ds_scene_frames(ext, self, keep, room, &count);
+    return ds_snapshot_collect(ext, self, frames, count, out, e);
 }

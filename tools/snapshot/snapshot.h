@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot.h - a checked copy of what the scene extension tells about one episode. */
+#ifndef DS_SNAPSHOT_SNAPSHOT_H
+#define DS_SNAPSHOT_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scene/scene_write.h"
+
+typedef struct ds_snapshot_body {
+    char name[DS_SCENE_NAME_MAX];
+    uint32_t shape; /* DS_BODY_* */
+    uint32_t role;  /* DS_ROLE_* */
+    uint32_t variety;
+    uint32_t width; /* numbers per element: 3 or 7 */
+    uint64_t count; /* elements, at least 1 */
+    double size[4]; /* see DS_BODY_*; what the shape does not use is 0 */
+    uint64_t index_count;
+    uint32_t *index;    /* every number is below count; NULL where index_count is 0 */
+    double *data;       /* kept x count x width; non-finite numbers are possible */
+    uint64_t nonfinite; /* how many numbers of data are not finite */
+} ds_snapshot_body;
+
+typedef struct ds_snapshot_metric {
+    char name[DS_SCENE_NAME_MAX];
+    char unit[DS_SCENE_UNIT_MAX]; /* "" = none */
+    double *values;               /* one per frame of the episode, kept or not; NaN where undefined */
+} ds_snapshot_metric;
+
+typedef struct ds_snapshot {
+    uint32_t flat;   /* 0 or 1 */
+    uint64_t frames; /* of the episode, at least 1 */
+    uint64_t kept;   /* frames of which positions are here */
+    uint64_t *frame; /* their numbers, ascending */
+    double dt;
+    double box[6]; /* finite, lower <= upper, not a point */
+    double ground; /* finite or -INFINITY */
+    uint64_t bodies;
+    ds_snapshot_body *body;
+    uint64_t metrics;
+    ds_snapshot_metric *metric;
+    uint64_t nonfinite; /* sum over the bodies */
+} ds_snapshot;
+
+/* Reads a block of exactly `len` bytes; a pure function that accepts only what ds_scene_write() of a valid scene can
+ * have produced (DS_EXIT_PLUGIN otherwise: the block comes from a process that ran a plugin): counts, sizes, names,
+ * index numbers and the box are checked. Non-finite positions are counted, not refused. *out is NULL on failure. */
+int ds_snapshot_read(const void *p, size_t len, ds_snapshot **out, ds_error *e);
+
+/* The same from a descriptor that can be seeked (a memfd), from its start to its end. */
+int ds_snapshot_read_fd(int fd, ds_snapshot **out, ds_error *e);
+
+/* The same of the last evaluation of plugin instance `self` in this process: ds_scene_write(), then read. */
+int ds_snapshot_collect(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count,
+                        ds_snapshot **out, ds_error *e);
+
+/* As ds_snapshot_collect(), of the frames that DS_KEEP_* stands for. */
+int ds_snapshot_take(const ds_scene *ext, void *self, uint32_t keep, ds_snapshot **out, ds_error *e);
+
+void ds_snapshot_free(ds_snapshot *s);
+
+/* Numbers of element 0 of body b in kept frame k. */
+const double *ds_snapshot_at(const ds_snapshot *s, uint64_t k, uint64_t b);
+
+/* How many entries of size[] a shape uses. */
+int ds_scene_size_count(uint32_t shape);
+
+#endif
