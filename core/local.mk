@@ -16,8 +16,8 @@ config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 plugin_sources = core/plugin/accept.c core/plugin/accept.h \
 	core/plugin/descriptor.c core/plugin/descriptor.h core/plugin/plugin_list.c core/plugin/plugin_list.h \
 	core/plugin/search_path.c core/plugin/search_path.h core/plugin/elf_file.c \
-	core/plugin/elf_file.h core/plugin/env.c core/plugin/env.h \
-	core/plugin/env_residuals.c core/plugin/env_residuals.h core/plugin/env_rl.c core/plugin/env_rl.h \
+	core/plugin/elf_file.h core/plugin/env.c \
+	core/plugin/env_residuals.c core/plugin/env_rl.c \
 	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
 	core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/snapshot_take.c core/scene/snapshot_take.h core/scene/snapshot.c \

@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_residuals.c - residuals and products with their Jacobian, see env_residuals.h. */
+/* env_residuals.c - residuals and products with their Jacobian. */
 #include "config.h"
 
-#include "plugin/env_residuals.h"
+#include "plugin/instance.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-
-enum { RESIDUALS_MAX = 1 << 26 };
-
-int ds_env_ask_residuals(ds_env *env, ds_error *e)
-{
-    const ds_residuals *r = ds_env_extension(env, DS_EXT_RESIDUALS);
-    if (r == NULL || !DS_HAS(ds_residuals, r, evaluate)) {
-        return 0;
-    }
-    ds_status st = r->size(env->self, &env->residual_count);
-    if (st != DS_OK) {
-        return ds_services_fail(&env->services, e, "size() of " DS_EXT_RESIDUALS, st);
-    }
-    if (env->residual_count < 1 || env->residual_count > RESIDUALS_MAX) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: %llu residuals, 1 to %d are possible", env->module->id,
-                       (unsigned long long)env->residual_count, RESIDUALS_MAX);
-    }
-    env->residuals = r;
-    return 0;
-}
 
 uint64_t ds_residual_input(uint32_t kind, uint64_t n, uint64_t m)
 {

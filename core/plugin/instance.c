@@ -145,9 +145,3 @@ const ds_scene *ds_env_scene(const ds_env *env)
 {
     return ds_env_extension(env, DS_EXT_SCENE);
 }
-
-void ds_env_ask_batch(ds_env *env)
-{
-    const ds_env_batch *b = ds_env_extension(env, DS_EXT_BATCH);
-    env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
-}
