@@ -30,8 +30,8 @@ typedef struct value {
 } value;
 
 struct ds_params {
-    value *item;
     size_t count;
+    value item[];
 };
 
 /* What users of other .ini files take for a comment. */
@@ -339,15 +339,13 @@ static int check_key(const ds_params *p, const ds_setting *s, const char *owner,
 int ds_params_make(const ds_param *const *schema, const char *owner, const ds_settings *settings, int section,
                    ds_params **out, ds_error *e)
 {
-    ds_params *p = calloc(1, sizeof *p);
     size_t n = 0;
     int status = 0;
-
     while (schema != NULL && schema[n] != NULL) {
         n++;
     }
-    if (p == NULL || (p->item = calloc(n + 1, sizeof *p->item)) == NULL) {
-        free(p);
+    ds_params *p = calloc(1, sizeof *p + n * sizeof *p->item);
+    if (p == NULL) {
         return ds_no_memory(e);
     }
     p->count = n;
@@ -379,15 +377,11 @@ int ds_params_make(const ds_param *const *schema, const char *owner, const ds_se
 
 void ds_params_free(ds_params *p)
 {
-    if (p == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; p != NULL && i < p->count; i++) {
         free(p->item[i].text);
         free(p->item[i].list);
         ds_array_free(&p->item[i].array);
     }
-    free(p->item);
     free(p);
 }
 

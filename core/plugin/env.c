@@ -111,7 +111,7 @@ static int ask_info(ds_env *env, ds_error *e)
     }
     env->upper = env->lower + n;
     env->x0 = env->upper + n;
-    uint32_t flags = env->module->plugin->desc->flags;
+    uint64_t flags = env->module->plugin->desc->flags;
     env->has_gradient = (flags & DS_ENV_GRADIENT) != 0 && (env->info.flags & DS_INFO_NO_GRADIENT) == 0;
     return 0;
 }

@@ -48,14 +48,11 @@ static void validate(const ds_env *env, const ds_residual_eval *io, uint64_t cou
     }
     for (uint64_t i = 0; a->outcome == DS_EVAL_OK && i < count; i++) {
         if (!isfinite(io->out[i])) {
-            char text[100];
-            snprintf(text, sizeof text, "%s %llu is not finite", what[io->kind], (unsigned long long)i);
-            if (io->kind == DS_RESIDUALS_VALUE) {
-                ds_answer_fail(a, DS_EVAL_INVALID, text);
-            } else {
-                a->outcome = DS_EVAL_BAD_GRAD;
-                snprintf(a->message, sizeof a->message, "%s", text);
-            }
+            int value = io->kind == DS_RESIDUALS_VALUE;
+            a->outcome = value ? DS_EVAL_INVALID : DS_EVAL_BAD_GRAD;
+            a->loss = value ? (double)INFINITY : a->loss;
+            snprintf(a->message, sizeof a->message, "%s %llu is not finite", what[io->kind],
+                     (unsigned long long)i);
         }
     }
 }

@@ -29,12 +29,11 @@ static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *func
 
 static int all_finite(const double *v, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) {
-        if (!isfinite(v[i])) {
-            return 0;
-        }
+    uint64_t i = 0;
+    while (i < count && isfinite(v[i])) {
+        i++;
     }
-    return 1;
+    return i == count;
 }
 
 static void begin(ds_episode *ep, uint64_t key, double *obs, ds_episode_answer *out)
