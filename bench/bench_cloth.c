@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 enum { POINTS = 4, ROUNDS = 5, MOST = 128 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 enum { POINTS = 64, ROUNDS = 40 };
 

@@ -2,6 +2,7 @@
 /* error.c - error records, and names of status codes and outcomes. */
 #include "base/error.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -26,43 +27,36 @@ int ds_no_memory(ds_error *e)
     return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
 }
 
+typedef struct word {
+    long value;
+    const char *name, *text;
+} word;
+
+#define WORD(name, value, text) {value, #name, text},
+static const word statuses[] = {DS_STATUS_LIST(WORD){LONG_MAX, "?", "?"}};
+static const word outcomes[] = {DS_OUTCOME_LIST(WORD){LONG_MAX, "?", "?"}};
+
+static const word *find(const word *list, long value)
+{
+    while (list->value != value && list->value != LONG_MAX) {
+        list++;
+    }
+    return list;
+}
+
 const char *ds_status_name(ds_status s)
 {
-#define CASE(name, value, text)                                                                              \
-    case value:                                                                                              \
-        return #name;
-    switch (s) {
-        DS_STATUS_LIST(CASE)
-    default:
-        return "?";
-    }
-#undef CASE
+    return find(statuses, s)->name;
 }
 
 const char *ds_status_text(ds_status s)
 {
-#define CASE(name, value, text)                                                                              \
-    case value:                                                                                              \
-        return text;
-    switch (s) {
-        DS_STATUS_LIST(CASE)
-    default:
-        return "?";
-    }
-#undef CASE
+    return find(statuses, s)->text;
 }
 
 const char *ds_outcome_name(uint32_t outcome)
 {
-#define CASE(name, value, text)                                                                              \
-    case value:                                                                                              \
-        return text;
-    switch (outcome) {
-        DS_OUTCOME_LIST(CASE)
-    default:
-        return "?";
-    }
-#undef CASE
+    return find(outcomes, outcome)->text;
 }
 
 const char *ds_gradient_name(uint32_t kind)
@@ -73,15 +67,8 @@ const char *ds_gradient_name(uint32_t kind)
 
 int ds_status_exit(ds_status s)
 {
-    switch (s) {
-    case DS_E_PARAM:
-    case DS_E_DATA:
-        return DS_EXIT_CONFIG;
-    case DS_E_NOMEM:
-        return DS_EXIT_MEMORY;
-    case DS_E_IO:
-        return DS_EXIT_IO;
-    default:
-        return DS_EXIT_PLUGIN;
-    }
+    return s == DS_E_PARAM || s == DS_E_DATA ? DS_EXIT_CONFIG
+           : s == DS_E_NOMEM                 ? DS_EXIT_MEMORY
+           : s == DS_E_IO                    ? DS_EXIT_IO
+                                             : DS_EXIT_PLUGIN;
 }

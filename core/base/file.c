@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +31,10 @@ struct ds_file {
 
 static int write_failed(const char *name, int error, ds_error *e)
 {
-    const char *hint = "";
-    if (error == ENOSPC || error == EDQUOT) {
-        hint = "; free some space or choose another folder";
-    } else if (error == EFBIG) {
-        hint = "; the file size limit (ulimit -f) is too small";
-    }
-    return ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s%s", name, strerror(error), hint);
+    return ds_fail(e, DS_EXIT_IO, "%s: cannot write: %s%s", name, strerror(error),
+                   error == ENOSPC || error == EDQUOT ? "; free some space or choose another folder"
+                   : error == EFBIG                   ? "; the file size limit (ulimit -f) is too small"
+                                                      : "");
 }
 
 /* Returns 0 or an errno. */
@@ -47,17 +43,12 @@ static int write_fully(int fd, const void *data, size_t len)
     const unsigned char *p = data;
     while (len > 0) {
         ssize_t n = write(fd, p, len < (size_t)1 << 30 ? len : (size_t)1 << 30);
-        if (n < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
-            return errno;
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+        } else if (n == 0 || errno != EINTR) {
+            return n == 0 ? ENOSPC : errno;
         }
-        if (n == 0) {
-            return ENOSPC;
-        }
-        p += n;
-        len -= (size_t)n;
     }
     return 0;
 }
@@ -68,14 +59,6 @@ int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_e
     return error == 0 ? 0 : write_failed(name, error, e);
 }
 
-static void file_free(ds_file *f)
-{
-    free(f->path);
-    free(f->target);
-    free(f->temporary);
-    free(f);
-}
-
 /* Creates a new file next to f->target that no other process or thread uses; returns 0 or an errno. */
 static int open_temporary(ds_file *f, mode_t mode)
 {
@@ -83,20 +66,14 @@ static int open_temporary(ds_file *f, mode_t mode)
     int folder = slash == NULL ? 0 : (int)(slash - f->target) + 1;
     size_t room = (size_t)folder + 64;
     f->temporary = malloc(room);
-    if (f->temporary == NULL) {
-        return ENOMEM;
-    }
-    for (int attempt = 0; attempt < 10000; attempt++) {
+    for (int attempt = 0; f->temporary != NULL && attempt < 10000; attempt++) {
         snprintf(f->temporary, room, "%.*s.tmp-%ld-%d", folder, f->target, (long)getpid(), attempt);
         f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (f->fd >= 0) {
-            return 0;
-        }
-        if (errno != EEXIST) {
-            return errno;
+        if (f->fd >= 0 || errno != EEXIST) {
+            return f->fd >= 0 ? 0 : errno;
         }
     }
-    return EEXIST;
+    return f->temporary == NULL ? ENOMEM : EEXIST;
 }
 
 int ds_file_open(ds_file **out, const char *path, ds_error *e)
@@ -147,11 +124,17 @@ static int fail_with(ds_file *f, int error, ds_error *e)
     return write_failed(f->path, error, e);
 }
 
+static int put(ds_file *f, const void *data, size_t len, ds_error *e)
+{
+    int error = write_fully(f->fd, data, len);
+    return error == 0 ? 0 : fail_with(f, error, e);
+}
+
 static int flush(ds_file *f, ds_error *e)
 {
-    int error = write_fully(f->fd, f->buffer, f->used);
+    size_t used = f->used;
     f->used = 0;
-    return error == 0 ? 0 : fail_with(f, error, e);
+    return put(f, f->buffer, used, e);
 }
 
 int ds_file_write(ds_file *f, const void *data, size_t len, ds_error *e)
@@ -159,15 +142,9 @@ int ds_file_write(ds_file *f, const void *data, size_t len, ds_error *e)
     if (f->failed != 0) {
         return write_failed(f->path, f->error, e);
     }
-    if (len > BUFFER - f->used) {
-        int status = flush(f, e);
-        if (status != 0) {
-            return status;
-        }
-        if (len >= BUFFER) {
-            int error = write_fully(f->fd, data, len);
-            return error == 0 ? 0 : fail_with(f, error, e);
-        }
+    int status = len > BUFFER - f->used ? flush(f, e) : 0;
+    if (status != 0 || len >= BUFFER) {
+        return status != 0 ? status : put(f, data, len, e);
     }
     if (len > 0) {
         memcpy(f->buffer + f->used, data, len);
@@ -179,17 +156,10 @@ int ds_file_write(ds_file *f, const void *data, size_t len, ds_error *e)
 /* Makes the rename itself durable. Not every file system offers it; the content is safe either way. */
 static void sync_folder(const char *target)
 {
-    char folder[PATH_MAX];
     const char *slash = strrchr(target, '/');
-    if (slash == NULL) {
-        strcpy(folder, ".");
-    } else {
-        int n = snprintf(folder, sizeof folder, "%.*s", (int)(slash - target) + 1, target);
-        if (n < 0 || (size_t)n >= sizeof folder) {
-            return;
-        }
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *folder = slash == NULL ? strdup(".") : strndup(target, (size_t)(slash - target) + 1);
+    int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(folder);
     if (fd >= 0) {
         (void)!fsync(fd);
         close(fd);
@@ -225,79 +195,53 @@ void ds_file_abort(ds_file *f)
     if (f == NULL) {
         return;
     }
-    if (f->fd >= 0) {
-        close(f->fd);
-        f->fd = -1;
-        if (f->temporary != NULL) {
-            unlink(f->temporary);
-        }
-    } else if (f->temporary != NULL && f->failed != 0) {
+    if (f->temporary != NULL && (f->fd >= 0 || f->failed != 0)) {
         unlink(f->temporary);
     }
-    file_free(f);
+    if (f->fd >= 0) {
+        close(f->fd);
+    }
+    free(f->path);
+    free(f->target);
+    free(f->temporary);
+    free(f);
 }
 
 int ds_file_write_atomic(const char *path, const void *data, size_t len, ds_error *e)
 {
     ds_file *f;
     int status = ds_file_open(&f, path, e);
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        (void)ds_file_write(f, data, len, NULL); /* a failure is kept in f and told by commit() */
+        status = ds_file_commit(f, e);
     }
-    /* A failure here is kept in f and told by commit(). */
-    (void)ds_file_write(f, data, len, NULL);
-    return ds_file_commit(f, e);
+    return status;
 }
 
-/* Reads until the end, growing the buffer; *error = 0, an errno, or EFBIG for more than `limit` bytes. */
-static unsigned char *read_fully(int fd, size_t first, size_t limit, size_t *len, int *error)
+/* Reads until the end into a growing buffer; 0, an errno, or EFBIG for more than `limit` bytes. */
+static int read_fully(int fd, size_t room, size_t limit, unsigned char **data, size_t *len)
 {
-    size_t room = first < 4096 ? 4096 : first;
-    unsigned char *data = malloc(room + 1);
-    size_t used = 0;
-    *error = data == NULL ? ENOMEM : 0;
-    while (*error == 0) {
-        if (used == room) {
-            if (used > limit) {
-                *error = EFBIG;
-                break;
+    unsigned char *more;
+    ssize_t n = 1;
+    while (n != 0 && *len <= limit && (more = realloc(*data, room + 1)) != NULL) {
+        *data = more;
+        while (*len < room && (n = read(fd, more + *len, room - *len)) != 0) {
+            if (n < 0 && errno != EINTR) {
+                return errno;
             }
-            room = room > limit / 2 ? limit + 1 : room * 2;
-            unsigned char *more = realloc(data, room + 1);
-            if (more == NULL) {
-                *error = ENOMEM;
-                break;
-            }
-            data = more;
+            *len += n > 0 ? (size_t)n : 0;
         }
-        ssize_t n = read(fd, data + used, room - used);
-        if (n < 0) {
-            *error = errno == EINTR ? 0 : errno;
-        } else if (n == 0) {
-            break;
-        } else {
-            used += (size_t)n;
-        }
+        more[*len] = '\0';
+        room = room > limit / 2 ? limit + 1 : room * 2;
     }
-    if (*error == 0 && used > limit) {
-        *error = EFBIG;
-    }
-    if (*error != 0) {
-        free(data);
-        return NULL;
-    }
-    data[used] = '\0';
-    *len = used;
-    return data;
+    return *len > limit ? EFBIG : n != 0 ? ENOMEM : 0;
 }
 
 int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e)
 {
     *data = NULL;
     *len = 0;
-    if (limit > SIZE_MAX - 2) {
-        limit = SIZE_MAX - 2;
-    }
+    limit = limit > SIZE_MAX - 2 ? SIZE_MAX - 2 : limit;
     int from_stdin = strcmp(path, "-") == 0;
     const char *name = from_stdin ? "standard input" : path;
     int fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -305,33 +249,26 @@ int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int s
         return ds_fail(e, status, "%s: cannot open: %s", name, strerror(errno));
     }
     struct stat st;
-    size_t first = 0;
-    int error = 0;
-    if (fstat(fd, &st) != 0) {
-        error = errno;
-    } else if (S_ISDIR(st.st_mode)) {
-        error = EISDIR;
-    } else if (S_ISREG(st.st_mode) && st.st_size > 0) {
-        if ((uint64_t)st.st_size > limit) {
-            error = EFBIG;
-        }
-        first = (size_t)st.st_size + 1;
-    } else if (!S_ISREG(st.st_mode) && limit > STREAM_LIMIT) {
+    size_t room = 4096;
+    unsigned char *bytes = NULL;
+    int error = fstat(fd, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
+    if (error == 0 && S_ISREG(st.st_mode)) {
+        error = (uint64_t)st.st_size > limit ? EFBIG : 0;
+        room = st.st_size < 4096 ? room : (size_t)st.st_size + 1;
+    } else if (error == 0 && limit > STREAM_LIMIT) {
         limit = STREAM_LIMIT;
     }
-    unsigned char *bytes = error == 0 ? read_fully(fd, first, limit, len, &error) : NULL;
+    error = error != 0 ? error : read_fully(fd, room, limit, &bytes, len);
     if (!from_stdin) {
         close(fd);
     }
-    if (error == ENOMEM) {
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while reading", name);
+    if (error == 0) {
+        *data = bytes;
+        return 0;
     }
-    if (error == EFBIG) {
-        return ds_fail(e, status, "%s: too large: at most %zu bytes are read", name, limit);
-    }
-    if (error != 0) {
-        return ds_fail(e, status, "%s: cannot read: %s", name, strerror(error));
-    }
-    *data = bytes;
-    return 0;
+    *len = 0;
+    free(bytes);
+    return error == ENOMEM  ? ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory while reading", name)
+           : error == EFBIG ? ds_fail(e, status, "%s: too large: at most %zu bytes are read", name, limit)
+                            : ds_fail(e, status, "%s: cannot read: %s", name, strerror(error));
 }

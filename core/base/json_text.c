@@ -57,7 +57,7 @@ json_t *ds_json_object(const ds_json_entry *entry)
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e)
 {
     if (object == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     if (json_dumpf(object, f, JSON_INDENT(0) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) != 0 ||
         fputc('\n', f) == EOF) {
@@ -78,7 +78,7 @@ int ds_json_write_file(const json_t *object, const char *path, ds_error *e)
 {
     char *text = json_dumps(object, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     if (text == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     size_t len = strlen(text);
     text[len] = '\n'; /* in place of the NUL: the length is given */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,9 +77,7 @@ void ds_log_progress(const char *line)
         snprintf(shown, sizeof shown, "%.*s", columns(), line);
         fputs(shown, stderr);
     } else if (line[0] != '\0') {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+        double now = ds_clock_s();
         if (now - last_plain >= 10.0) {
             last_plain = now;
             fprintf(stderr, "dshost: %s\n", line);

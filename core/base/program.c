@@ -13,16 +13,21 @@
 
 enum { TREE_DEPTH = 3 }; /* of a program in the build tree: tests/unit/.libs */
 
+static int go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    return slash != NULL;
+}
+
 /* The folder of the running program. */
 static int own_folder(char out[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
     out[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(out, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-    }
-    return slash != NULL;
+    return go_up(out);
 }
 
 int ds_program_build_tree(char out[PATH_MAX])
@@ -34,11 +39,7 @@ int ds_program_build_tree(char out[PATH_MAX])
         if (n < (int)sizeof mark && access(mark, F_OK) == 0) {
             return 1;
         }
-        char *slash = strrchr(out, '/');
-        there = slash != NULL;
-        if (there) {
-            *slash = '\0';
-        }
+        there = go_up(out);
     }
     return 0;
 }

@@ -21,6 +21,12 @@ static void make_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
+double ds_strtod(const char *text, char **end)
+{
+    pthread_once(&locale_once, make_locale);
+    return strtod_l(text, end, c_locale);
+}
+
 int ds_parse_real(const char *text, double *out)
 {
     const char *digits = text[0] == '-' || text[0] == '+' ? text + 1 : text;
@@ -34,8 +40,7 @@ int ds_parse_real(const char *text, double *out)
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789.eE+-")] != '\0') {
         return 0;
     }
-    pthread_once(&locale_once, make_locale);
-    double v = strtod_l(text, &end, c_locale);
+    double v = ds_strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(v)) {
         return 0;
     }
@@ -43,35 +48,33 @@ int ds_parse_real(const char *text, double *out)
     return 1;
 }
 
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 int ds_parse_int(const char *text, int64_t *out)
 {
     char *end;
-    const char *digits = text[0] == '-' || text[0] == '+' ? text + 1 : text;
-    if (digits[0] < '0' || digits[0] > '9') {
-        return 0;
-    }
     errno = 0;
     long long v = strtoll(text, &end, 10);
-    if (*end != '\0' || errno != 0) {
-        return 0;
+    int good = is_digit(text[text[0] == '-' || text[0] == '+']) && *end == '\0' && errno == 0;
+    if (good) {
+        *out = v;
     }
-    *out = v;
-    return 1;
+    return good;
 }
 
 int ds_parse_seed(const char *text, uint64_t *out)
 {
     char *end;
-    if (text[0] < '0' || text[0] > '9') {
-        return 0;
-    }
     errno = 0;
     unsigned long long v = strtoull(text, &end, 10);
-    if (*end != '\0' || errno != 0) {
-        return 0;
+    int good = is_digit(text[0]) && *end == '\0' && errno == 0;
+    if (good) {
+        *out = v;
     }
-    *out = v;
-    return 1;
+    return good;
 }
 
 /* ---- words ---- */
@@ -151,25 +154,15 @@ void ds_text_shell_word(FILE *f, const char *text)
 
 size_t ds_utf8_length(const char *text, size_t n)
 {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
-    size_t length = 1;
-    uint32_t code = s[0], least = 0;
-
-    if (s[0] >= 0xf0 && s[0] < 0xf8) {
-        length = 4;
-        code = s[0] & 0x07u;
-        least = 0x10000;
-    } else if (s[0] >= 0xe0 && s[0] < 0xf0) {
-        length = 3;
-        code = s[0] & 0x0fu;
-        least = 0x800;
-    } else if (s[0] >= 0xc0 && s[0] < 0xe0) {
-        length = 2;
-        code = s[0] & 0x1fu;
-        least = 0x80;
-    } else if (s[0] >= 0x80) {
-        return 0;
-    }
+    size_t length = s[0] < 0x80   ? 1
+                    : s[0] < 0xc0 ? 0
+                    : s[0] < 0xe0 ? 2
+                    : s[0] < 0xf0 ? 3
+                    : s[0] < 0xf8 ? 4
+                                  : 0;
+    uint32_t code = length > 1 ? s[0] & (0x7fu >> length) : s[0];
     if (length > n) {
         return 0;
     }
@@ -179,10 +172,7 @@ size_t ds_utf8_length(const char *text, size_t n)
         }
         code = code << 6 | (s[i] & 0x3fu);
     }
-    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
-        return 0;
-    }
-    return length;
+    return code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : length;
 }
 
 static int is_control(char c)

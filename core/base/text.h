@@ -15,6 +15,9 @@ int ds_parse_real(const char *text, double *out);
 int ds_parse_int(const char *text, int64_t *out);
 int ds_parse_seed(const char *text, uint64_t *out);
 
+/* strtod() with '.' in every locale. */
+double ds_strtod(const char *text, char **end);
+
 /* The known name nearest to `word` if it is near (edit distance at most 2 and half the
  * length of the word, else the only one that begins with `word`), else NULL. */
 const char *ds_nearest(const char *word, const char *const *known, size_t count);

@@ -80,7 +80,7 @@ static int append(reader *r, const char *text, size_t n)
         size_t capacity = 2 * (r->length + n + 2);
         char *grown = realloc(r->value, capacity);
         if (grown == NULL) {
-            r->status = ds_fail(r->e, DS_EXIT_MEMORY, "out of memory");
+            r->status = ds_no_memory(r->e);
             return 0;
         }
         r->value = grown;
@@ -104,17 +104,14 @@ static int deliver(reader *r)
 
 static int begin_section(reader *r, const char *s, size_t n)
 {
-    const char *close = memchr(s, ']', n);
-    char origin[ORIGIN_SIZE];
-    char text[200];
-
+    const char *close = memchr(s, ']', n), *name = s + 1;
+    char origin[ORIGIN_SIZE], text[200];
     if (close == NULL) {
         return bad_line(r, "section without ']'");
     }
-    const char *rest = close + 1, *name = s + 1;
-    size_t length = (size_t)(close - s) - 1, rest_length = n - length - 2;
-    ds_ini_trim(&rest, &rest_length);
-    if (rest_length > 0 && *rest != ';' && *rest != '#') {
+    size_t length = (size_t)(close++ - name), rest = n - length - 2;
+    ds_ini_trim(&close, &rest);
+    if (rest > 0 && *close != ';' && *close != '#') {
         return bad_line(r, "text after ']'");
     }
     if (length > DS_INI_NAME_LIMIT) {
@@ -152,11 +149,8 @@ static int check_line(reader *r, const char *s, size_t n)
     if (r->indented && r->have_key) {
         return 1;
     }
-    if (!deliver(r)) {
-        return 0;
-    }
-    if (s[0] == '[') {
-        return begin_section(r, s, n);
+    if (!deliver(r) || s[0] == '[') {
+        return r->status == 0 && begin_section(r, s, n);
     }
     if (!r->in_section) {
         snprintf(text, sizeof text, "a key before the first section: begin with %.90s", r->handler->sections);
@@ -183,10 +177,8 @@ static char *next_line(char *buffer, int size, void *stream)
     if (r->status != 0 || r->at == r->end) {
         return NULL;
     }
-    const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
-    const char *stop = newline != NULL ? newline : r->end;
-    size_t n = (size_t)(stop - r->at);
-    const char *line = r->at;
+    const char *line = r->at, *newline = memchr(line, '\n', (size_t)(r->end - line));
+    size_t n = (size_t)((newline != NULL ? newline : r->end) - line);
     r->at = newline != NULL ? newline + 1 : r->end;
     r->line++;
     if (r->line == 1 && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
@@ -243,12 +235,10 @@ static int on_value(void *user, const char *section, const char *key, const char
     return append(r, value, strlen(value));
 }
 
-/* `section` is that of the text's first lines, NULL = none yet. */
-static int parse(const char *section, const char *text, size_t length, size_t limit, const char *name,
+int ds_ini_parse(const char *section, const char *text, size_t length, size_t limit, const char *name,
                  const ds_ini_handler *handler, ds_error *e)
 {
     reader r = {.at = text, .end = text + length, .name = name, .handler = handler, .e = e};
-
     if (section != NULL) {
         snprintf(r.section, sizeof r.section, "%s", section);
         r.in_section = 1;
@@ -260,64 +250,30 @@ static int parse(const char *section, const char *text, size_t length, size_t li
     int bad = ini_parse_stream(next_line, &r, on_value, &r);
     if (r.status == 0 && bad != 0) {
         r.line = bad;
-        r.status = bad == -2 ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                             : (bad_line(&r, "expected KEY = VALUE"), r.status);
+        r.status = bad == -2 ? ds_no_memory(e) : (bad_line(&r, "expected KEY = VALUE"), r.status);
     }
     deliver(&r);
     free(r.value);
     return r.status;
 }
 
-int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
-                 ds_error *e)
-{
-    return parse(NULL, text, length, DS_INI_FILE_LIMIT, name, handler, e);
-}
-
-int ds_ini_parse_section(const char *section, const char *text, size_t length, const char *name,
-                         const ds_ini_handler *handler, ds_error *e)
-{
-    return parse(section, text, length, DS_INI_FILE_LIMIT, name, handler, e);
-}
-
-int ds_ini_parse_limited(const char *text, size_t length, size_t limit, const char *name,
-                         const ds_ini_handler *handler, ds_error *e)
-{
-    return parse(NULL, text, length, limit, name, handler, e);
-}
-
-int ds_ini_read_limited(const char *path, size_t limit, const ds_ini_handler *handler, char **folder,
-                        ds_error *e)
+int ds_ini_read(const char *path, size_t limit, const ds_ini_handler *handler, char **folder, ds_error *e)
 {
     struct stat st;
     void *text = NULL;
     size_t length = 0;
-
     *folder = NULL;
-    if (stat(path, &st) != 0) {
+    if (stat(path, &st) != 0 || (S_ISREG(st.st_mode) && (*folder = realpath(path, NULL)) == NULL)) {
         return ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %s", path, strerror(errno));
     }
     if (!S_ISREG(st.st_mode)) {
         return ds_fail(e, DS_EXIT_CONFIG, "%s: %s, expected an .ini file", path,
                        S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
     }
+    char *slash = strrchr(*folder, '/');
+    slash[slash == *folder] = '\0';
     int status = ds_file_read(path, limit, &text, &length, DS_EXIT_CONFIG, e);
-    if (status != 0) {
-        return status;
-    }
-    *folder = realpath(path, NULL);
-    if (*folder == NULL) {
-        status = ds_fail(e, DS_EXIT_CONFIG, "%s: cannot be opened: %s", path, strerror(errno));
-    } else {
-        char *slash = strrchr(*folder, '/');
-        slash[slash == *folder ? 1 : 0] = '\0';
-        status = ds_ini_parse_limited(text, length, limit, path, handler, e);
-    }
+    status = status != 0 ? status : ds_ini_parse(NULL, text, length, limit, path, handler, e);
     free(text);
     return status;
-}
-
-int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e)
-{
-    return ds_ini_read_limited(path, DS_INI_FILE_LIMIT, handler, folder, e);
 }

@@ -26,25 +26,16 @@ typedef struct ds_ini_handler {
     int (*value)(void *user, const char *key, const char *value, const char *origin, int more, ds_error *e);
 } ds_ini_handler;
 
-/* Reads a text; `name` stands for the file in messages. Refused, with file and line: lines over 197 bytes,
- * control characters, text that is not UTF-8, unclosed sections, keys outside a section, lines without '=',
- * files over 1 MiB. Returns 0, DS_EXIT_CONFIG, or what a handler returned. */
-int ds_ini_parse(const char *text, size_t length, const char *name, const ds_ini_handler *handler,
-                 ds_error *e);
-
-/* The same of a text whose first lines belong to `section`, without its [NAME]. */
-int ds_ini_parse_section(const char *section, const char *text, size_t length, const char *name,
-                         const ds_ini_handler *handler, ds_error *e);
+/* Reads a text of at most `limit` bytes; `name` stands for the file in messages, `section` (NULL = none) is the one
+ * that the first lines belong to. Refused, with file and line: lines over 197 bytes, control characters, text that is
+ * not UTF-8, unclosed sections, keys outside a section, lines without '='. Returns 0, DS_EXIT_CONFIG, or what a handler
+ * returned. */
+int ds_ini_parse(const char *section, const char *text, size_t length, size_t limit, const char *name,
+                 const ds_ini_handler *handler, ds_error *e);
 
 /* The same from a file, which must be a regular one. *folder, to be freed, is the absolute folder of the
  * file, also while handlers are called; NULL where there is none. */
-int ds_ini_read(const char *path, const ds_ini_handler *handler, char **folder, ds_error *e);
-
-/* Both with another limit of the file's size. */
-int ds_ini_parse_limited(const char *text, size_t length, size_t limit, const char *name,
-                         const ds_ini_handler *handler, ds_error *e);
-int ds_ini_read_limited(const char *path, size_t limit, const ds_ini_handler *handler, char **folder,
-                        ds_error *e);
+int ds_ini_read(const char *path, size_t limit, const ds_ini_handler *handler, char **folder, ds_error *e);
 
 /* Drops blanks at both ends of the part at *s of *n bytes. */
 void ds_ini_trim(const char **s, size_t *n);

@@ -9,15 +9,15 @@
 
 #include "config/npy.h"
 
-#include <errno.h>
 #include <float.h>
-#include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "array files are read and written in native byte order");
@@ -55,73 +55,63 @@ static int bad_header(const reader *r, const char *why)
     return ds_fail(r->e, r->status, "%s: not a valid .npy file: %s", r->name, why);
 }
 
+/* Is there a byte left, and is it one of `set`? */
+static int next_is(const reader *r, const char *set)
+{
+    return r->at < r->len && r->p[r->at] != '\0' && strchr(set, r->p[r->at]) != NULL;
+}
+
 static void skip_blanks(reader *r)
 {
-    while (r->at < r->len && (r->p[r->at] == ' ' || r->p[r->at] == '\t' || r->p[r->at] == '\n')) {
+    while (next_is(r, " \t\n")) {
         r->at++;
     }
 }
 
-/* Takes character `c` after blanks if it is next. */
-static int take(reader *r, char c)
-{
-    skip_blanks(r);
-    if (r->at < r->len && r->p[r->at] == (unsigned char)c) {
-        r->at++;
-        return 1;
-    }
-    return 0;
-}
-
-static int take_word(reader *r, const char *word)
+/* Takes `word` after blanks if it is next. */
+static int take(reader *r, const char *word)
 {
     skip_blanks(r);
     size_t n = strlen(word);
-    if (r->len - r->at >= n && memcmp(r->p + r->at, word, n) == 0) {
-        r->at += n;
-        return 1;
-    }
-    return 0;
+    int there = r->len - r->at >= n && memcmp(r->p + r->at, word, n) == 0;
+    r->at += there ? n : 0;
+    return there;
 }
 
 /* A quoted string without escapes, shorter than `room`; returns 0 or -1. */
 static int take_string(reader *r, char *out, size_t room)
 {
     skip_blanks(r);
-    if (r->at >= r->len || (r->p[r->at] != '\'' && r->p[r->at] != '"')) {
+    if (!next_is(r, "'\"")) {
         return -1;
     }
     unsigned char quote = r->p[r->at++];
     size_t n = 0;
-    while (r->at < r->len && r->p[r->at] != quote) {
-        unsigned char c = r->p[r->at++];
+    for (; r->at < r->len && r->p[r->at] != quote; r->at++) {
+        unsigned char c = r->p[r->at];
         if (c < 0x20 || c > 0x7e || c == '\\' || n + 1 >= room) {
             return -1;
         }
         out[n++] = (char)c;
     }
-    if (r->at >= r->len) {
-        return -1;
-    }
-    r->at++;
     out[n] = '\0';
-    return 0;
+    return r->at++ < r->len ? 0 : -1;
 }
 
 /* "(3, 4)", "(3,)" or "()". */
 static int take_shape(reader *r, npy_header *h)
 {
-    if (!take(r, '(')) {
+    if (!take(r, "(")) {
         return bad_header(r, "'shape' is not a tuple");
     }
-    while (!take(r, ')')) {
+    while (!take(r, ")")) {
         if (h->ndim == DS_ARRAY_MAX_NDIM) {
             return bad_header(r, "more than 8 dimensions");
         }
         skip_blanks(r);
         uint64_t v = 0;
         size_t start = r->at;
-        while (r->at < r->len && r->p[r->at] >= '0' && r->p[r->at] <= '9') {
+        while (next_is(r, "0123456789")) {
             if (v > (UINT64_MAX - 9) / 10) {
                 return bad_header(r, "a dimension in 'shape' is out of range");
             }
@@ -131,92 +121,76 @@ static int take_shape(reader *r, npy_header *h)
             return bad_header(r, "'shape' holds something other than whole numbers");
         }
         h->shape[h->ndim++] = v;
-        if (!take(r, ',')) {
-            if (!take(r, ')')) {
-                return bad_header(r, "'shape' is not a tuple");
-            }
-            break;
+        if (!take(r, ",")) {
+            return take(r, ")") ? 0 : bad_header(r, "'shape' is not a tuple");
         }
     }
     return 0;
 }
 
+enum { DESCR, ORDER, SHAPE, KEYS };
+
+static int take_value(reader *r, npy_header *h, int key)
+{
+    if (key == SHAPE) {
+        return take_shape(r, h);
+    }
+    if (key == DESCR) {
+        return take_string(r, h->descr, sizeof h->descr) == 0
+                   ? 0
+                   : bad_header(
+                         r, "'descr' is not a simple type; records are not supported, save plain numbers");
+    }
+    h->fortran = take(r, "True");
+    return h->fortran || take(r, "False") ? 0 : bad_header(r, "'fortran_order' is neither True nor False");
+}
+
 /* The dict literal; keys in any order, each exactly once. */
 static int take_dict(reader *r, npy_header *h)
 {
-    enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
-    int seen = 0;
+    static const char *const keys[KEYS] = {"descr", "fortran_order", "shape"};
+    int seen = 0, more = 1;
     memset(h, 0, sizeof *h);
-    if (!take(r, '{')) {
+    if (!take(r, "{")) {
         return bad_header(r, "the header is not a dictionary");
     }
-    while (!take(r, '}')) {
-        char key[32];
-        if (take_string(r, key, sizeof key) != 0 || !take(r, ':')) {
+    while (more && !take(r, "}")) {
+        char word[32];
+        int key = 0;
+        if (take_string(r, word, sizeof word) != 0 || !take(r, ":")) {
             return bad_header(r, "the header is not a dictionary of quoted keys");
         }
-        int which = strcmp(key, "descr") == 0           ? DESCR
-                    : strcmp(key, "fortran_order") == 0 ? ORDER
-                    : strcmp(key, "shape") == 0         ? SHAPE
-                                                        : 0;
-        if (which == 0 || (seen & which) != 0) {
-            return ds_fail(r->e, r->status, "%s: not a valid .npy file: key '%s' is %s", r->name, key,
-                           which == 0 ? "unknown" : "there twice");
+        while (key < KEYS && strcmp(word, keys[key]) != 0) {
+            key++;
         }
-        seen |= which;
-        if (which == DESCR && take_string(r, h->descr, sizeof h->descr) != 0) {
-            return bad_header(r,
-                              "'descr' is not a simple type; records are not supported, save plain numbers");
+        if (key == KEYS || (seen & 1 << key) != 0) {
+            return ds_fail(r->e, r->status, "%s: not a valid .npy file: key '%s' is %s", r->name, word,
+                           key == KEYS ? "unknown" : "there twice");
         }
-        if (which == ORDER) {
-            h->fortran = take_word(r, "True");
-            if (!h->fortran && !take_word(r, "False")) {
-                return bad_header(r, "'fortran_order' is neither True nor False");
-            }
-        }
-        if (which == SHAPE) {
-            int status = take_shape(r, h);
-            if (status != 0) {
-                return status;
-            }
-        }
-        if (!take(r, ',')) {
-            if (!take(r, '}')) {
-                return bad_header(r, "the header is not a dictionary");
-            }
-            break;
+        seen |= 1 << key;
+        int status = take_value(r, h, key);
+        more = status == 0 && take(r, ",");
+        if (status != 0 || (!more && !take(r, "}"))) {
+            return status != 0 ? status : bad_header(r, "the header is not a dictionary");
         }
     }
     skip_blanks(r);
-    if (r->at != r->len) {
-        return bad_header(r, "there is something behind the dictionary in the header");
-    }
-    return seen == (DESCR | ORDER | SHAPE) ? 0
-                                           : bad_header(r, "'descr', 'fortran_order' or 'shape' is missing");
+    return r->at != r->len           ? bad_header(r, "there is something behind the dictionary in the header")
+           : seen != (1 << KEYS) - 1 ? bad_header(r, "'descr', 'fortran_order' or 'shape' is missing")
+                                     : 0;
 }
 
 /* Converts element i of the data. */
 static double element(const unsigned char *data, char kind, size_t item, uint64_t i)
 {
-    const unsigned char *p = data + i * item;
-    if (kind == 'f') {
-        if (item == 8) {
-            double v;
-            memcpy(&v, p, 8);
-            return v;
-        }
-        float v;
-        memcpy(&v, p, 4);
-        return (double)v;
-    }
-    if (item == 8) {
-        int64_t v;
-        memcpy(&v, p, 8);
-        return (double)v;
-    }
-    int32_t v;
-    memcpy(&v, p, 4);
-    return (double)v;
+    union {
+        double f8;
+        float f4;
+        int64_t i8;
+        int32_t i4;
+    } v;
+    memcpy(&v, data + i * item, item);
+    return kind == 'f' ? (item == 8 ? v.f8 : (double)v.f4) : item == 8 ? (double)v.i8 : (double)v.i4;
 }
 
 /* Checks what the header says against what we read and against the bytes that are there. */
@@ -266,9 +240,7 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     const unsigned char *b = p;
     reader r = {b, len, 0, name, status, e};
     memset(out, 0, sizeof *out);
-    if (max_size == 0) {
-        max_size = DS_ARRAY_MAX_DEFAULT;
-    }
+    max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
     if (len < 10 || memcmp(b, npy_magic, sizeof npy_magic) != 0) {
         return bad_header(&r, len < 10 ? "it is shorter than a header" : "the magic bytes are missing");
     }
@@ -289,11 +261,9 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     }
     reader text = {b + start, header, 0, name, status, e};
     npy_header h;
-    int rc = take_dict(&text, &h);
     uint64_t size = 0;
-    if (rc == 0) {
-        rc = check_layout(&r, &h, len - start - header, max_size, &size);
-    }
+    int rc = take_dict(&text, &h);
+    rc = rc != 0 ? rc : check_layout(&r, &h, len - start - header, max_size, &size);
     if (rc != 0) {
         return rc;
     }
@@ -305,15 +275,13 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     for (uint64_t i = 0; i < size; i++) {
         data[i] = element(b + start + header, h.descr[1], (size_t)(h.descr[2] - '0'), i);
         if (!isfinite(data[i])) {
-            rc = ds_fail(e, status, "%s: element %llu is %s: all numbers must be finite", name,
-                         (unsigned long long)i, isnan(data[i]) ? "nan" : "infinite");
+            const char *what = isnan(data[i]) ? "nan" : "infinite";
             free(data);
-            return rc;
+            return ds_fail(e, status, "%s: element %llu is %s: all numbers must be finite", name,
+                           (unsigned long long)i, what);
         }
     }
-    out->data = data;
-    out->size = size;
-    out->ndim = h.ndim;
+    *out = (ds_array){.data = data, .size = size, .ndim = h.ndim};
     memcpy(out->shape, h.shape, sizeof out->shape);
     return 0;
 }
@@ -334,50 +302,45 @@ typedef struct table {
     uint64_t line;     /* from 1 */
     uint64_t row_line; /* line of the first row, for messages */
     int comma;         /* a comma waits for its number */
-    locale_t c;
 } table;
+
+static int bad_line(const reader *r, const table *t, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int bad_line(const reader *r, const table *t, const char *format, ...)
+{
+    char text[200];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return ds_fail(r->e, r->status, "%s: line %llu: %s", r->name, (unsigned long long)t->line, text);
+}
 
 /* Converts one token, whose characters need not end with NUL. */
 static int number(const reader *r, const table *t, size_t start, size_t end, double *out)
 {
-    char token[TOKEN_MAX + 1];
-    char shown[41];
-    size_t n = end - start;
-    size_t k = n < sizeof shown - 1 ? n : sizeof shown - 1;
-    int plain = 1;
-    for (size_t i = 0; i < n; i++) {
+    char token[TOKEN_MAX + 1], shown[41], *stop;
+    size_t n = end - start, k = n < sizeof shown - 1 ? n : sizeof shown - 1;
+    snprintf(token, sizeof token, "%.*s", (int)(n < sizeof token ? n : k), (const char *)r->p + start);
+    for (size_t i = 0; i < k; i++) {
         unsigned char c = r->p[start + i];
-        if (i < k) {
-            shown[i] = c > 0x20 && c < 0x7f ? (char)c : '?';
-        }
-        plain &= (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+        shown[i] = c > 0x20 && c < 0x7f ? (char)c : '?';
     }
     shown[k] = '\0';
-    if (!plain || n > TOKEN_MAX) {
-        return ds_fail(r->e, r->status, "%s: line %llu: '%s%s' is not a finite decimal number", r->name,
-                       (unsigned long long)t->line, shown, n > k ? "..." : "");
+    if (n > TOKEN_MAX || strspn(token, "0123456789+-.eE") != n) {
+        return bad_line(r, t, "'%s%s' is not a finite decimal number", shown, n > k ? "..." : "");
     }
-    memcpy(token, r->p + start, n);
-    token[n] = '\0';
-    char *stop;
-    double v = strtod_l(token, &stop, t->c);
-    if (stop != token + n) {
-        return ds_fail(r->e, r->status, "%s: line %llu: '%s' is not a number", r->name,
-                       (unsigned long long)t->line, shown);
-    }
-    if (!isfinite(v)) {
-        return ds_fail(r->e, r->status, "%s: line %llu: %s is too large for a double (at most %.17g)",
-                       r->name, (unsigned long long)t->line, shown, DBL_MAX);
-    }
-    *out = v;
-    return 0;
+    *out = ds_strtod(token, &stop);
+    return stop != token + n ? bad_line(r, t, "'%s' is not a number", shown)
+           : !isfinite(*out) ? bad_line(r, t, "%s is too large for a double (at most %.17g)", shown, DBL_MAX)
+                             : 0;
 }
 
 static int append(const reader *r, table *t, double v)
 {
     if (t->size >= t->max_size) {
-        return ds_fail(r->e, r->status, "%s: line %llu: too many numbers: at most %llu are read", r->name,
-                       (unsigned long long)t->line, (unsigned long long)t->max_size);
+        return bad_line(r, t, "too many numbers: at most %llu are read", (unsigned long long)t->max_size);
     }
     if (t->size == t->room) {
         size_t room = t->room == 0 ? 64 : t->room * 2;
@@ -398,8 +361,7 @@ static int append(const reader *r, table *t, double v)
 static int end_row(const reader *r, table *t)
 {
     if (t->comma) {
-        return ds_fail(r->e, r->status, "%s: line %llu: there is no number after the last comma", r->name,
-                       (unsigned long long)t->line);
+        return bad_line(r, t, "there is no number after the last comma");
     }
     if (t->in_row > 0) {
         if (t->rows == 0) {
@@ -420,85 +382,55 @@ static int end_row(const reader *r, table *t)
     return 0;
 }
 
-static int is_end(unsigned char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == ',' || c == '#';
-}
+#define ENDS " \t\n\r\v\f,#" /* of a number */
 
 static int parse_table(reader *r, table *t)
 {
-    static const unsigned char bom[3] = {0xef, 0xbb, 0xbf};
-    if (r->len >= 3 && memcmp(r->p, bom, 3) == 0) {
-        r->at = 3;
-    }
-    t->line = 1;
     int rc = 0;
+    r->at = r->len >= 3 && memcmp(r->p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark */
+    t->line = 1;
     while (rc == 0 && r->at < r->len) {
-        unsigned char c = r->p[r->at];
-        if (c == '\n') {
+        size_t start = r->at;
+        if (next_is(r, "\n")) {
             rc = end_row(r, t);
             r->at++;
-        } else if (c == '#') {
-            while (r->at < r->len && r->p[r->at] != '\n') {
-                r->at++;
-            }
-        } else if (c == ',') {
+        } else if (next_is(r, "#")) {
+            const unsigned char *end = memchr(r->p + start, '\n', r->len - start);
+            r->at = end != NULL ? (size_t)(end - r->p) : r->len;
+        } else if (next_is(r, ",")) {
             if (t->in_row == 0 || t->comma) {
-                rc = ds_fail(r->e, r->status, "%s: line %llu: there is no number before a comma", r->name,
-                             (unsigned long long)t->line);
+                rc = bad_line(r, t, "there is no number before a comma");
             }
             t->comma = 1;
             r->at++;
-        } else if (is_end(c)) {
+        } else if (next_is(r, ENDS)) {
             r->at++;
         } else {
-            size_t start = r->at;
-            while (r->at < r->len && !is_end(r->p[r->at])) {
+            double v = 0;
+            while (r->at < r->len && !next_is(r, ENDS)) {
                 r->at++;
             }
-            double v = 0;
             rc = number(r, t, start, r->at, &v);
-            if (rc == 0) {
-                rc = append(r, t, v);
-            }
+            rc = rc != 0 ? rc : append(r, t, v);
         }
     }
-    if (rc == 0) {
-        rc = end_row(r, t);
-    }
-    if (rc == 0 && t->size == 0) {
-        rc = ds_fail(r->e, r->status, "%s: there are no numbers in it", r->name);
-    }
-    return rc;
+    rc = rc != 0 ? rc : end_row(r, t);
+    return rc == 0 && t->size == 0 ? ds_fail(r->e, r->status, "%s: there are no numbers in it", r->name) : rc;
 }
 
 int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status,
                         ds_array *out, ds_error *e)
 {
     reader r = {p, len, 0, name, status, e};
-    table t = {0};
+    table t = {.max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size};
     memset(out, 0, sizeof *out);
-    t.max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
-    t.c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (t.c == (locale_t)0) {
-        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory", name);
-    }
     int rc = parse_table(&r, &t);
-    freelocale(t.c);
     if (rc != 0) {
         free(t.data);
         return rc;
     }
-    out->data = t.data;
-    out->size = t.size;
-    if (t.rows == 1 || t.columns == 1) {
-        out->ndim = 1;
-        out->shape[0] = t.size;
-    } else {
-        out->ndim = 2;
-        out->shape[0] = t.rows;
-        out->shape[1] = t.columns;
-    }
+    int vector = t.rows == 1 || t.columns == 1;
+    *out = (ds_array){t.data, t.size, vector ? 1 : 2, {vector ? t.size : t.rows, vector ? 0 : t.columns}};
     return 0;
 }
 
@@ -507,9 +439,7 @@ int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t ma
 int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out, ds_error *e)
 {
     memset(out, 0, sizeof *out);
-    if (max_size == 0) {
-        max_size = DS_ARRAY_MAX_DEFAULT;
-    }
+    max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
     /* Text of a number seldom takes more than 32 bytes; comments and headers get a constant on top. */
     size_t limit = (max_size > (SIZE_MAX >> 6) ? SIZE_MAX >> 1 : (size_t)max_size * 32) + ((size_t)1 << 20);
     void *bytes;
@@ -523,9 +453,8 @@ int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out
     if (len >= 4 && memcmp(bytes, "PK\3\4", 4) == 0) {
         rc = ds_fail(e, status, "%s: this is an .npz archive: save the one array in a .npy or .txt file",
                      name);
-    } else if (len >= sizeof npy_magic && memcmp(bytes, npy_magic, sizeof npy_magic) == 0) {
-        rc = ds_array_parse_npy(bytes, len, name, max_size, status, out, e);
-    } else if (dot != NULL && strcmp(dot, ".npy") == 0) {
+    } else if ((len >= sizeof npy_magic && memcmp(bytes, npy_magic, sizeof npy_magic) == 0) ||
+               (dot != NULL && strcmp(dot, ".npy") == 0)) {
         rc = ds_array_parse_npy(bytes, len, name, max_size, status, out, e);
     } else {
         rc = ds_array_parse_text(bytes, len, name, max_size, status, out, e);

@@ -30,8 +30,8 @@ typedef struct value {
 } value;
 
 struct ds_params {
-    value *item;
     size_t count;
+    value item[];
 };
 
 /* What users of other .ini files take for a comment. */
@@ -44,13 +44,12 @@ static int has_hash(const char *text)
 static int refuse(const ds_setting *s, const char *owner, const value *v, const char *allowed, ds_error *e)
 {
     const char *text = s != NULL ? s->value : v->info->default_text;
-    const char *hint = "";
-    if (s != NULL && s->layer == DS_LAYER_FILE && has_hash(text)) {
-        hint = " (a comment behind a value begins with ' ;')";
-    }
     return ds_fail(e, s != NULL ? s->status : DS_EXIT_PLUGIN, "%s: %s%s%s = %.200s: %s%s",
                    s != NULL ? s->origin : "default", owner, owner[0] != '\0' ? ": " : "", v->info->name,
-                   text, allowed, hint);
+                   text, allowed,
+                   s != NULL && s->layer == DS_LAYER_FILE && has_hash(text)
+                       ? " (a comment behind a value begins with ' ;')"
+                       : "");
 }
 
 static void range_text(const ds_param *info, char *out, size_t size)
@@ -67,6 +66,13 @@ static void range_text(const ds_param *info, char *out, size_t size)
     }
 }
 
+/* Length of the next word between blanks and commas, where *at then points; 0 = none. */
+static size_t next_word(const char **at)
+{
+    *at += strspn(*at, " \t,");
+    return strcspn(*at, " \t,");
+}
+
 static int parse_bool(const char *text, int64_t *out)
 {
     static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no", "off", "0"};
@@ -80,25 +86,28 @@ static int parse_bool(const char *text, int64_t *out)
 }
 
 /* Appends `times` copies of v; 0, or an exit status: not enough memory, or more elements than allowed. */
-static int push(value *val, size_t *capacity, double v, uint64_t times)
+static int push(value *val, size_t *capacity, double v, uint64_t times, uint64_t limit)
 {
-    uint64_t limit = val->info->max_count != 0 ? val->info->max_count : LIST_LIMIT;
     if (times > limit - val->count) {
         return DS_EXIT_CONFIG;
     }
     if (val->count + times > *capacity) {
-        size_t grown = 2 * (size_t)(val->count + times);
-        double *list = realloc(val->list, grown * sizeof *list);
+        *capacity = 2 * (size_t)(val->count + times);
+        double *list = realloc(val->list, *capacity * sizeof *list);
         if (list == NULL) {
             return DS_EXIT_MEMORY;
         }
         val->list = list;
-        *capacity = grown;
     }
     for (uint64_t i = 0; i < times; i++) {
         val->list[val->count++] = v;
     }
     return 0;
+}
+
+static int in_range(const ds_param *info, double v)
+{
+    return v >= info->min && v <= info->max;
 }
 
 /* One element "v" or "v*k" of a list (at most 63 bytes); NULL, or what is wrong with it. */
@@ -113,29 +122,19 @@ static const char *parse_element(char *token, const ds_param *info, double *v, i
             return "v*k repeats v k times, k must be a whole number of at least 1";
         }
     }
-    if (!ds_parse_real(token, v) || !(*v >= info->min && *v <= info->max)) {
-        range_text(info, why, size);
-        return why;
-    }
-    return NULL;
+    range_text(info, why, size);
+    return ds_parse_real(token, v) && in_range(info, *v) ? NULL : why;
 }
 
 /* Elements between blanks and commas; 0, or an exit status with the reason in why. */
 static int parse_list(const char *text, value *v, char *why, size_t size)
 {
-    size_t capacity = 0;
-    const char *at = text;
-    char range[120];
-
-    for (;;) {
-        char token[64];
-        double x;
-        int64_t times;
-        at += strspn(at, " \t,");
-        size_t n = strcspn(at, " \t,");
-        if (n == 0) {
-            return 0;
-        }
+    uint32_t limit = v->info->max_count != 0 ? v->info->max_count : LIST_LIMIT;
+    size_t capacity = 0, n;
+    char range[120], token[64];
+    double x;
+    int64_t times;
+    for (const char *at = text; n = next_word(&at), n > 0; at += n) {
         snprintf(token, sizeof token, "%.*s", n < sizeof token ? (int)n : 0, at);
         const char *wrong = parse_element(token, v->info, &x, &times, range, sizeof range);
         if (wrong != NULL) {
@@ -143,32 +142,24 @@ static int parse_list(const char *text, value *v, char *why, size_t size)
                      wrong);
             return DS_EXIT_CONFIG;
         }
-        int status = push(v, &capacity, x, (uint64_t)times);
+        int status = push(v, &capacity, x, (uint64_t)times, limit);
         if (status != 0) {
-            snprintf(why, size, "more than %u elements",
-                     v->info->max_count != 0 ? v->info->max_count : LIST_LIMIT);
+            snprintf(why, size, "more than %u elements", limit);
             return status;
         }
-        at += n;
     }
+    return 0;
 }
 
 /* Absolute form of a file name; NULL without memory. */
 static char *absolute(const char *path, const char *base)
 {
-    char cwd[PATH_MAX];
+    char cwd[PATH_MAX], *out;
     if (path[0] == '/') {
         return strdup(path);
     }
-    if (base == NULL) {
-        base = getcwd(cwd, sizeof cwd);
-    }
-    size_t size = (base != NULL ? strlen(base) : 0) + strlen(path) + 2;
-    char *out = malloc(size);
-    if (out != NULL) {
-        snprintf(out, size, "%s/%s", base != NULL ? base : "", path);
-    }
-    return out;
+    base = base != NULL ? base : getcwd(cwd, sizeof cwd);
+    return asprintf(&out, "%s/%s", base != NULL ? base : "", path) >= 0 ? out : NULL;
 }
 
 static int is_space(char c)
@@ -199,12 +190,10 @@ const char *ds_ini_text_problem(const char *key, const char *text)
 static const char *words_problem(const char *key, const char *text)
 {
     const char *problem = NULL;
-    for (text += strspn(text, " \t,"); *text != '\0' && problem == NULL; text += strspn(text, " \t,")) {
+    for (size_t n; problem == NULL && (n = next_word(&text)) > 0; text += n) {
         char word[LINE_LIMIT + 2];
-        size_t n = strcspn(text, " \t,");
         snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : (int)sizeof word - 1, text);
         problem = ds_ini_text_problem(key, word);
-        text += n;
     }
     return problem;
 }
@@ -214,13 +203,9 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
     struct stat st;
     ds_error inner = {0};
 
-    if (text[0] == '\0') {
-        v->text = strdup("");
-        return v->text != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    v->text = absolute(text, s != NULL ? s->base : NULL);
-    if (v->text == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    v->text = text[0] == '\0' ? strdup("") : absolute(text, s != NULL ? s->base : NULL);
+    if (v->text == NULL || text[0] == '\0') {
+        return v->text != NULL ? 0 : ds_no_memory(e);
     }
     const char *problem = ds_ini_text_problem(v->info->name, v->text);
     if (problem != NULL) {
@@ -228,15 +213,13 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
         snprintf(why, sizeof why, "with its folder %.300s: %s", v->text, problem);
         return refuse(s, owner, v, text[0] == '/' ? problem : why, e);
     }
-    if (stat(v->text, &st) != 0) {
-        return refuse(s, owner, v, strerror(errno), e);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return refuse(s, owner, v, S_ISDIR(st.st_mode) ? "a folder, expected a file" : "not a regular file",
-                      e);
-    }
-    if (access(v->text, R_OK) != 0) {
-        return refuse(s, owner, v, strerror(errno), e);
+    problem = stat(v->text, &st) != 0      ? strerror(errno)
+              : S_ISDIR(st.st_mode)        ? "a folder, expected a file"
+              : !S_ISREG(st.st_mode)       ? "not a regular file"
+              : access(v->text, R_OK) != 0 ? strerror(errno)
+                                           : NULL;
+    if (problem != NULL) {
+        return refuse(s, owner, v, problem, e);
     }
     if (v->info->type == DS_PARAM_ARRAY &&
         ds_array_read(v->text, 0, DS_EXIT_CONFIG, &v->array, &inner) != 0) {
@@ -295,16 +278,11 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
         problem = parse_bool(text, &v->number) ? NULL : "expected true or false";
         break;
     case DS_PARAM_INT:
-        if (!ds_parse_int(text, &v->number) ||
-            !((double)v->number >= info->min && (double)v->number <= info->max)) {
-            problem = why;
-        }
+        problem = ds_parse_int(text, &v->number) && in_range(info, (double)v->number) ? NULL : why;
         v->real = (double)v->number;
         break;
     case DS_PARAM_REAL:
-        if (!ds_parse_real(text, &v->real) || !(v->real >= info->min && v->real <= info->max)) {
-            problem = why;
-        }
+        problem = ds_parse_real(text, &v->real) && in_range(info, v->real) ? NULL : why;
         break;
     case DS_PARAM_ENUM:
         problem = parse_enum(text, v, why, sizeof why) ? NULL : why;
@@ -334,26 +312,26 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
     if (status == 0 && v->text == NULL) {
         v->text = strdup(text);
     }
-    return v->text != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    return v->text != NULL ? 0 : ds_no_memory(e);
 }
 
-static int refuse_unknown(const ds_params *p, const ds_setting *s, const char *owner, int section,
-                          ds_error *e)
+/* Is a key of the settings in the schema? */
+static int check_key(const ds_params *p, const ds_setting *s, const char *owner, int section, ds_error *e)
 {
     const char *known[DS_PARAMS_MAX];
     size_t n = 0;
-    for (; n < p->count && n < DS_PARAMS_MAX; n++) {
-        known[n] = p->item[n].info->name;
+    for (size_t i = 0; i < p->count; i++) {
+        if (strcmp(p->item[i].info->name, s->key) == 0) {
+            return 0;
+        }
+        if (n < DS_PARAMS_MAX) {
+            known[n++] = p->item[i].info->name;
+        }
     }
-    const char *near = ds_nearest(s->key, known, n);
+    const char *near = ds_nearest(s->key, known, n), *topic = owner[0] != '\0' ? owner : "run";
     char hint[200];
-    if (near != NULL) {
-        snprintf(hint, sizeof hint, "did you mean '%s'?", near);
-    } else if (owner[0] != '\0') {
-        snprintf(hint, sizeof hint, "`dshost help %s` lists them", owner);
-    } else {
-        snprintf(hint, sizeof hint, "`dshost help run` lists them");
-    }
+    snprintf(hint, sizeof hint, near != NULL ? "did you mean '%s'?" : "`dshost help %s` lists them",
+             near != NULL ? near : topic);
     return ds_fail(e, s->status, "%s: %s%sunknown parameter '%s' in [%s]; %s", s->origin, owner,
                    owner[0] != '\0' ? ": " : "", s->key, ds_section_names[section], hint);
 }
@@ -361,16 +339,14 @@ static int refuse_unknown(const ds_params *p, const ds_setting *s, const char *o
 int ds_params_make(const ds_param *const *schema, const char *owner, const ds_settings *settings, int section,
                    ds_params **out, ds_error *e)
 {
-    ds_params *p = calloc(1, sizeof *p);
     size_t n = 0;
     int status = 0;
-
     while (schema != NULL && schema[n] != NULL) {
         n++;
     }
-    if (p == NULL || (p->item = calloc(n + 1, sizeof *p->item)) == NULL) {
-        free(p);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    ds_params *p = calloc(1, sizeof *p + n * sizeof *p->item);
+    if (p == NULL) {
+        return ds_no_memory(e);
     }
     p->count = n;
     for (size_t i = 0; i < n; i++) {
@@ -378,13 +354,7 @@ int ds_params_make(const ds_param *const *schema, const char *owner, const ds_se
     }
     const ds_section *given = &settings->section[section];
     for (size_t i = 0; i < given->count && status == 0; i++) {
-        size_t k = 0;
-        while (k < n && strcmp(schema[k]->name, given->item[i].key) != 0) {
-            k++;
-        }
-        if (k == n) {
-            status = refuse_unknown(p, &given->item[i], owner, section, e);
-        }
+        status = check_key(p, &given->item[i], owner, section, e);
     }
     for (size_t i = 0; i < n && status == 0; i++) {
         const ds_setting *s = ds_settings_find(settings, section, schema[i]->name);
@@ -399,23 +369,19 @@ int ds_params_make(const ds_param *const *schema, const char *owner, const ds_se
     }
     if (status != 0) {
         ds_params_free(p);
-        return status;
+    } else {
+        *out = p;
     }
-    *out = p;
-    return 0;
+    return status;
 }
 
 void ds_params_free(ds_params *p)
 {
-    if (p == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; p != NULL && i < p->count; i++) {
         free(p->item[i].text);
         free(p->item[i].list);
         ds_array_free(&p->item[i].array);
     }
-    free(p->item);
     free(p);
 }
 
@@ -538,17 +504,11 @@ int ds_params_write_ini(const ds_params *p, FILE *f)
             continue;
         }
         /* A list may be longer than a line can be: break it at blanks. */
-        for (;;) {
-            at += strspn(at, " \t,");
-            size_t n = strcspn(at, " \t,");
-            if (n == 0) {
-                break;
-            }
+        for (size_t n; (n = next_word(&at)) > 0; at += n) {
             if (column + n + 1 > 110) {
                 column = (size_t)fprintf(f, "\n   ");
             }
             column += (size_t)fprintf(f, " %.*s", (int)n, at);
-            at += n;
         }
         fputc('\n', f);
     }

@@ -57,10 +57,8 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     ds_params *p = NULL;
     const char *seed = "0";
     int64_t isolation = 0, pictures = 1, verify = 1, threads = 1, noise_key = 0;
-    int status;
-
     memset(out, 0, sizeof *out);
-    status = ds_params_make(ds_run_schema, "", settings, DS_SECTION_RUN, &p, e);
+    int status = ds_params_make(ds_run_schema, "", settings, DS_SECTION_RUN, &p, e);
     if (status != 0) {
         return status;
     }
@@ -88,25 +86,27 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     out->pictures = (int)pictures;
     out->verify = (int)verify;
     out->noise_key = (uint64_t)noise_key;
-    if (out->jobs == 0) {
-        out->jobs = ds_processors();
-    }
+    out->jobs = out->jobs == 0 ? ds_processors() : out->jobs;
+    const char *key = NULL;
+    char why[200];
     if (!ds_parse_seed(seed, &out->seed)) {
-        const ds_setting *s = ds_settings_find(settings, DS_SECTION_RUN, "seed");
-        status = ds_fail(e, s != NULL ? s->status : DS_EXIT_CONFIG,
-                         "%s: seed = %.60s: expected a whole number from 0 to 18446744073709551615",
-                         s != NULL ? s->origin : "default", seed);
-        ds_run_options_clear(out);
+        key = "seed";
+        snprintf(why, sizeof why, "%.60s: expected a whole number from 0 to 18446744073709551615", seed);
     } else if (out->seed + (uint64_t)out->runs - 1 < out->seed) {
-        const ds_setting *s = ds_settings_find(settings, DS_SECTION_RUN, "runs");
-        status =
-            ds_fail(e, s != NULL ? s->status : DS_EXIT_CONFIG,
-                    "%s: runs = %lld from seed %llu would go beyond the largest seed, 18446744073709551615: "
-                    "choose a smaller seed",
-                    s != NULL ? s->origin : "default", (long long)out->runs, (unsigned long long)out->seed);
-        ds_run_options_clear(out);
+        key = "runs";
+        snprintf(
+            why, sizeof why,
+            "%lld from seed %llu would go beyond the largest seed, 18446744073709551615: choose a smaller "
+            "seed",
+            (long long)out->runs, (unsigned long long)out->seed);
     }
-    return status;
+    if (key == NULL) {
+        return 0;
+    }
+    const ds_setting *s = ds_settings_find(settings, DS_SECTION_RUN, key);
+    ds_run_options_clear(out);
+    return ds_fail(e, s != NULL ? s->status : DS_EXIT_CONFIG, "%s: %s = %s",
+                   s != NULL ? s->origin : "default", key, why);
 }
 
 void ds_run_options_clear(ds_run_options *o)

@@ -58,11 +58,6 @@ const ds_setting *ds_settings_find(const ds_settings *s, int section, const char
     return best;
 }
 
-static int no_memory(ds_error *e)
-{
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-}
-
 /* Appends *fresh to a section, which then owns its texts. */
 static int append(ds_section *sec, const ds_setting *fresh, ds_error *e)
 {
@@ -73,7 +68,7 @@ static int append(ds_section *sec, const ds_setting *fresh, ds_error *e)
         size_t capacity = sec->capacity == 0 ? 16 : 2 * sec->capacity;
         ds_setting *grown = realloc(sec->item, capacity * sizeof *grown);
         if (grown == NULL) {
-            return no_memory(e);
+            return ds_no_memory(e);
         }
         sec->item = grown;
         sec->capacity = capacity;
@@ -87,29 +82,20 @@ int ds_settings_add(ds_settings *s, int section, const char *key, const char *va
 {
     ds_section *sec = &s->section[section];
     ds_setting *old = find_in_layer(sec, key, layer);
-    ds_setting fresh = {.status = status, .layer = layer};
-    int failed;
-
     if (old != NULL && layer == DS_LAYER_FILE) {
         return ds_fail(e, status, "%s: '%s' is set twice (first at %s): remove one", origin, key,
                        old->origin);
     }
-    fresh.key = strdup(key);
-    fresh.value = strdup(value);
-    fresh.origin = strdup(origin);
-    fresh.base = base != NULL ? strdup(base) : NULL;
-    if (fresh.key == NULL || fresh.value == NULL || fresh.origin == NULL ||
-        (base != NULL && fresh.base == NULL)) {
-        failed = no_memory(e);
+    ds_setting fresh = {
+        strdup(key), strdup(value), strdup(origin), base != NULL ? strdup(base) : NULL, status, layer, 0};
+    int whole = fresh.key != NULL && fresh.value != NULL && fresh.origin != NULL &&
+                (base == NULL) == (fresh.base == NULL);
+    int failed = !whole ? ds_no_memory(e) : old == NULL ? append(sec, &fresh, e) : 0;
+    if (failed != 0) {
+        free_setting(&fresh);
     } else if (old != NULL) {
         free_setting(old);
         *old = fresh;
-        return 0;
-    } else {
-        failed = append(sec, &fresh, e);
-    }
-    if (failed != 0) {
-        free_setting(&fresh);
     }
     return failed;
 }
@@ -174,7 +160,7 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     snprintf(origin, sizeof origin, "--set %s.%s", ds_section_names[section], key);
     char *copy = strndup(value, value_length);
     if (copy == NULL) {
-        return no_memory(e);
+        return ds_no_memory(e);
     }
     int status = ds_settings_add(s, section, key, copy, origin, NULL, DS_EXIT_CONFIG, DS_LAYER_SET, e);
     free(copy);
@@ -189,21 +175,23 @@ typedef struct target {
     int section;
 } target;
 
+static const char sections[] = "[run], [env], [opt] or [landscape]";
+
 static int on_section(void *user, const char *name, const char *origin, ds_error *e)
 {
     target *t = user;
     t->section = section_number(name, strlen(name));
-    if (t->section < 0 && (strcmp(name, "bench") == 0 || strncmp(name, "env ", 4) == 0 ||
-                           strncmp(name, "opt ", 4) == 0 || strncmp(name, "sweep ", 6) == 0)) {
+    if (t->section >= 0) {
+        return 0;
+    }
+    if (strcmp(name, "bench") == 0 || strncmp(name, "env ", 4) == 0 || strncmp(name, "opt ", 4) == 0 ||
+        strncmp(name, "sweep ", 6) == 0) {
         const char *colon = strrchr(origin, ':');
         return ds_fail(e, DS_EXIT_CONFIG,
                        "%s: [%s] is of an experiment file, which dshost bench reads: dshost bench %.*s",
                        origin, name, colon != NULL ? (int)(colon - origin) : 0, origin);
     }
-    return t->section >= 0
-               ? 0
-               : ds_fail(e, DS_EXIT_CONFIG,
-                         "%s: unknown section [%s]: use [run], [env], [opt] or [landscape]", origin, name);
+    return ds_fail(e, DS_EXIT_CONFIG, "%s: unknown section [%s]: use %s", origin, name, sections);
 }
 
 static int on_value(void *user, const char *key, const char *value, const char *origin, int more, ds_error *e)
@@ -218,28 +206,33 @@ static int on_value(void *user, const char *key, const char *value, const char *
     return status;
 }
 
+static ds_ini_handler handler_of(target *t)
+{
+    return (ds_ini_handler){t, sections, on_section, on_value};
+}
+
 int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base,
                       ds_error *e)
 {
     target t = {.settings = s, .base = &base};
-    const ds_ini_handler handler = {&t, "[run], [env], [opt] or [landscape]", on_section, on_value};
-    return ds_ini_parse(text, length, name, &handler, e);
+    const ds_ini_handler handler = handler_of(&t);
+    return ds_ini_parse(NULL, text, length, DS_INI_FILE_LIMIT, name, &handler, e);
 }
 
 int ds_settings_parse_section(ds_settings *s, int section, const char *text, const char *name, ds_error *e)
 {
     const char *base = NULL;
     target t = {.settings = s, .base = &base, .section = section};
-    const ds_ini_handler handler = {&t, "[run], [env], [opt] or [landscape]", on_section, on_value};
-    return ds_ini_parse_section(ds_section_names[section], text, strlen(text), name, &handler, e);
+    const ds_ini_handler handler = handler_of(&t);
+    return ds_ini_parse(ds_section_names[section], text, strlen(text), DS_INI_FILE_LIMIT, name, &handler, e);
 }
 
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e)
 {
     char *folder = NULL;
     target t = {.settings = s, .base = (const char *const *)&folder};
-    const ds_ini_handler handler = {&t, "[run], [env], [opt] or [landscape]", on_section, on_value};
-    int status = ds_ini_read(path, &handler, &folder, e);
+    const ds_ini_handler handler = handler_of(&t);
+    int status = ds_ini_read(path, DS_INI_FILE_LIMIT, &handler, &folder, e);
     free(folder);
     return status;
 }

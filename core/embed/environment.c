@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "embed/embed.h"
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 struct ds_environment {
     ds_env *env;

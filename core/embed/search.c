@@ -14,7 +14,7 @@
 
 #include "embed/embed.h"
 #include "evaluate/pool.h"
-#include "plugin/services.h"
+#include "plugin/instance.h"
 
 /* Whose turn it is. */
 enum { PROGRAM, OPTIMIZER };
@@ -142,19 +142,7 @@ static int check_options(const ds_search_options *o, ds_error *e)
     if (o->n == 0 || o->n > SIZE_MAX / sizeof(double) / 8 || o->lower == NULL || o->upper == NULL) {
         return ds_fail(e, DS_EXIT_USAGE, "a search needs n >= 1 variables with lower and upper bounds");
     }
-    for (uint64_t i = 0; i < o->n; i++) {
-        double lower = o->lower[i], upper = o->upper[i], x0 = o->x0 != NULL ? o->x0[i] : lower;
-        if (!(isfinite(lower) && isfinite(upper) && lower < upper)) {
-            return ds_fail(e, DS_EXIT_USAGE,
-                           "bounds of variable %llu are %g..%g: they must be finite and lower < upper",
-                           (unsigned long long)i, lower, upper);
-        }
-        if (!(x0 >= lower && x0 <= upper)) {
-            return ds_fail(e, DS_EXIT_USAGE, "start point: variable %llu is %g, outside of its bounds %g..%g",
-                           (unsigned long long)i, x0, lower, upper);
-        }
-    }
-    return 0;
+    return ds_bounds_check("", o->n, o->lower, o->upper, o->x0, DS_EXIT_USAGE, e);
 }
 
 static int copy_problem(ds_search *s, const ds_search_options *o, ds_error *e)
@@ -162,7 +150,7 @@ static int copy_problem(ds_search *s, const ds_search_options *o, ds_error *e)
     uint64_t n = o->n;
     s->lower = calloc(4 * n, sizeof *s->lower);
     if (s->lower == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     s->upper = s->lower + n;
     s->x0 = s->upper + n;
@@ -227,31 +215,22 @@ static int start_thread(ds_search *s, ds_error *e)
     return 0;
 }
 
-static int start_search(ds_search *s, const ds_module *optimizer, const ds_settings *settings,
-                        const ds_search_options *o, ds_error *e)
-{
-    s->module = optimizer;
-    int status = check_options(o, e);
-    if (status == 0) {
-        status = copy_problem(s, o, e);
-    }
-    if (status == 0) {
-        status = create_optimizer(s, settings, o->seed, e);
-    }
-    return status != 0 ? status : start_thread(s, e);
-}
-
 ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings,
                            const ds_search_options *options, ds_error *e)
 {
     ds_search *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        ds_no_memory(e);
         return NULL;
     }
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->handed, NULL);
-    if (start_search(s, optimizer, settings, options, e) != 0) {
+    s->module = optimizer;
+    int status = check_options(options, e);
+    status = status != 0 ? status : copy_problem(s, options, e);
+    status = status != 0 ? status : create_optimizer(s, settings, options->seed, e);
+    status = status != 0 ? status : start_thread(s, e);
+    if (status != 0) {
         ds_search_close(s);
         return NULL;
     }
@@ -283,13 +262,10 @@ static ds_status end_status(ds_search *s)
     if (s->refused) {
         return DS_E_ARG;
     }
-    if (s->result < 0) {
-        if (s->error.text[0] == '\0') {
-            ds_services_fail(&s->services, &s->error, "run()", s->result);
-        }
-        return s->result;
+    if (s->result < 0 && s->error.text[0] == '\0') {
+        ds_services_fail(&s->services, &s->error, "run()", s->result);
     }
-    return DS_STOPPED;
+    return s->result < 0 ? s->result : DS_STOPPED;
 }
 
 DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **x, uint32_t *want)
@@ -297,45 +273,35 @@ DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **
     if (!s->ended && (s->open == NULL || s->told)) {
         compute(s);
     }
-    if (s->ended) {
-        *count = 0;
-        *x = NULL;
-        *want = 0;
-        return end_status(s);
-    }
-    *count = s->rows;
-    *x = s->open->x;
-    *want = s->open->want;
-    return DS_OK;
+    *count = s->ended ? 0 : s->rows;
+    *x = s->ended ? NULL : s->open->x;
+    *want = s->ended ? 0 : s->open->want;
+    return s->ended ? end_status(s) : DS_OK;
 }
 
-/* A row of derivatives; zero where they are not all finite. 1 = they are. */
-static int copy_gradient(uint64_t n, const double *from, double *to)
+static int all_finite(uint64_t n, const double *v)
 {
-    int good = 1;
-    for (uint64_t i = 0; i < n; i++) {
-        good = good && isfinite(from[i]);
+    uint64_t i = 0;
+    while (i < n && isfinite(v[i])) {
+        i++;
     }
-    for (uint64_t i = 0; i < n; i++) {
-        to[i] = good ? from[i] : 0.0;
-    }
-    return good;
+    return i == n;
 }
 
 static void answer_row(ds_search *s, uint64_t row, double loss, const double *grad)
 {
     uint64_t n = s->problem.n;
     ds_batch *b = s->open;
-    int wanted = (b->want & DS_WANT_GRAD) != 0, good = 1;
-    uint32_t outcome = isfinite(loss) ? DS_EVAL_OK : DS_EVAL_INVALID;
-    if (wanted && outcome == DS_EVAL_OK) {
-        good = copy_gradient(n, grad + row * n, b->grad + row * n);
+    int wanted = (b->want & DS_WANT_GRAD) != 0, sound = isfinite(loss);
+    int good = wanted && sound && all_finite(n, grad + row * n);
+    if (good) {
+        memcpy(b->grad + row * n, grad + row * n, n * sizeof *b->grad);
     } else if (wanted) {
         memset(b->grad + row * n, 0, n * sizeof *b->grad);
     }
-    b->loss[row] = outcome == DS_EVAL_OK ? loss : (double)INFINITY;
+    b->loss[row] = sound ? loss : (double)INFINITY;
     if (b->outcome != NULL) {
-        b->outcome[row] = good ? outcome : DS_EVAL_BAD_GRAD;
+        b->outcome[row] = !sound ? DS_EVAL_INVALID : wanted && !good ? DS_EVAL_BAD_GRAD : DS_EVAL_OK;
     }
     if (b->loss[row] < s->best) {
         s->best = b->loss[row];

@@ -10,7 +10,7 @@
 #include <diffsim/optimizer.h>
 
 #include "config/run_options.h"
-#include "plugin/env.h"
+#include "plugin/instance.h"
 #include "worker/supervisor.h"
 
 typedef struct ds_pool_config {

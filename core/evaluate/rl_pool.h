@@ -5,7 +5,7 @@
 #define DS_EVALUATE_RL_POOL_H
 
 #include "evaluate/pool.h"
-#include "plugin/env_rl.h"
+#include "plugin/instance.h"
 
 /* One lane's part of a call. */
 typedef struct ds_lane_step {

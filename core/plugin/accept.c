@@ -28,18 +28,30 @@ static const char *text_problem(const char *s, int paragraphs)
     }
 }
 
-static int is_name(const char *s)
+typedef struct text {
+    const char *what, *text;
+    int paragraphs;
+} text;
+
+/* `owner` is the parameter that the texts belong to, or NULL. */
+static int accept_texts(const text *list, size_t count, const char *path, const char *owner, ds_error *e)
 {
-    size_t n = 0;
-    if (s == NULL || !(s[0] >= 'a' && s[0] <= 'z')) {
-        return 0;
-    }
-    for (; s[n] != '\0'; n++) {
-        if (!((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= '0' && s[n] <= '9') || s[n] == '_') || n >= 47) {
-            return 0;
+    for (size_t k = 0; k < count; k++) {
+        const char *problem = text_problem(list[k].text, list[k].paragraphs);
+        if (problem != NULL) {
+            return owner == NULL ? ds_fail(e, DS_EXIT_PLUGIN, "%s: %s %s", path, list[k].what, problem)
+                                 : ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': %s %s", path, owner,
+                                           list[k].what, problem);
         }
     }
-    return 1;
+    return 0;
+}
+
+static int is_name(const char *s)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    size_t n = s != NULL && s[0] >= 'a' && s[0] <= 'z' ? strspn(s, letters) : 0;
+    return n > 0 && n <= 47 && s[n] == '\0';
 }
 
 static int accept_param(const ds_param *q, size_t index, const ds_param *const *all, const char *path,
@@ -65,20 +77,15 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': type %u is unknown, 1 to 8 are known", path,
                        q->name, q->type);
     }
-    const struct {
-        const char *what, *text;
-    } texts[] = {{"default", q->default_text}, {"unit", q->unit}, {"doc", q->doc}};
-    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
-        const char *problem = text_problem(texts[k].text, 0);
-        if (problem != NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': %s %s", path, q->name, texts[k].what,
-                           problem);
-        }
+    const text texts[] = {{"default", q->default_text, 0}, {"unit", q->unit, 0}, {"doc", q->doc, 0}};
+    if (accept_texts(texts, 3, path, q->name, e) != 0) {
+        return DS_EXIT_PLUGIN;
     }
-    if (ds_ini_text_problem(q->name, q->default_text) != NULL) {
+    const char *problem = ds_ini_text_problem(q->name, q->default_text);
+    if (problem != NULL) {
         return ds_fail(e, DS_EXIT_PLUGIN,
                        "%s: parameter '%s': default '%.60s' cannot stand in an .ini file: %s", path, q->name,
-                       q->default_text, ds_ini_text_problem(q->name, q->default_text));
+                       q->default_text, problem);
     }
     if (!(q->min <= q->max)) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': range %g..%g is empty", path, q->name, q->min,
@@ -95,25 +102,6 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
                 e, DS_EXIT_PLUGIN,
                 "%s: parameter '%s': choice %zu: a choice is a short word, at most %d are possible", path,
                 q->name, k, MAX_CHOICES);
-        }
-    }
-    return 0;
-}
-
-static int accept_texts(const ds_desc *d, const char *path, ds_error *e)
-{
-    const struct {
-        const char *what, *text;
-        int paragraphs;
-    } texts[] = {{"version", d->version, 0},
-                 {"license", d->license, 0},
-                 {"summary", d->summary, 0},
-                 {"description", d->description, 1},
-                 {"citation", d->citation, 1}};
-    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
-        const char *problem = text_problem(texts[k].text, texts[k].paragraphs);
-        if (problem != NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: %s %s", path, texts[k].what, problem);
         }
     }
     return 0;
@@ -136,13 +124,26 @@ int ds_desc_accept(const ds_desc *d, const char *id, const char *path, ds_error 
                        "%s: the plugin calls itself '%s' but the file is '%s.so': rename one", path, d->id,
                        id);
     }
-    int status = accept_texts(d, path, e);
+    const text texts[] = {{"version", d->version, 0},
+                          {"license", d->license, 0},
+                          {"summary", d->summary, 0},
+                          {"description", d->description, 1},
+                          {"citation", d->citation, 1}};
+    int status = accept_texts(texts, sizeof texts / sizeof texts[0], path, NULL, e);
     for (size_t i = 0; status == 0 && d->params != NULL && d->params[i] != NULL; i++) {
         status = i < DS_PARAMS_MAX
                      ? accept_param(d->params[i], i, d->params, path, e)
                      : ds_fail(e, DS_EXIT_PLUGIN, "%s: more than %d parameters", path, DS_PARAMS_MAX);
     }
     return status;
+}
+
+static int accept_size(const char *kind, uint32_t size, size_t least, const char *path, ds_error *e)
+{
+    return size >= least
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: %s vtable has struct_size %u, at least %zu is needed", path,
+                         kind, size, least);
 }
 
 int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_error *e)
@@ -176,31 +177,24 @@ int ds_plugin_accept(const ds_plugin *p, const char *id, const char *path, ds_er
     if (status != 0) {
         return status;
     }
+    const ds_env_vtable *v = p->env;
+    const ds_optimizer_vtable *o = p->optimizer;
     if (p->desc->kind == DS_KIND_ENV) {
-        const ds_env_vtable *v = p->env;
-        if (v == NULL || v->struct_size < offsetof(ds_env_vtable, get_extension)) {
-            return ds_fail(e, DS_EXIT_PLUGIN,
-                           "%s: environment vtable has struct_size %u, at least %zu is needed", path,
-                           v != NULL ? v->struct_size : 0, offsetof(ds_env_vtable, get_extension));
-        }
-        if (v->create == NULL || v->destroy == NULL || v->info == NULL || v->bounds == NULL ||
-            v->evaluate == NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: create, destroy, info, bounds and evaluate are required",
-                           path);
-        }
-    } else if (p->desc->kind == DS_KIND_OPTIMIZER) {
-        const ds_optimizer_vtable *v = p->optimizer;
-        if (v == NULL || v->struct_size < offsetof(ds_optimizer_vtable, get_extension)) {
-            return ds_fail(e, DS_EXIT_PLUGIN,
-                           "%s: optimizer vtable has struct_size %u, at least %zu is needed", path,
-                           v != NULL ? v->struct_size : 0, offsetof(ds_optimizer_vtable, get_extension));
-        }
-        if (v->create == NULL || v->destroy == NULL || v->run == NULL) {
-            return ds_fail(e, DS_EXIT_PLUGIN, "%s: create, destroy and run are required", path);
-        }
-    } else {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: kind is %u, 1 (environment) and 2 (optimizer) are known", path,
-                       p->desc->kind);
+        status = accept_size("environment", v != NULL ? v->struct_size : 0,
+                             offsetof(ds_env_vtable, get_extension), path, e);
+        return status != 0 || (v->create != NULL && v->destroy != NULL && v->info != NULL &&
+                               v->bounds != NULL && v->evaluate != NULL)
+                   ? status
+                   : ds_fail(e, DS_EXIT_PLUGIN, "%s: create, destroy, info, bounds and evaluate are required",
+                             path);
     }
-    return 0;
+    if (p->desc->kind == DS_KIND_OPTIMIZER) {
+        status = accept_size("optimizer", o != NULL ? o->struct_size : 0,
+                             offsetof(ds_optimizer_vtable, get_extension), path, e);
+        return status != 0 || (o->create != NULL && o->destroy != NULL && o->run != NULL)
+                   ? status
+                   : ds_fail(e, DS_EXIT_PLUGIN, "%s: create, destroy and run are required", path);
+    }
+    return ds_fail(e, DS_EXIT_PLUGIN, "%s: kind is %u, 1 (environment) and 2 (optimizer) are known", path,
+                   p->desc->kind);
 }

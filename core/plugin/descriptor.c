@@ -55,15 +55,10 @@ static uint32_t length_of(const char *const *list)
     return n;
 }
 
-static void put_text(FILE *f, const char *text)
-{
-    fwrite(text, 1, strlen(text) + 1, f);
-}
-
 static void put_list(FILE *f, const char *const *list)
 {
     for (; list != NULL && *list != NULL; list++) {
-        put_text(f, *list);
+        fwrite(*list, 1, strlen(*list) + 1, f);
     }
 }
 
@@ -200,7 +195,7 @@ int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_err
     }
     described *d = calloc(1, sizeof *d);
     if (d == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     d->texts = malloc(rest + 1);
     d->param = calloc(h.params + 1, sizeof *d->param);
@@ -208,7 +203,7 @@ int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_err
     d->pointers = calloc((size_t)h.pointers + 1, sizeof *d->pointers);
     if (d->texts == NULL || d->param == NULL || d->params == NULL || d->pointers == NULL) {
         ds_descriptor_free(&d->plugin);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     memcpy(d->texts, (const char *)bytes + sizeof h, rest);
     reader r = {d->texts, d->texts + rest, d->pointers, d->pointers + h.pointers, 0};

@@ -40,24 +40,17 @@ typedef struct image {
 /* `count` records of `each` bytes at `offset`, copied out by the caller; NULL where they leave the file. */
 static const void *part(const image *im, uint64_t offset, uint64_t count, uint64_t each)
 {
-    if (each != 0 && count > im->size / each) {
-        return NULL;
-    }
-    if (offset > im->size || count * each > im->size - offset) {
-        return NULL;
-    }
-    return im->data + offset;
+    int inside = count <= im->size / each && offset <= im->size && count * each <= im->size - offset;
+    return inside ? im->data + offset : NULL;
 }
 
 /* The string at `offset` of a string table section; NULL where it does not end inside. */
 static const char *string_at(const image *im, const Elf64_Shdr *table, uint64_t offset)
 {
     const char *base = part(im, table->sh_offset, table->sh_size, 1);
-    if (base == NULL || offset >= table->sh_size ||
-        memchr(base + offset, 0, table->sh_size - offset) == NULL) {
-        return NULL;
-    }
-    return base + offset;
+    int inside =
+        base != NULL && offset < table->sh_size && memchr(base + offset, 0, table->sh_size - offset) != NULL;
+    return inside ? base + offset : NULL;
 }
 
 static void read_dynamic(const image *im, const Elf64_Shdr *s, const Elf64_Shdr *names, ds_elf *out)
@@ -163,31 +156,24 @@ int ds_elf_read(const char *path, ds_elf *out, int status, ds_error *e)
 {
     struct stat st;
     /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
     memset(out, 0, sizeof *out);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        int r = ds_fail(e, status, "%s: cannot be opened: %s", path, strerror(errno));
-        if (fd >= 0) {
-            close(fd);
+        r = ds_fail(e, status, "%s: cannot be opened: %s", path, strerror(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        r = ds_fail(e, status, "%s: %s, expected a shared object", path,
+                    S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+    } else {
+        size_t size = (size_t)st.st_size;
+        void *map = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+        r = map == MAP_FAILED ? ds_fail(e, status, "%s: cannot be read: %s", path, strerror(errno))
+                              : ds_elf_parse(map, size, path, out, status, e);
+        if (map != NULL && map != MAP_FAILED) {
+            munmap(map, size);
         }
-        return r;
     }
-    if (!S_ISREG(st.st_mode)) {
+    if (fd >= 0) {
         close(fd);
-        return ds_fail(e, status, "%s: %s, expected a shared object", path,
-                       S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
-    }
-    size_t size = (size_t)st.st_size;
-    void *map = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-    int r = map == MAP_FAILED ? ds_fail(e, status, "%s: cannot be read: %s", path, strerror(errno)) : 0;
-    close(fd);
-    if (r != 0) {
-        return r;
-    }
-    r = ds_elf_parse(map, size, path, out, status, e);
-    if (map != NULL) {
-        munmap(map, size);
     }
     return r;
 }

@@ -2,32 +2,130 @@
 /* env.c - an environment instance from its creation to its end. */
 #include "config.h"
 
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+enum { VARIABLES_MAX = 1 << 24, RESIDUALS_MAX = 1 << 26 };
+
+int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
+                    int status, ds_error *e)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        double lo = lower[i], hi = upper[i], x = x0 != NULL ? x0[i] : lo;
+        const char *colon = who[0] != '\0' ? ": " : "";
+        if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
+            return ds_fail(e, status,
+                           "%s%sbounds of variable %llu are %g..%g: they must be finite and lower < upper",
+                           who, colon, (unsigned long long)i, lo, hi);
+        }
+        if (!(x >= lo && x <= hi)) {
+            return ds_fail(e, status, "%s%sstart point: variable %llu is %g, outside of its bounds %g..%g",
+                           who, colon, (unsigned long long)i, x, lo, hi);
+        }
+    }
+    return 0;
+}
 
 static int ask_bounds(ds_env *env, ds_error *e)
 {
     uint64_t n = env->info.n;
     ds_status st = env->vt->bounds(env->self, n, env->lower, env->upper, env->x0);
+    return st != DS_OK
+               ? ds_services_fail(&env->services, e, "bounds()", st)
+               : ds_bounds_check(env->module->id, n, env->lower, env->upper, env->x0, DS_EXIT_PLUGIN, e);
+}
+
+static int ask_residuals(ds_env *env, ds_error *e)
+{
+    const ds_residuals *r = ds_env_extension(env, DS_EXT_RESIDUALS);
+    if (r == NULL || !DS_HAS(ds_residuals, r, evaluate)) {
+        return 0;
+    }
+    ds_status st = r->size(env->self, &env->residual_count);
     if (st != DS_OK) {
-        return ds_services_fail(&env->services, e, "bounds()", st);
+        return ds_services_fail(&env->services, e, "size() of " DS_EXT_RESIDUALS, st);
     }
-    for (uint64_t i = 0; i < n; i++) {
-        double lo = env->lower[i], hi = env->upper[i], x0 = env->x0[i];
-        if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
-            return ds_fail(e, DS_EXIT_PLUGIN,
-                           "%s: bounds of variable %llu are %g..%g: they must be finite and lower < upper",
-                           env->module->id, (unsigned long long)i, lo, hi);
-        }
-        if (!(x0 >= lo && x0 <= hi)) {
-            return ds_fail(e, DS_EXIT_PLUGIN,
-                           "%s: start point: variable %llu is %g, outside of its bounds %g..%g",
-                           env->module->id, (unsigned long long)i, x0, lo, hi);
-        }
+    if (env->residual_count < 1 || env->residual_count > RESIDUALS_MAX) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: %llu residuals, 1 to %d are possible", env->module->id,
+                       (unsigned long long)env->residual_count, RESIDUALS_MAX);
     }
+    env->residuals = r;
     return 0;
+}
+
+static int ask_rl(ds_env *env, ds_error *e)
+{
+    ds_rl_info *info = &env->rl_info;
+    const ds_rl *rl = ds_env_extension(env, DS_EXT_RL);
+    if (rl == NULL) {
+        return 0;
+    }
+    *info = (ds_rl_info){.struct_size = sizeof(*info)};
+    if (!DS_HAS(ds_rl, rl, step) || rl->info == NULL || rl->reset == NULL || rl->step == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL ": a function is missing",
+                       env->module->id);
+    }
+    ds_status st = rl->info(env->self, info);
+    if (st != DS_OK) {
+        return ds_services_fail(&env->services, e, "info() of " DS_EXT_RL, st);
+    }
+    uint64_t n = env->info.n;
+    if (info->horizon < 1 || info->n_act < 1 || info->n_act > n || info->horizon > n ||
+        info->horizon * info->n_act != n || info->n_obs < 1 || info->n_obs > (1u << 20)) {
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: extension " DS_EXT_RL
+            ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: horizon x "
+            "n_act must be n, and 1 to %u numbers be observed",
+            env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
+            (unsigned long long)info->n_obs, (unsigned long long)n, 1u << 20);
+    }
+    env->rl = rl;
+    return 0;
+}
+
+static void ask_batch(ds_env *env)
+{
+    const ds_env_batch *b = ds_env_extension(env, DS_EXT_BATCH);
+    env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
+}
+
+static int ask_info(ds_env *env, ds_error *e)
+{
+    env->info.struct_size = sizeof env->info;
+    env->info.loss_floor = -INFINITY;
+    ds_status st = env->vt->info(env->self, &env->info);
+    uint64_t n = env->info.n;
+    if (st != DS_OK) {
+        return ds_services_fail(&env->services, e, "info()", st);
+    }
+    if (n < 1 || n > VARIABLES_MAX) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
+                       env->module->id, (unsigned long long)n, VARIABLES_MAX);
+    }
+    env->lower = calloc(n, 3 * sizeof *env->lower);
+    if (env->lower == NULL) {
+        return ds_no_memory(e);
+    }
+    env->upper = env->lower + n;
+    env->x0 = env->upper + n;
+    uint64_t flags = env->module->plugin->desc->flags;
+    env->has_gradient = (flags & DS_ENV_GRADIENT) != 0 && (env->info.flags & DS_INFO_NO_GRADIENT) == 0;
+    return 0;
+}
+
+static int create(ds_env *env, ds_error *e)
+{
+    ds_status st = env->vt->create(&env->services.host, &env->self);
+    if (st == DS_OK && env->self != NULL) {
+        return 0;
+    }
+    env->self = NULL;
+    return st != DS_OK ? ds_services_fail(&env->services, e, "create()", st)
+                       : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() returned DS_OK without an instance",
+                                 env->module->id);
 }
 
 int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
@@ -35,58 +133,28 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
 {
     ds_env *env = calloc(1, sizeof *env);
     ds_params *params = NULL;
-    int status;
-
     if (env == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     env->module = module;
     env->vt = &module->env;
-    status = ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV, &params, e);
-    if (status != 0) {
-        free(env);
-        return status;
-    }
+    int status =
+        ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV, &params, e);
     ds_services_init(&env->services, module, params, seed, threads, stop);
-    ds_status st = env->vt->create(&env->services.host, &env->self);
-    if (st != DS_OK || env->self == NULL) {
-        status = st != DS_OK ? ds_services_fail(&env->services, e, "create()", st)
-                             : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() returned DS_OK without an instance",
-                                       module->id);
-        env->self = NULL;
-        ds_env_close(env);
-        return status;
-    }
-    env->info.struct_size = sizeof env->info;
-    env->info.loss_floor = -INFINITY;
-    st = env->vt->info(env->self, &env->info);
-    if (st != DS_OK) {
-        status = ds_services_fail(&env->services, e, "info()", st);
-    } else if (env->info.n < 1 || env->info.n > (1u << 24)) {
-        status = ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
-                         module->id, (unsigned long long)env->info.n, 1u << 24);
-    } else {
-        env->lower = calloc(env->info.n, 3 * sizeof *env->lower);
-        status = env->lower == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : 0;
-    }
+    status = status != 0 ? status : create(env, e);
+    status = status != 0 ? status : ask_info(env, e);
+    status = status != 0 ? status : ask_bounds(env, e);
     if (status == 0) {
-        env->upper = env->lower + env->info.n;
-        env->x0 = env->upper + env->info.n;
-        status = ask_bounds(env, e);
+        ask_batch(env);
     }
-    if (status == 0) {
-        ds_env_ask_batch(env);
-    }
-    status = status != 0 ? status : ds_env_ask_residuals(env, e);
-    status = status != 0 ? status : ds_env_ask_rl(env, e);
+    status = status != 0 ? status : ask_residuals(env, e);
+    status = status != 0 ? status : ask_rl(env, e);
     if (status != 0) {
         ds_env_close(env);
-        return status;
+    } else {
+        *out = env;
     }
-    env->has_gradient =
-        (module->plugin->desc->flags & DS_ENV_GRADIENT) != 0 && (env->info.flags & DS_INFO_NO_GRADIENT) == 0;
-    *out = env;
-    return 0;
+    return status;
 }
 
 void ds_env_close(ds_env *env)

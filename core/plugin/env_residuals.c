@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_residuals.c - residuals and products with their Jacobian, see env_residuals.h. */
+/* env_residuals.c - residuals and products with their Jacobian. */
 #include "config.h"
 
-#include "plugin/env_residuals.h"
+#include "plugin/instance.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-
-enum { RESIDUALS_MAX = 1 << 26 };
-
-int ds_env_ask_residuals(ds_env *env, ds_error *e)
-{
-    const ds_residuals *r = ds_env_extension(env, DS_EXT_RESIDUALS);
-    if (r == NULL || !DS_HAS(ds_residuals, r, evaluate)) {
-        return 0;
-    }
-    ds_status st = r->size(env->self, &env->residual_count);
-    if (st != DS_OK) {
-        return ds_services_fail(&env->services, e, "size() of " DS_EXT_RESIDUALS, st);
-    }
-    if (env->residual_count < 1 || env->residual_count > RESIDUALS_MAX) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: %llu residuals, 1 to %d are possible", env->module->id,
-                       (unsigned long long)env->residual_count, RESIDUALS_MAX);
-    }
-    env->residuals = r;
-    return 0;
-}
 
 uint64_t ds_residual_input(uint32_t kind, uint64_t n, uint64_t m)
 {
@@ -68,14 +48,11 @@ static void validate(const ds_env *env, const ds_residual_eval *io, uint64_t cou
     }
     for (uint64_t i = 0; a->outcome == DS_EVAL_OK && i < count; i++) {
         if (!isfinite(io->out[i])) {
-            char text[100];
-            snprintf(text, sizeof text, "%s %llu is not finite", what[io->kind], (unsigned long long)i);
-            if (io->kind == DS_RESIDUALS_VALUE) {
-                ds_answer_fail(a, DS_EVAL_INVALID, text);
-            } else {
-                a->outcome = DS_EVAL_BAD_GRAD;
-                snprintf(a->message, sizeof a->message, "%s", text);
-            }
+            int value = io->kind == DS_RESIDUALS_VALUE;
+            a->outcome = value ? DS_EVAL_INVALID : DS_EVAL_BAD_GRAD;
+            a->loss = value ? (double)INFINITY : a->loss;
+            snprintf(a->message, sizeof a->message, "%s %llu is not finite", what[io->kind],
+                     (unsigned long long)i);
         }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_rl.c - one episode of stepwise control on an instance, see env_rl.h. */
+/* env_rl.c - one episode of stepwise control on an instance. */
 #include "config.h"
 
-#include "plugin/env_rl.h"
+#include "plugin/instance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,37 +10,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-
-int ds_env_ask_rl(ds_env *env, ds_error *e)
-{
-    ds_rl_info *info = &env->rl_info;
-    const ds_rl *rl = ds_env_extension(env, DS_EXT_RL);
-    if (rl == NULL) {
-        return 0;
-    }
-    *info = (ds_rl_info){.struct_size = sizeof(*info)};
-    if (!DS_HAS(ds_rl, rl, step) || rl->info == NULL || rl->reset == NULL || rl->step == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL ": a function is missing",
-                       env->module->id);
-    }
-    ds_status st = rl->info(env->self, info);
-    if (st != DS_OK) {
-        return ds_services_fail(&env->services, e, "info() of " DS_EXT_RL, st);
-    }
-    uint64_t n = env->info.n;
-    if (info->horizon < 1 || info->n_act < 1 || info->n_act > n || info->horizon > n ||
-        info->horizon * info->n_act != n || info->n_obs < 1 || info->n_obs > (1u << 20)) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: extension " DS_EXT_RL
-            ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: horizon x "
-            "n_act must be n, and 1 to %u numbers be observed",
-            env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
-            (unsigned long long)info->n_obs, (unsigned long long)n, 1u << 20);
-    }
-    env->rl = rl;
-    return 0;
-}
 
 static void fail(ds_episode *ep, ds_episode_answer *out, uint32_t outcome, const char *text)
 {
@@ -60,12 +29,11 @@ static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *func
 
 static int all_finite(const double *v, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) {
-        if (!isfinite(v[i])) {
-            return 0;
-        }
+    uint64_t i = 0;
+    while (i < count && isfinite(v[i])) {
+        i++;
     }
-    return 1;
+    return i == count;
 }
 
 static void begin(ds_episode *ep, uint64_t key, double *obs, ds_episode_answer *out)

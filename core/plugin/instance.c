@@ -74,23 +74,26 @@ static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
     }
 }
 
+static ds_eval question(const ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad)
+{
+    return (ds_eval){.struct_size = sizeof(ds_eval),
+                     .want = want,
+                     .n = env->info.n,
+                     .x = x,
+                     .noise_key = noise_key,
+                     .grad = (want & DS_WANT_GRAD) != 0 ? grad : NULL,
+                     .loss = NAN,
+                     .bad_step = -1};
+}
+
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer)
 {
-    ds_eval io = {.struct_size = sizeof io,
-                  .want = want,
-                  .n = env->info.n,
-                  .x = x,
-                  .noise_key = noise_key,
-                  .grad = (want & DS_WANT_GRAD) != 0 ? grad : NULL,
-                  .loss = NAN,
-                  .bad_step = -1};
+    ds_eval io = question(env, x, noise_key, want, grad);
     double start = ds_clock_s();
-    ds_status st;
-
     answer->message[0] = '\0';
     env->services.last_error[0] = '\0';
-    st = env->vt->evaluate(env->self, &io);
+    ds_status st = env->vt->evaluate(env->self, &io);
     if (st == DS_OK) {
         validate(env, &io, answer);
     } else {
@@ -109,17 +112,9 @@ void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t
                           const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer)
 {
     ds_eval io[DS_MANY_MAX], *list[DS_MANY_MAX];
-    uint64_t n = env->info.n;
     double start = ds_clock_s();
     for (uint64_t k = 0; k < count; k++) {
-        io[k] = (ds_eval){.struct_size = sizeof io[k],
-                          .want = want,
-                          .n = n,
-                          .x = x + k * stride,
-                          .noise_key = noise_key[k],
-                          .grad = (want & DS_WANT_GRAD) != 0 ? grad + k * stride : NULL,
-                          .loss = NAN,
-                          .bad_step = -1};
+        io[k] = question(env, x + k * stride, noise_key[k], want, grad != NULL ? grad + k * stride : NULL);
         list[k] = &io[k];
     }
     ds_status st = env->batch->evaluate(env->self, count, list);
@@ -144,10 +139,4 @@ const void *ds_env_extension(const ds_env *env, const char *id)
 const ds_scene *ds_env_scene(const ds_env *env)
 {
     return ds_env_extension(env, DS_EXT_SCENE);
-}
-
-void ds_env_ask_batch(ds_env *env)
-{
-    const ds_env_batch *b = ds_env_extension(env, DS_EXT_BATCH);
-    env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
 }

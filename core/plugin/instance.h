@@ -26,6 +26,29 @@ typedef struct ds_env {
     uint64_t residual_count;       /* 0 where not offered */
 } ds_env;
 
+/* Makes an environment from section [env] of the settings, asks info and bounds and extensions and tests them. */
+int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
+                const atomic_int *stop, ds_env **out, ds_error *e);
+void ds_env_close(ds_env *env);
+
+/* What an instance says about itself, wherever it is. */
+typedef struct ds_env_facts {
+    ds_env_info info;
+    ds_rl_info rl;      /* horizon 0 = no stepwise control */
+    uint64_t residuals; /* their number; 0 = not offered */
+    int has_gradient;
+    int stochastic;
+    const double *lower, *upper, *x0; /* info.n values each */
+    const ds_params *params;
+} ds_env_facts;
+
+ds_env_facts ds_env_facts_of(const ds_env *env);
+
+/* Are bounds finite and not empty, and is x0 (may be NULL) inside? `who` ("" = nobody) begins the line that says
+ * that they are not, for which `status` is returned. */
+int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
+                    int status, ds_error *e);
+
 /* Evaluates x (n values inside the bounds) and makes the answer safe: a non-finite loss or gradient becomes
  * DS_EVAL_INVALID or DS_EVAL_BAD_GRAD, an error status DS_EVAL_ERROR; grad (n values, or NULL) is zeroed
  * where there is none. Returns DS_STOPPED if the plugin stopped on request, else DS_OK. `grad` is written by
@@ -35,9 +58,6 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
 
 /* Most points of one call of the extension batch. */
 enum { DS_MANY_MAX = 64 };
-
-/* Asks the instance for that extension; part of ds_env_open(). */
-void ds_env_ask_batch(ds_env *env);
 
 /* ds_env_evaluate() for `count` <= DS_MANY_MAX points at once (env->batch is not NULL): point k and its
  * gradient are at x + k stride and grad + k stride, answer[k] is its answer. */
@@ -55,5 +75,45 @@ const void *ds_env_extension(const ds_env *env, const char *id);
 
 /* The scene extension, or NULL. */
 const ds_scene *ds_env_scene(const ds_env *env);
+
+/* ---- residuals, and products with their Jacobian (extension ds.env.residuals/1) ---- */
+
+/* Residuals at x, or a product with their Jacobian (env->residuals is not NULL); kind is DS_RESIDUALS_*.
+ * Made safe as by ds_env_evaluate(); `out` is zeroed where there is no answer. */
+ds_status ds_env_evaluate_residuals(ds_env *env, uint32_t kind, const double *x, const double *v,
+                                    uint64_t noise_key, double *out, ds_answer *answer);
+
+/* Numbers that go into, and come out of, a question of that kind. */
+uint64_t ds_residual_input(uint32_t kind, uint64_t n, uint64_t m);
+uint64_t ds_residual_output(uint32_t kind, uint64_t n, uint64_t m);
+
+/* ---- one episode of stepwise control (extension ds.env.rl/1) ---- */
+
+enum { DS_EPISODE_LANES = 64 }; /* episodes that may be open at once */
+
+/* The episode that an instance has in hand; all zero = none. */
+typedef struct ds_episode {
+    ds_env *env;
+    int open;
+    uint64_t key;  /* its noise key */
+    uint64_t step; /* steps taken */
+} ds_episode;
+
+/* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is
+ * over. */
+typedef struct ds_episode_answer {
+    ds_answer answer; /* loss, where the episode is over; cost, wall_s and message of this step */
+    double reward;
+    uint32_t ended;
+    uint32_t reserved;
+} ds_episode_answer;
+
+/* Brings the episode of noise key `key` to step `step`: 0 = its beginning, else by the last action of x,
+ * which holds the actions of all steps so far (step x n_act). An instance that is somewhere else (it is new,
+ * or its process has died) goes through the steps before again, which gives the same: environments are
+ * deterministic. obs gets n_obs values; it is left alone where the episode has failed. DS_STOPPED when the
+ * plugin stopped on request, else DS_OK. */
+ds_status ds_episode_advance(ds_episode *ep, uint64_t key, uint64_t step, const double *x, double *obs,
+                             ds_episode_answer *out);
 
 #endif

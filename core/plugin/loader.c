@@ -27,28 +27,24 @@ static int not_alike(const char *path, const char *kind, ds_error *e)
                    path, kind);
 }
 
+/* The sanitizer that a text names in one of two words, or NULL. */
+static const char *kind_in(const char *text, const char *address, const char *thread)
+{
+    return strstr(text, address) != NULL ? "address" : strstr(text, thread) != NULL ? "thread" : NULL;
+}
+
 /* A sanitized plugin in a program without that sanitizer ends the process inside dlopen, so it is refused
  * before. */
 static int check_file(const char *path, ds_error *e)
 {
     ds_elf elf;
     int status = ds_elf_read(path, &elf, DS_EXIT_PLUGIN, e);
-    if (status != 0) {
-        return status;
-    }
-    for (size_t i = 0; i < elf.needed_count; i++) {
-        const char *n = elf.needed[i];
-        const char *kind = strncmp(n, "libasan", 7) == 0   ? "address"
-                           : strncmp(n, "libtsan", 7) == 0 ? "thread"
-                                                           : NULL;
+    for (size_t i = 0; status == 0 && i < elf.needed_count; i++) {
+        const char *kind = kind_in(elf.needed[i], "libasan.so", "libtsan.so");
 #ifdef DS_SANITIZERS
-        if (kind != NULL && strstr(DS_SANITIZERS, kind) != NULL) {
-            kind = NULL;
-        }
+        kind = kind != NULL && strstr(DS_SANITIZERS, kind) != NULL ? NULL : kind;
 #endif
-        if (kind != NULL) {
-            status = not_alike(path, kind, e);
-        }
+        status = kind != NULL ? not_alike(path, kind, e) : 0;
     }
     ds_elf_clear(&elf);
     return status;
@@ -70,33 +66,32 @@ static void *open_guarded(const char *path, int *changed)
 #endif
 }
 
+/* Says why dlopen failed. */
+static int not_loaded(const char *path, const char *why, ds_error *e)
+{
+    size_t n = strlen(path);
+    why = why != NULL ? why : "unknown reason";
+    if (strncmp(why, path, n) == 0 && why[n] == ':') { /* the message begins with the path */
+        why += n + 1 + (why[n + 1] == ' ');
+    }
+    /* clang links no shared library for its sanitizers. */
+    const char *kind = kind_in(why, "undefined symbol: __asan_", "undefined symbol: __tsan_");
+    return kind != NULL ? not_alike(path, kind, e)
+                        : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path, why);
+}
+
 static int load(const char *path, const char *id, ds_module *m, ds_error *e)
 {
     const ds_plugin *(*query)(void);
     Dl_info where;
     struct stat a, b;
     int changed = 0;
-    int status = check_file(path, e);
-
-    if (status != 0) {
-        return status;
+    if (check_file(path, e) != 0) {
+        return DS_EXIT_PLUGIN;
     }
     void *handle = open_guarded(path, &changed);
     if (handle == NULL) {
-        const char *why = dlerror();
-        /* The message of dlopen begins with the path. */
-        size_t n = strlen(path);
-        if (why != NULL && strncmp(why, path, n) == 0 && why[n] == ':') {
-            why += n + 1 + (why[n + 1] == ' ');
-        }
-        /* clang links no shared library for its sanitizers. */
-        const char *kind = why == NULL                                        ? NULL
-                           : strstr(why, "undefined symbol: __asan_") != NULL ? "address"
-                           : strstr(why, "undefined symbol: __tsan_") != NULL ? "thread"
-                                                                              : NULL;
-        return kind != NULL ? not_alike(path, kind, e)
-                            : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path,
-                                      why != NULL ? why : "unknown reason");
+        return not_loaded(path, dlerror(), e);
     }
     if (changed) {
         return ds_fail(
@@ -112,22 +107,30 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
     }
     memcpy(&query, &symbol, sizeof query);
     const ds_plugin *p = query();
-    status = ds_plugin_accept(p, id, path, e);
+    int status = ds_plugin_accept(p, id, path, e);
     if (status != 0) {
         return status;
     }
     m->plugin = p;
     if (p->desc->kind == DS_KIND_ENV) {
-        size_t n = p->env->struct_size < sizeof m->env ? p->env->struct_size : sizeof m->env;
-        memcpy(&m->env, p->env, n);
+        memcpy(&m->env, p->env, p->env->struct_size < sizeof m->env ? p->env->struct_size : sizeof m->env);
     } else {
-        size_t n = p->optimizer->struct_size < sizeof m->opt ? p->optimizer->struct_size : sizeof m->opt;
-        memcpy(&m->opt, p->optimizer, n);
+        uint32_t size = p->optimizer->struct_size;
+        memcpy(&m->opt, p->optimizer, size < sizeof m->opt ? size : sizeof m->opt);
     }
     return 0;
 }
 
 /* ---- modules ---- */
+
+static void drop(ds_module *m)
+{
+    if (m != NULL) {
+        free(m->path);
+        free(m->id);
+    }
+    free(m);
+}
 
 static ds_module *new_module(const ds_plugin_file *f, ds_error *e)
 {
@@ -138,37 +141,27 @@ static ds_module *new_module(const ds_plugin_file *f, ds_error *e)
         (m->id = strdup(f->id)) != NULL) {
         return m;
     }
-    if (m != NULL) {
-        free(m->path);
-    }
-    free(m);
-    ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+    drop(m);
+    ds_no_memory(e);
     return NULL;
 }
 
 /* Keeps a new module whose making has ended with `status`, or drops it. */
 static int keep(ds_module *m, int status, const ds_module **out)
 {
-    if (status == 0) {
-        modules[module_count++] = m;
-        *out = m;
-        return 0;
+    if (status != 0) {
+        drop(m);
+        return status;
     }
-    free(m->path);
-    free(m->id);
-    free(m);
-    return status;
-}
-
-static int is_loaded(const ds_module *m)
-{
-    return m->env.create != NULL || m->opt.create != NULL;
+    *out = modules[module_count++] = m;
+    return 0;
 }
 
 static const ds_module *find(const char *path, int loaded)
 {
     for (size_t i = 0; i < module_count; i++) {
-        if (strcmp(modules[i]->path, path) == 0 && (!loaded || is_loaded(modules[i]))) {
+        if (strcmp(modules[i]->path, path) == 0 &&
+            (!loaded || modules[i]->env.create != NULL || modules[i]->opt.create != NULL)) {
             return modules[i];
         }
     }
@@ -236,12 +229,20 @@ static int damaged(const ds_plugin_file *f, ds_error *e)
     return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", f->path);
 }
 
-/* Makes a module from a description. */
-static int take_over(const ds_plugin_file *f, const void *bytes, size_t size, const ds_module **out,
-                     ds_error *e)
+int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, const ds_module **out,
+                      ds_error *e)
 {
+    ds_error why;
     ds_plugin *p = NULL;
-    int status = ds_descriptor_unpack(bytes, size, &p, e);
+    if (size < sizeof why) {
+        return damaged(f, e);
+    }
+    memcpy(&why, bytes, sizeof why);
+    if (why.status != 0) {
+        why.text[sizeof why.text - 1] = '\0';
+        return ds_fail(e, why.status, "%s", why.text);
+    }
+    int status = ds_descriptor_unpack((const char *)bytes + sizeof why, size - sizeof why, &p, e);
     if (status != 0) {
         return status == DS_EXIT_MEMORY ? status : damaged(f, e);
     }
@@ -258,27 +259,11 @@ static int take_over(const ds_plugin_file *f, const void *bytes, size_t size, co
     return keep(m, 0, out);
 }
 
-int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, const ds_module **out,
-                      ds_error *e)
-{
-    ds_error why;
-    if (size < sizeof why) {
-        return damaged(f, e);
-    }
-    memcpy(&why, bytes, sizeof why);
-    if (why.status != 0) {
-        why.text[sizeof why.text - 1] = '\0';
-        return ds_fail(e, why.status, "%s", why.text);
-    }
-    return take_over(f, (const char *)bytes + sizeof why, size - sizeof why, out, e);
-}
-
 int ds_loader_died(const char *path, int status, ds_error *e)
 {
-    if (WIFSIGNALED(status)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: its start-up code ended the process with signal %d (%s)", path,
-                       WTERMSIG(status), strsignal(WTERMSIG(status)));
-    }
-    return ds_fail(e, DS_EXIT_PLUGIN, "%s: its start-up code ended the process with exit status %d", path,
-                   WEXITSTATUS(status));
+    static const char what[] = "its start-up code ended the process with";
+    return WIFSIGNALED(status)
+               ? ds_fail(e, DS_EXIT_PLUGIN, "%s: %s signal %d (%s)", path, what, WTERMSIG(status),
+                         strsignal(WTERMSIG(status)))
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: %s exit status %d", path, what, WEXITSTATUS(status));
 }

@@ -64,6 +64,13 @@ const char *const *ds_loader_path(void)
     return (const char *const *)folders;
 }
 
+/* Length of a name without its .so; 0 where it is none of a plugin. */
+static size_t stem(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, ".so") == 0 ? n - 3 : 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -74,8 +81,7 @@ size_t ds_plugin_files(const char *folder, char *names[DS_FILES_MAX], size_t cou
     DIR *d = opendir(folder);
     size_t n = count;
     for (struct dirent *f; d != NULL && n < DS_FILES_MAX && (f = readdir(d)) != NULL;) {
-        size_t length = strlen(f->d_name);
-        if (length > 3 && strcmp(f->d_name + length - 3, ".so") == 0) {
+        if (stem(f->d_name) > 0) {
             names[n] = strdup(f->d_name);
             n += names[n] != NULL;
         }
@@ -127,23 +133,20 @@ int ds_plugin_file_of(const char *name, ds_plugin_file *out, ds_error *e)
     if (realpath(name, out->path) == NULL) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be opened: %s", name, strerror(errno));
     }
-    size_t n = strlen(base);
-    if (n < 4 || strcmp(base + n - 3, ".so") != 0 || n - 3 >= sizeof out->id) {
+    size_t n = stem(base);
+    if (n == 0 || n >= sizeof out->id) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the name of a plugin file is ID.so", name);
     }
-    snprintf(out->id, sizeof out->id, "%.*s", (int)(n - 3), base);
+    snprintf(out->id, sizeof out->id, "%.*s", (int)n, base);
     return 0;
 }
 
 int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_error *e)
 {
     char id[64], file[PATH_MAX];
-    size_t n = strlen(name);
+    size_t n = stem(name) > 0 ? stem(name) : strlen(name);
     if (strchr(name, '/') != NULL) {
         return ds_plugin_file_of(name, out, e);
-    }
-    if (n > 3 && strcmp(name + n - 3, ".so") == 0) {
-        n -= 3;
     }
     if (n == 0 || n >= sizeof id) {
         return ds_fail(e, DS_EXIT_PLUGIN, "'%.80s' is no name of a plugin", name);

@@ -106,25 +106,24 @@ static const void *service_extension(const ds_host *host, const char *id)
 void ds_services_init(ds_services *s, const ds_module *module, ds_params *params, uint64_t seed,
                       uint32_t threads, const atomic_int *stop)
 {
-    memset(s, 0, sizeof *s);
-    s->module = module;
-    s->params = params;
-    s->stop = stop;
-    s->host.struct_size = sizeof s->host;
-    s->host.abi_minor = DS_ABI_MINOR;
-    s->host.ctx = s;
-    s->host.seed = seed;
-    s->host.threads = threads > 0 ? threads : 1;
-    s->host.log = service_log;
-    s->host.error = service_error;
-    s->host.should_stop = service_stop;
-    s->host.get_int = service_int;
-    s->host.get_real = service_real;
-    s->host.get_text = service_text;
-    s->host.get_list = service_list;
-    s->host.get_array = service_array;
-    s->host.resource = service_resource;
-    s->host.get_extension = service_extension;
+    *s = (ds_services){.host = {.struct_size = sizeof s->host,
+                                .abi_minor = DS_ABI_MINOR,
+                                .ctx = s,
+                                .seed = seed,
+                                .threads = threads > 0 ? threads : 1,
+                                .log = service_log,
+                                .error = service_error,
+                                .should_stop = service_stop,
+                                .get_int = service_int,
+                                .get_real = service_real,
+                                .get_text = service_text,
+                                .get_list = service_list,
+                                .get_array = service_array,
+                                .resource = service_resource,
+                                .get_extension = service_extension},
+                       .module = module,
+                       .params = params,
+                       .stop = stop};
 }
 
 void ds_services_clear(ds_services *s)

@@ -3,7 +3,7 @@
 #ifndef DS_WORKER_PROCESS_H
 #define DS_WORKER_PROCESS_H
 
-#include "plugin/env.h"
+#include "plugin/instance.h"
 #include "worker/child.h"
 #include "worker/childlog.h"
 

@@ -7,7 +7,7 @@
 #ifndef DS_WORKER_PROTOCOL_H
 #define DS_WORKER_PROTOCOL_H
 
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 /* Descriptors of a worker: one byte messages, the start file, the shared memory, the scene. */
 enum {

@@ -3,7 +3,7 @@
 #ifndef DS_WORKER_RL_WORKER_H
 #define DS_WORKER_RL_WORKER_H
 
-#include "plugin/env.h"
+#include "plugin/instance.h"
 #include "worker/ring.h"
 
 typedef struct ds_worker_lanes {

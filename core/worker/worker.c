@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/guard.h"
 #include "base/log.h"
-#include "plugin/env.h"
+#include "plugin/instance.h"
 #include "scene/scene_write.h"
 #include "worker/protocol.h"
 #include "worker/ring.h"

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "plugin/env.h"
+#include "plugin/instance.h"
 #include "fuzz.h"
 #include "parameter_sets.h"
 

@@ -8,7 +8,7 @@
 #include <diffsim/diffsim.h>
 
 #include "config/npy.h"
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 /* |a - b| <= tolerance, with the values in the message (cmocka compares only floats). */
 #define assert_near(a, b, tolerance)                                                                         \

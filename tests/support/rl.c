@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "config/settings.h"
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 typedef struct lane {
     ds_env *env;

@@ -331,7 +331,7 @@ int ds_bench_file_parse(const char *text, size_t length, const char *name, const
     ds_bench_lines all = {NULL, 0, 0, DS_BENCH_IN_BENCH, ""};
     const ds_ini_handler handler = ds_bench_lines_handler(&all);
     memset(out, 0, sizeof(*out));
-    int rc = ds_ini_parse_limited(text, length, DS_INI_LARGE_LIMIT, name, &handler, e);
+    int rc = ds_ini_parse(NULL, text, length, DS_INI_LARGE_LIMIT, name, &handler, e);
     rc = rc != 0 ? rc : understand(&all, name, base, flags, sets, out, e);
     ds_bench_lines_clear(&all);
     return rc;
@@ -344,7 +344,7 @@ int ds_bench_file_read(const char *path, const ds_settings *flags, const ds_sett
     char *base = NULL;
     const ds_ini_handler handler = ds_bench_lines_handler(&all);
     memset(out, 0, sizeof(*out));
-    int rc = ds_ini_read_limited(path, DS_INI_LARGE_LIMIT, &handler, &base, e);
+    int rc = ds_ini_read(path, DS_INI_LARGE_LIMIT, &handler, &base, e);
     rc = rc != 0 ? rc : understand(&all, path, base, flags, sets, out, e);
     ds_bench_lines_clear(&all);
     free(base);

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "plugin/env.h"
+#include "plugin/instance.h"
 
 /* What the environment of a test says and does. */
 static struct plan {
