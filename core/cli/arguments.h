@@ -19,6 +19,11 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
 int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, int most,
                        ds_error *e);
 
+/* The flags of a command that has one, `name` without a value, beside --help, for which `usage` is printed:
+ * 0 and *set, -1 after --help, or DS_EXIT_USAGE. */
+int ds_arguments_flag(int argc, char **argv, const char *command, const char *name, const char *usage,
+                      int *set, ds_error *e);
+
 /* No argument may be left. 0, or DS_EXIT_USAGE. */
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e);
 
