@@ -51,7 +51,7 @@ libdiffsim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
 
 bin_PROGRAMS += dshost
 dshost_LDADD = core/libcore.la $(core_libs)
-dshost_SOURCES = core/cli/cmd_resume.c core/cli/cmd_run.c core/cli/commands.h core/cli/main.c
+dshost_SOURCES = core/cli/cmd_run.c core/cli/cmd_run.h core/cli/main.c
 
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker

@@ -82,6 +82,20 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
     return c;
 }
 
+int ds_arguments_flag(int argc, char **argv, const char *command, const char *name, const char *usage,
+                      int *set, ds_error *e)
+{
+    const struct option options[] = {{name, no_argument, NULL, 1}, {"help", no_argument, NULL, 'h'}, {0}};
+    int c;
+    while ((c = ds_arguments_next(argc, argv, command, options, e)) == 1) {
+        *set = 1;
+    }
+    if (c == 'h') {
+        fputs(usage, stdout);
+    }
+    return c == 'h' ? -1 : c == -1 ? 0 : e->status;
+}
+
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e)
 {
     if (optind < argc) {

@@ -33,6 +33,11 @@ typedef struct ds_flag {
 int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag *flags, int most,
                       void *request, ds_error *e);
 
+/* The flags of a command that has one, `name` without a value, beside --help, for which `usage` is printed:
+ * 0 and *set, -1 after --help, or DS_EXIT_USAGE. */
+int ds_arguments_flag(int argc, char **argv, const char *command, const char *name, const char *usage,
+                      int *set, ds_error *e);
+
 /* No argument may be left. 0, or DS_EXIT_USAGE. */
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e);
 

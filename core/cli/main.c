@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/commands.h"
+#include "cli/cmd_run.h"
 #include "cli/dispatch.h"
 
 static const struct {

@@ -79,12 +79,9 @@ static void start(pictures *p, const char *folder, const char *only)
         rc = ds_fail(&e, DS_EXIT_IO, "cannot make a pipe: %s", strerror(errno));
     }
     if (rc == 0) {
-        const char *argv[] = {program,
-                              parent,
-                              only != NULL ? only : "--",
-                              only != NULL ? "--" : folder,
-                              only != NULL ? folder : NULL,
-                              NULL};
+        const char *all[] = {program, parent, "--", folder, NULL},
+                   *one[] = {program, parent, only, "--", folder, NULL};
+        const char **argv = only != NULL ? one : all;
         int code = launch((char *const *)(uintptr_t)argv, pipes[1], &p->pid);
         rc = code != 0 ? ds_fail(&e, DS_EXIT_IO, "cannot start %.200s: %s", program, strerror(code)) : 0;
         close(pipes[1]);
@@ -178,16 +175,12 @@ static void see(void *ctx, int event, const ds_observed *run)
     if (!run->options->pictures) {
         return;
     }
-    switch (event) {
-    case DS_RUN_BEGINS:
+    if (event == DS_RUN_BEGINS) {
         *p = (pictures){.start_ns = ds_clock_ns()};
-        break;
-    case DS_RUN_STEP:
+    } else if (event == DS_RUN_STEP) {
         step(p, run);
-        break;
-    default:
+    } else {
         end(p, run);
-        break;
     }
 }
 

@@ -58,24 +58,24 @@ static void make_options(int resume, struct option *option, char (*name)[NAME_BY
 static int take_flag(ds_run_flags *out, int code, ds_error *e)
 {
     char origin[NAME_BYTES + 4] = "--";
-    switch (code) {
-    case 's':
+    if (code == 's') {
         return ds_settings_set(&out->settings, optarg, e);
-    case 'c':
-        return ds_settings_read(&out->settings, optarg, e);
-    case 'j':
-        out->json = 1;
-        return 0;
-    case 'h':
-        out->help = 1;
-        return 0;
-    case '?':
-        return e->status;
-    default:
-        flag_name(ds_run_schema[code - CODE_SCHEMA]->name, origin + 2);
-        return ds_settings_add(&out->settings, DS_SECTION_RUN, ds_run_schema[code - CODE_SCHEMA]->name,
-                               optarg, origin, NULL, DS_EXIT_USAGE, 2, e);
     }
+    if (code == 'c') {
+        return ds_settings_read(&out->settings, optarg, e);
+    }
+    if (code == '?') {
+        return e->status;
+    }
+    out->json |= code == 'j';
+    out->help |= code == 'h';
+    if (code < CODE_SCHEMA) {
+        return 0;
+    }
+    const char *key = ds_run_schema[code - CODE_SCHEMA]->name;
+    flag_name(key, origin + 2);
+    return ds_settings_add(&out->settings, DS_SECTION_RUN, key, optarg, origin, NULL, DS_EXIT_USAGE,
+                           DS_LAYER_FLAG, e);
 }
 
 int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, const char **folder, ds_error *e)

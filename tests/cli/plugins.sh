@@ -116,7 +116,7 @@ has "With the default parameters: 1 variable (0 to 20); no gradient." "has it in
 good "help --json" help bounce --json
 has '"default_problem": {"n": 3, "lower": [' "has the same"
 mkdir alone
-cp "$dshost" alone/
+cp "$dshost" "$DS_TOP_BUILD"/libexec/dshost-list "$DS_TOP_BUILD"/libexec/dshost-doctor alone/
 HOME=$tmp/alone run alone/dshost list
 [ $status -eq 0 ] && grep -q '^no plugins were found; these folders were searched:' out && grep -q "^  $tmp/alone/.local/lib/diffsim (not there)" out
 result $? "a program without plugins lists where it searched"

@@ -3,8 +3,8 @@
  * for bug reports. */
 #include "config.h"
 
+#include <cairo.h>
 #include <diffsim/ext/rl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <sqlite3.h>
@@ -14,9 +14,9 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/json_text.h"
-#include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "plugin/descriptor.h"
@@ -25,16 +25,6 @@
 static void add(json_t *o, const char *key, const char *text)
 {
     json_object_set_new(o, key, ds_json_text(text));
-}
-
-/* The version of a library that only the tools use. */
-static void add_library(json_t *o, const char *key, const char *file, const char *function)
-{
-    void *library = dlopen(file, RTLD_LAZY);
-    void *symbol = library != NULL ? dlsym(library, function) : NULL;
-    const char *(*version)(void);
-    memcpy(&version, &symbol, sizeof version);
-    add(o, key, symbol != NULL ? version() : "not there");
 }
 
 static void processor(json_t *o)
@@ -151,28 +141,19 @@ static void print_text(const json_t *o)
 
 static int command(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const char usage[] =
+        "usage: dshost doctor [--json]\n"
+        "Prints versions, processor, limits and plugins for reports; exit status 1 where "
+        "something is wrong.\n"
+        "  --json       one object\n";
     struct utsname u;
     char text[300];
     ds_error e = {0};
-    int json = 0, c, status = 0;
-
-    while ((c = ds_arguments_next(argc, argv, "doctor", options, &e)) != -1) {
-        if (c == 'h') {
-            printf("usage: dshost doctor [--json]\n"
-                   "Prints versions, processor, limits and plugins for reports; exit status 1 where "
-                   "something is wrong.\n"
-                   "  --json       one object\n");
-            return DS_EXIT_OK;
-        }
-        if (c != 'j') {
-            return ds_command_failed(&e);
-        }
-        json = 1;
-    }
-    if (ds_arguments_end(argc, argv, "doctor", &e) != 0) {
-        return ds_command_failed(&e);
+    int json = 0;
+    int rc = ds_arguments_flag(argc, argv, "doctor", "json", usage, &json, &e);
+    rc = rc != 0 ? rc : ds_arguments_end(argc, argv, "doctor", &e);
+    if (rc != 0) {
+        return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
     }
     json_t *o = json_object();
     snprintf(text, sizeof text, "%s, plugin ABI %u.%u", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
@@ -187,9 +168,9 @@ static int command(int argc, char **argv)
     }
     add(o, "glibc", gnu_get_libc_version());
     add(o, "sqlite", sqlite3_libversion());
-    add_library(o, "cairo", "libcairo.so.2", "cairo_version_string");
+    add(o, "cairo", cairo_version_string());
     add(o, "jansson", jansson_version_str());
-    add_library(o, "zlib", "libz.so.1", "zlibVersion");
+    add(o, "zlib", zlibVersion());
     processor(o);
     limit(o, "limit_as", RLIMIT_AS);
     limit(o, "limit_fsize", RLIMIT_FSIZE);
@@ -197,15 +178,13 @@ static int command(int argc, char **argv)
     limit(o, "limit_nofile", RLIMIT_NOFILE);
     int bad = plugins(o) + write_test(o);
     if (json) {
-        status = ds_json_write(o, stdout, "standard output", &e);
+        rc = ds_json_write(o, stdout, "standard output", &e);
     } else {
         print_text(o);
     }
     json_decref(o);
-    if (status == 0) {
-        status = ds_stdout_done(&e);
-    }
-    return status != 0 ? ds_command_failed(&e) : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
+    rc = rc != 0 ? rc : ds_stdout_done(&e);
+    return rc != 0 ? ds_command_failed(&e) : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
 }
 
 int main(int argc, char **argv)

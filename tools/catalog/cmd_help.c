@@ -42,15 +42,6 @@ static json_t *params_json(const ds_param *const *params)
     return list;
 }
 
-static json_t *extensions_json(const ds_desc *d)
-{
-    json_t *list = json_array();
-    for (int i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
-        json_array_append_new(list, ds_json_text(d->extensions[i]));
-    }
-    return list;
-}
-
 static json_t *plugin_json(const ds_module *m)
 {
     const ds_desc *d = m->plugin->desc;
@@ -58,7 +49,7 @@ static json_t *plugin_json(const ds_module *m)
                      d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
                      d->license, "summary", d->summary, "description", d->description, "citation",
                      d->citation, "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "extensions",
-                     extensions_json(d), "params", params_json(d->params));
+                     ds_describe_extensions(d), "params", params_json(d->params));
 }
 
 /* ---- the problem that an environment is with its default parameters ---- */
@@ -181,10 +172,9 @@ static const char usage[] = "usage: dshost help                  the commands\n"
 /* Section [run] of an .ini file. */
 static int help_run(int json, ds_error *e)
 {
-    int status = 0;
     if (json) {
         json_t *o = json_pack("{s:s, s:o}", "id", "run", "params", params_json(ds_run_schema));
-        status = ds_json_write(o, stdout, "standard output", e);
+        int status = ds_json_write(o, stdout, "standard output", e);
         json_decref(o);
         return status;
     }
@@ -215,40 +205,22 @@ static int help_plugin(const char *name, int json, ds_error *e)
 
 static int command(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
     ds_error e = {0};
-    int json = 0, c, status;
-
-    while ((c = ds_arguments_next(argc, argv, "help", options, &e)) != -1) {
-        if (c == 'h') {
-            fputs(usage, stdout);
-            return DS_EXIT_OK;
-        }
-        if (c != 'j') {
-            return ds_command_failed(&e);
-        }
-        json = 1;
-    }
-    if (optind == argc && !json) {
+    int json = 0;
+    int rc = ds_arguments_flag(argc, argv, "help", "json", usage, &json, &e);
+    if (rc == 0 && optind == argc && !json) {
         ds_usage(stdout);
-        return DS_EXIT_OK;
+    } else if (rc == 0 && optind + 1 != argc) {
+        rc = ds_fail(
+            &e, DS_EXIT_USAGE,
+            "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
+    } else if (rc == 0) {
+        const char *name = argv[optind];
+        rc = strcmp(name, "run") == 0 ? help_run(json, &e)
+             : ds_is_command(name)    ? ds_dispatch_help(name, &e)
+                                      : help_plugin(name, json, &e);
     }
-    if (optind + 1 != argc) {
-        ds_fail(&e, DS_EXIT_USAGE,
-                "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
-        return ds_command_failed(&e);
-    }
-    const char *name = argv[optind];
-    if (strcmp(name, "run") == 0) {
-        status = help_run(json, &e);
-    } else {
-        status = ds_is_command(name) ? ds_dispatch_help(name, &e) : help_plugin(name, json, &e);
-    }
-    if (status == 0) {
-        status = ds_stdout_done(&e);
-    }
-    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
 }
 
 int main(int argc, char **argv)

@@ -11,20 +11,12 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "plugin/descriptor.h"
+#include "catalog/describe.h"
 #include "catalog/plugin_list.h"
 
 static const char *kind_word(uint32_t kind)
 {
     return kind == DS_KIND_ENV ? "environment" : kind == DS_KIND_OPTIMIZER ? "optimizer" : "unknown";
-}
-
-static json_t *extensions_of(const ds_desc *d)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; d != NULL && d->extensions != NULL && d->extensions[i] != NULL; i++) {
-        json_array_append_new(all, ds_json_text(d->extensions[i]));
-    }
-    return all;
 }
 
 static int print_json(const ds_found *list, size_t count, ds_error *e)
@@ -34,10 +26,11 @@ static int print_json(const ds_found *list, size_t count, ds_error *e)
         const ds_found *f = &list[i];
         const ds_desc *d = f->module != NULL ? f->module->plugin->desc : NULL;
         json_array_append_new(
-            all, json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:o, s:s*}", "id", ds_json_text(f->id), "kind",
-                           kind_word(f->kind), "path", ds_json_text(f->path), "shadowed", f->shadowed,
-                           "version", d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL,
-                           "extensions", extensions_of(d), "refused", d == NULL ? f->refusal : NULL));
+            all,
+            json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:o, s:s*}", "id", ds_json_text(f->id), "kind",
+                      kind_word(f->kind), "path", ds_json_text(f->path), "shadowed", f->shadowed, "version",
+                      d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL, "extensions",
+                      ds_describe_extensions(d), "refused", d == NULL ? f->refusal : NULL));
     }
     int status = ds_json_write(all, stdout, "standard output", e);
     json_decref(all);
@@ -94,39 +87,24 @@ static void print_text(const ds_found *list, size_t count)
 
 static int command(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const char usage[] =
+        "usage: dshost list [--json]\n"
+        "Lists the plugins on the search path, and the files there that were refused.\n"
+        "  --json       an array with one object per file\n";
     ds_found *list = NULL;
     size_t count = 0;
     ds_error e = {0};
-    int json = 0, c;
-
-    while ((c = ds_arguments_next(argc, argv, "list", options, &e)) != -1) {
-        if (c == 'h') {
-            printf("usage: dshost list [--json]\n"
-                   "Lists the plugins on the search path, and the files there that were refused.\n"
-                   "  --json       an array with one object per file\n");
-            return DS_EXIT_OK;
-        }
-        if (c != 'j') {
-            return ds_command_failed(&e);
-        }
-        json = 1;
-    }
-    if (ds_arguments_end(argc, argv, "list", &e) != 0) {
-        return ds_command_failed(&e);
-    }
-    int status = ds_loader_list(&list, &count, &e);
-    if (status == 0 && json) {
-        status = print_json(list, count, &e);
-    } else if (status == 0) {
+    int json = 0;
+    int rc = ds_arguments_flag(argc, argv, "list", "json", usage, &json, &e);
+    rc = rc != 0 ? rc : ds_arguments_end(argc, argv, "list", &e);
+    rc = rc != 0 ? rc : ds_loader_list(&list, &count, &e);
+    if (rc == 0 && json) {
+        rc = print_json(list, count, &e);
+    } else if (rc == 0) {
         print_text(list, count);
     }
     ds_found_free(list, count);
-    if (status == 0) {
-        status = ds_stdout_done(&e);
-    }
-    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
 }
 
 int main(int argc, char **argv)

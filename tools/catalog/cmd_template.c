@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "config/run_options.h"
@@ -57,43 +56,30 @@ static void write_plugin(const ds_module *m, const char *section, int all)
 
 static int command(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"all", no_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const char usage[] =
+        "usage: dshost template ENV OPT [--all] > my.ini\n"
+        "Prints an .ini file with every parameter at its default; run it with `dshost run "
+        "--config my.ini`.\n"
+        "  --all        the advanced parameters, too\n";
     const ds_module *env = NULL, *opt = NULL;
     ds_error e = {0};
-    int all = 0, c;
-
-    while ((c = ds_arguments_next(argc, argv, "template", options, &e)) != -1) {
-        if (c == 'h') {
-            printf("usage: dshost template ENV OPT [--all] > my.ini\n"
-                   "Prints an .ini file with every parameter at its default; run it with `dshost run "
-                   "--config my.ini`.\n"
-                   "  --all        the advanced parameters, too\n");
-            return DS_EXIT_OK;
-        }
-        if (c != 'a') {
-            return ds_command_failed(&e);
-        }
-        all = 1;
+    int all = 0;
+    int rc = ds_arguments_flag(argc, argv, "template", "all", usage, &all, &e);
+    if (rc == 0 && optind + 2 != argc) {
+        rc =
+            ds_fail(&e, DS_EXIT_USAGE,
+                    "template: name one environment and one optimizer, as in `dshost template torus boleap`");
     }
-    if (optind + 2 != argc) {
-        ds_fail(&e, DS_EXIT_USAGE,
-                "template: name one environment and one optimizer, as in `dshost template torus boleap`");
-        return ds_command_failed(&e);
-    }
-    int status = ds_loader_describe(argv[optind], DS_KIND_ENV, &env, &e);
-    if (status == 0) {
-        status = ds_loader_describe(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
-    }
-    if (status == 0) {
+    rc = rc != 0 ? rc : ds_loader_describe(argv[optind], DS_KIND_ENV, &env, &e);
+    rc = rc != 0 ? rc : ds_loader_describe(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
+    if (rc == 0) {
         printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION,
                env->id, opt->id);
         write_run(lasting_name(argv[optind], env), lasting_name(argv[optind + 1], opt), all);
         write_plugin(env, "env", all);
         write_plugin(opt, "opt", all);
-        status = ds_stdout_done(&e);
     }
-    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json_text.h"
+
 enum { WIDTH = 100 };
 
 void ds_describe_wrapped(FILE *f, const char *prefix, const char *text)
@@ -67,6 +69,15 @@ void ds_describe_type(const ds_param *p, char *out, size_t size)
         snprintf(out + used, size - used, "%s%s%s)", p->unit[0] != '\0' ? ", " : "", p->unit,
                  (p->flags & DS_PARAM_REQUIRED) != 0 ? ", required" : "");
     }
+}
+
+json_t *ds_describe_extensions(const ds_desc *d)
+{
+    json_t *list = json_array();
+    for (int i = 0; d != NULL && d->extensions != NULL && d->extensions[i] != NULL; i++) {
+        json_array_append_new(list, ds_json_text(d->extensions[i]));
+    }
+    return list;
 }
 
 void ds_describe_param(FILE *f, const ds_param *p, const char *indent)

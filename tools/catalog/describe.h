@@ -4,6 +4,7 @@
 #define DS_CATALOG_DESCRIBE_H
 
 #include <diffsim/plugin.h>
+#include <jansson.h>
 #include <stdio.h>
 
 enum { DS_DESCRIBE_SIZE = 4096 }; /* room for a type with many choices */
@@ -13,6 +14,9 @@ void ds_describe_param(FILE *f, const ds_param *p, const char *indent);
 
 /* Type and range in brackets, "(int, 1 to 1000, m)" or "(soft | hard)"; cut where `size` is too small. */
 void ds_describe_type(const ds_param *p, char *out, size_t size);
+
+/* The names of the extensions of a plugin; none where d is NULL. */
+json_t *ds_describe_extensions(const ds_desc *d);
 
 /* One paragraph, up to the first newline, wrapped at 100 columns; every line begins with `prefix`. */
 void ds_describe_wrapped(FILE *f, const char *prefix, const char *text);

@@ -88,42 +88,36 @@ static int list_file(const char *dir, const char *file, ds_found **list, size_t 
     struct stat st, other;
     ds_plugin_file found;
     ds_error why = {0};
-    size_t n = strlen(file);
+    ds_found new = {0};
+    int n = (int)strlen(file) - 3;
 
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, file) >= sizeof path || stat(path, &st) != 0) {
         return 0;
     }
-    ds_found *grown = realloc(*list, (*count + 1) * sizeof **list);
-    if (grown == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
-    *list = grown;
-    ds_found *f = &grown[*count];
-    memset(f, 0, sizeof *f);
-    f->path = strdup(path);
-    f->id = strndup(file, n - 3);
-    if (f->path == NULL || f->id == NULL) {
-        free(f->path);
-        free(f->id);
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
-    }
     for (size_t i = 0; i < *count; i++) {
-        if (strcmp((*list)[i].id, f->id) == 0) {
-            if (stat((*list)[i].path, &other) == 0 && other.st_ino == st.st_ino &&
-                other.st_dev == st.st_dev) {
-                free(f->path); /* the same file through another folder or link */
-                free(f->id);
-                return 0;
+        const ds_found *f = &(*list)[i];
+        if (strncmp(f->id, file, (size_t)n) == 0 && f->id[n] == '\0') {
+            if (stat(f->path, &other) == 0 && other.st_ino == st.st_ino && other.st_dev == st.st_dev) {
+                return 0; /* the same file through another folder or link */
             }
-            f->shadowed = 1;
+            new.shadowed = 1;
         }
     }
-    (*count)++;
-    if (ds_plugin_file_of(path, &found, &why) != 0 || describe_file(&found, &f->module, &why) != 0) {
-        snprintf(f->refusal, sizeof f->refusal, "%s", why.text);
-    } else {
-        f->kind = f->module->plugin->desc->kind;
+    ds_found *grown = realloc(*list, (*count + 1) * sizeof **list);
+    *list = grown != NULL ? grown : *list;
+    new.path = strdup(path);
+    new.id = strndup(file, (size_t)n);
+    if (grown == NULL || new.path == NULL || new.id == NULL) {
+        free(new.path);
+        free(new.id);
+        return ds_no_memory(e);
     }
+    if (ds_plugin_file_of(path, &found, &why) != 0 || describe_file(&found, &new.module, &why) != 0) {
+        snprintf(new.refusal, sizeof new.refusal, "%s", why.text);
+    } else {
+        new.kind = new.module->plugin->desc->kind;
+    }
+    grown[(*count)++] = new;
     return 0;
 }
 

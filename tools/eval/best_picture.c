@@ -50,16 +50,14 @@ static int open_run(const ds_result *run, const ds_settings *settings, const ds_
     config.jobs = 1;
     config.isolation = DS_ISOLATION_PROCESS;
     int rc = ds_pool_find_env(&config, options->env, e);
-    if (rc == 0) {
-        rc = ds_pool_open(&config, pool, e);
-    }
+    rc = rc != 0 ? rc : ds_pool_open(&config, pool, e);
     if (rc == 0) {
         const ds_pool_env *env = ds_pool_env_of(*pool);
         const ds_point_request q = {"best point", config.module->id, env};
         *x = calloc(env->info.n, sizeof **x);
         char spec[PATH_MAX + 32];
         snprintf(spec, sizeof spec, run->best_id != 0 ? "%s:%" PRIu64 : "%s", run->folder, run->best_id);
-        rc = *x != NULL ? ds_point_read(&q, spec, *x, e) : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        rc = *x != NULL ? ds_point_read(&q, spec, *x, e) : ds_no_memory(e);
     }
     return rc;
 }
@@ -70,9 +68,7 @@ static int draw_run(const ds_result *run, const ds_settings *settings, const cha
     ds_scene_source source = {NULL, NULL};
     double *x = NULL;
     int rc = ds_run_options_make(settings, &options, e);
-    if (rc == 0) {
-        rc = open_run(run, settings, &options, &source.pool, &x, e);
-    }
+    rc = rc != 0 ? rc : open_run(run, settings, &options, &source.pool, &x, e);
     if (rc == 0) {
         const ds_caption caption = {run->env, run->opt, run->seed, run->best_loss, run->best_id, NULL};
         rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id), 0, &caption, path, e);
@@ -92,7 +88,7 @@ int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e)
 {
     ds_settings settings = {0};
     char *ini = ds_folder_path(run->folder, "run.ini");
-    int rc = ini == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory") : ds_settings_read(&settings, ini, e);
+    int rc = ini == NULL ? ds_no_memory(e) : ds_settings_read(&settings, ini, e);
     rc = rc != 0 ? rc : draw_run(run, &settings, path, e);
     ds_settings_clear(&settings);
     free(ini);

@@ -113,7 +113,7 @@ static int differences(evaluation *v, ds_error *e)
     uint64_t n = v->env->info.n;
     v->fd = calloc(n, sizeof *v->fd);
     if (v->fd == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     for (uint64_t i = 0; i < n; i++) {
         v->fd[i] =
@@ -334,7 +334,7 @@ static int open_env(evaluation *v, const ds_settings *settings, const ds_run_opt
     if (status == 0) {
         v->env = ds_pool_env_of(v->source.pool);
         v->x = calloc(v->env->info.n, 2 * sizeof *v->x);
-        status = v->x != NULL ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        status = v->x != NULL ? 0 : ds_no_memory(e);
         v->grad = v->x != NULL ? v->x + v->env->info.n : NULL;
     }
     return status;
@@ -345,20 +345,14 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     evaluation v = {0};
     int status = open_env(&v, settings, options, e);
 
-    if (status == 0) {
-        status = make_point(&v, q->x_spec, options, e);
-    }
-    if (status == 0) {
-        status = evaluate(&v, q, options->seed, e);
-    }
+    status = status != 0 ? status : make_point(&v, q->x_spec, options, e);
+    status = status != 0 ? status : evaluate(&v, q, options->seed, e);
     if (status == 0 && q->json) {
         status = print_json(&v, q, e);
     } else if (status == 0) {
         print_text(&v, q);
     }
-    if (status == 0) {
-        status = ds_stdout_done(e);
-    }
+    status = status != 0 ? status : ds_stdout_done(e);
     if (status == 0 && v.answer.outcome > DS_EVAL_BAD_GRAD) {
         status =
             ds_fail(e, DS_EXIT_ENV, "%s: evaluation failed: %s%s%s", v.id, ds_outcome_name(v.answer.outcome),
@@ -393,21 +387,12 @@ static int command(int argc, char **argv)
     ds_error e = {0};
     int status = parse(argc, argv, &settings, &q, &e);
 
-    if (status == 0) {
-        status = adopt_run(q.x_spec, &settings, &e);
-    }
-    if (status == 0) {
-        status = ds_run_options_make(&settings, &options, &e);
-    }
-    if (status == 0) {
-        status = run(&settings, &options, &q, &e);
-    }
+    status = status != 0 ? status : adopt_run(q.x_spec, &settings, &e);
+    status = status != 0 ? status : ds_run_options_make(&settings, &options, &e);
+    status = status != 0 ? status : run(&settings, &options, &q, &e);
     ds_run_options_clear(&options);
     ds_settings_clear(&settings);
-    if (status == -1) {
-        return DS_EXIT_OK;
-    }
-    return status != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return status > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
 }
 
 int main(int argc, char **argv)

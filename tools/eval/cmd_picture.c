@@ -74,7 +74,7 @@ static int open_record(const char *folder, record *r, ds_error *e)
     char *path = ds_folder_path(folder, "run.sqlite");
     r->run.folder = strdup(folder);
     r->run.best_loss = (double)INFINITY;
-    int rc = path == NULL || r->run.folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+    int rc = path == NULL || r->run.folder == NULL ? ds_no_memory(e)
                                                    : ds_store_open(path, DS_STORE_READ, &r->store, e);
     rc = rc != 0 ? rc : read_facts(r, e);
     rc = rc != 0 ? rc : ds_store_scan(r->store, find_best, &r->run, e);
@@ -124,7 +124,7 @@ static int read_history(ds_store *store, uint64_t count, history *h, ds_error *e
     h->loss = malloc((count + 1) * sizeof(double));
     h->kind = malloc(count + 1);
     if (h->loss == NULL || h->kind == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     int rc = ds_cursor_open(store, 1, &c, e);
     int step = 0;
@@ -158,8 +158,7 @@ static int draw_convergence(const record *r, ds_error *e)
     char *png = ds_folder_path(r->run.folder, "convergence.png");
     char *svg = ds_folder_path(r->run.folder, "convergence.svg");
     memset(&h, 0, sizeof(h));
-    int rc = png == NULL || svg == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                                        : read_history(r->store, r->run.evaluations, &h, e);
+    int rc = png == NULL || svg == NULL ? ds_no_memory(e) : read_history(r->store, r->run.evaluations, &h, e);
     if (rc == 0) {
         ds_convergence c = {.env = r->run.env,
                             .opt = r->run.opt,
@@ -187,8 +186,7 @@ static int draw_convergence(const record *r, ds_error *e)
 static int draw_best(const record *r, ds_error *e)
 {
     char *path = ds_folder_path(r->run.folder, "best.png");
-    int rc = path == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
-                          : ds_best_picture_of_record(&r->run, path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_best_picture_of_record(&r->run, path, e);
     if (rc == 0) {
         printf("%" PRIu64 "\n", r->run.best_id);
     }
