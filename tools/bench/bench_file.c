@@ -225,15 +225,10 @@ static int name_parts(const char *path, const ds_bench_lines *all, const char *k
 
 static int set_plugin(ds_bench_part *p, const char *base, const ds_bench_line *l, ds_error *e)
 {
-    size_t size = strlen(base) + strlen(l->value) + 2;
-    char *path = malloc(size);
-    if (path == NULL) {
+    const int relative = strchr(l->value, '/') != NULL && l->value[0] != '/'; /* to the file it stands in */
+    char *path = NULL;
+    if (asprintf(&path, "%s%s%s", relative ? base : "", relative ? "/" : "", l->value) < 0) {
         return ds_no_memory(e);
-    }
-    if (strchr(l->value, '/') != NULL && l->value[0] != '/') { /* relative to the file it stands in */
-        snprintf(path, size, "%s/%s", base, l->value);
-    } else {
-        snprintf(path, size, "%s", l->value);
     }
     free(p->plugin);
     p->plugin = path;

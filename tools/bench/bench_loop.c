@@ -55,9 +55,7 @@ static int is_alone(const ds_ranks *ranks)
 
 static void say(const ds_ranks *ranks, int to, int kind, size_t run)
 {
-    message m = {0};
-    m.kind = kind;
-    m.event.run = run;
+    const message m = {.kind = kind, .event.run = run};
     ranks->send(ranks, to, &m, sizeof(m));
 }
 
@@ -169,25 +167,27 @@ static void note(leader *l, const ds_bench_event *v)
         ds_log(DS_LOG_WARNING, NULL, "%s failed (status %d): %s", name != NULL ? name : "?", r->status,
                r->error != NULL ? r->error : "it said nothing");
         free(name);
-    }
-    if (r->state == DS_BENCH_FAILED) {
         int rc = ds_bench_state_write(s, 1, l->e);
         l->status = l->status != 0 ? l->status : rc;
     }
 }
 
+/* Begins a run; where it cannot be, *v says why, and 1 is returned. */
+static int begin_failed(ds_bench_work *work, size_t run, ds_bench_event *v)
+{
+    ds_error why = {0, ""};
+    int rc = ds_bench_work_start(work, run, &why);
+    *v = (ds_bench_event){.run = run, .ended = rc != 0, .status = why.status};
+    snprintf(v->error, sizeof(v->error), "%.399s", why.text);
+    return rc != 0;
+}
+
 static void start_here(leader *l)
 {
     long k;
+    ds_bench_event v;
     while (ds_bench_work_free(l->work) > 0 && (k = ds_bench_take(l->state)) >= 0) {
-        ds_bench_event v;
-        ds_error why = {0, ""};
-        memset(&v, 0, sizeof(v));
-        if (ds_bench_work_start(l->work, (size_t)k, &why) != 0) {
-            v.run = (size_t)k;
-            v.ended = 1;
-            v.status = why.status;
-            snprintf(v.error, sizeof(v.error), "%.399s", why.text);
+        if (begin_failed(l->work, (size_t)k, &v)) {
             note(l, &v);
         }
     }
@@ -399,23 +399,15 @@ int ds_bench_loop(ds_bench_state *state, const ds_ranks *ranks, size_t *lost, ds
 
 static void report(const ds_ranks *ranks, const ds_bench_event *v)
 {
-    message m = {0};
-    m.kind = EVENT;
-    m.event = *v;
+    const message m = {.kind = EVENT, .event = *v};
     ranks->send(ranks, 0, &m, sizeof(m));
 }
 
 static void begin_run(const ds_ranks *ranks, ds_bench_work *work, size_t run)
 {
-    ds_bench_event v = {0};
-    ds_error why = {0, ""};
-    if (ds_bench_work_free(work) == 0) { /* halted while it was on its way */
-        v = (ds_bench_event){.run = run, .ended = 1, .status = DS_EXIT_SIGTERM};
-    } else if (ds_bench_work_start(work, run, &why) != 0) {
-        v = (ds_bench_event){.run = run, .ended = 1, .status = why.status};
-        snprintf(v.error, sizeof(v.error), "%.399s", why.text);
-    }
-    if (v.ended) {
+    /* Without a free slot: halted while it was on its way. */
+    ds_bench_event v = {.run = run, .ended = 1, .status = DS_EXIT_SIGTERM};
+    if (ds_bench_work_free(work) == 0 || begin_failed(work, run, &v)) {
         report(ranks, &v);
     }
 }
@@ -430,9 +422,7 @@ typedef struct follower {
 
 static void halt_leader(const ds_ranks *ranks)
 {
-    message m = {0};
-    m.kind = HALT;
-    m.status = atomic_load(&ds_stop_flag);
+    const message m = {.kind = HALT, .status = atomic_load(&ds_stop_flag)};
     ranks->send(ranks, 0, &m, sizeof(m));
 }
 

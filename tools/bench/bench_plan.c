@@ -199,12 +199,9 @@ static char *default_folder(const char *path)
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
     size_t n = strlen(name);
-    char *out = malloc(n + 16);
-    if (out != NULL) {
-        n -= n > 4 && strcmp(name + n - 4, ".ini") == 0 ? 4 : 0;
-        snprintf(out, n + 16, "results/%.*s", (int)n, name);
-    }
-    return out;
+    char *out = NULL;
+    n -= n > 4 && strcmp(name + n - 4, ".ini") == 0 ? 4 : 0;
+    return asprintf(&out, "results/%.*s", (int)n, name) < 0 ? NULL : out;
 }
 
 /* A shard has a folder of its own, so that shards can be on machines that share nothing: OUT-2of4. */
@@ -226,13 +223,10 @@ static int choose_folder(ds_bench_plan *p, const ds_bench_choice *choice, ds_err
             return ds_no_memory(e);
         }
         base = dotted;
-        n += 2;
     }
     if (choice->shards > 1 && choice->out == NULL) {
-        p->out = malloc(n + 64);
-        if (p->out != NULL) {
-            snprintf(p->out, n + 64, "%s-%zuof%zu", base, choice->shard + 1, choice->shards);
-        }
+        p->out =
+            asprintf(&p->out, "%s-%zuof%zu", base, choice->shard + 1, choice->shards) < 0 ? NULL : p->out;
         free(base);
     } else {
         p->out = base;
@@ -332,12 +326,9 @@ size_t ds_bench_wanted_cells(const ds_bench_plan *p)
 char *ds_bench_run_name(const ds_bench_plan *p, size_t run)
 {
     const char *cell = ds_bench_cell_of(p, run)->name;
-    size_t size = strlen(cell) + 32;
-    char *name = malloc(size);
-    if (name != NULL) {
-        snprintf(name, size, "%s/seed-%llu", cell, (unsigned long long)ds_bench_seed_of(p, run));
-    }
-    return name;
+    char *name = NULL;
+    return asprintf(&name, "%s/seed-%llu", cell, (unsigned long long)ds_bench_seed_of(p, run)) < 0 ? NULL
+                                                                                                   : name;
 }
 
 char *ds_bench_run_folder(const ds_bench_plan *p, size_t run)

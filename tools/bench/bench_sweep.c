@@ -14,13 +14,12 @@ enum { VARIANTS = 1000 };
 /* "boleap" and k = 5 -> "boleap@k=5"; what cannot stand in a name becomes '_'. */
 static char *variant_name(const char *name, const char *key, const char *value)
 {
-    size_t size = strlen(name) + strlen(key) + strlen(value) + 3;
-    char *out = malloc(size);
-    if (out != NULL) {
-        snprintf(out, size, "%s@%s=%s", name, key, value);
-        for (char *c = out; *c != '\0'; c++) {
-            *c = isalnum((unsigned char)*c) || strchr("_.+-@=", *c) != NULL ? *c : '_';
-        }
+    char *out = NULL;
+    if (asprintf(&out, "%s@%s=%s", name, key, value) < 0) {
+        return NULL;
+    }
+    for (char *c = out; *c != '\0'; c++) {
+        *c = isalnum((unsigned char)*c) || strchr("_.+-@=", *c) != NULL ? *c : '_';
     }
     return out;
 }

@@ -271,10 +271,8 @@ static int read_child(child *c, uint64_t *evaluations)
 static void write_log(const ds_bench_work *w, const child *c, int failed)
 {
     char *folder = ds_bench_run_folder(w->plan, c->run);
-    size_t size = folder != NULL ? strlen(folder) + 8 : 0;
-    char *path = folder != NULL ? malloc(size) : NULL;
-    if (path != NULL) {
-        snprintf(path, size, "%s.log", folder);
+    char *path = NULL;
+    if (folder != NULL && asprintf(&path, "%s.log", folder) >= 0) {
         if (failed) {
             ds_file_write_atomic(path, c->log, c->logged, NULL);
         } else {

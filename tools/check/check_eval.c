@@ -14,76 +14,35 @@
 #include "harness/check_process.h"
 #include "check/check_tests.h"
 
-/* Points and gradients of a test. */
-typedef struct work {
-    ds_check_env env;
-    double *x, *g, *h; /* n values each */
-    uint32_t want;     /* DS_WANT_GRAD where the plugin has it */
-} work;
-
-static int begin_points(ds_check *c, uint32_t threads, work *w)
-{
-    memset(w, 0, sizeof *w);
-    if (!ds_check_env_open(c, threads, &w->env)) {
-        return 0;
-    }
-    w->x = calloc(3 * w->env.n, sizeof *w->x);
-    if (w->x == NULL) {
-        ds_check_fail(c, "out of memory");
-        ds_check_env_close(&w->env);
-        return 0;
-    }
-    w->g = w->x + w->env.n;
-    w->h = w->g + w->env.n;
-    w->want = w->env.has_gradient ? DS_WANT_GRAD : 0;
-    memcpy(w->x, w->env.x0, w->env.n * sizeof *w->x);
-    return 1;
-}
-
-static void end(work *w)
-{
-    free(w->x);
-    ds_check_env_close(&w->env);
-}
-
-static void call(work *w, const double *x, int gradient, ds_check_answer *a)
-{
-    gradient = gradient && w->want != 0;
-    ds_check_evaluate(&w->env, x, gradient ? DS_WANT_GRAD : 0, 0, gradient ? w->g : NULL, a);
-}
-
 /* Time of a call with or without gradient, as the parent measured it. */
-static double cost(const ds_check *c, const work *w, int gradient)
+static double cost(const ds_check *c, int gradient)
 {
-    return gradient && w->want != 0 ? c->options->cost_gradient : c->options->cost;
+    return gradient && c->env->has_gradient ? c->options->cost_gradient : c->options->cost;
 }
 
 /* ---- answers ---- */
 
 static void eval_points(ds_check *c)
 {
-    work w;
+    ds_check_env *env = c->env;
     ds_check_answer a;
     unsigned outcomes[4] = {0, 0, 0, 0};
     char where[64];
 
-    if (!begin_points(c, 1, &w)) {
-        return;
-    }
-    int gradient = w.want != 0 && c->options->cost_gradient < 2;
-    uint64_t count = ds_check_plan(c, "points", 26, 2, cost(c, &w, gradient));
+    int gradient = env->has_gradient && c->options->cost_gradient < 2;
+    uint64_t count = ds_check_plan(c, "points", 26, 2, cost(c, gradient));
     for (uint64_t k = 0; k < count; k++) {
         if (k == 0) {
             snprintf(where, sizeof where, "start point");
         } else if (k <= 5) {
-            ds_check_corner(c, &w.env, (int)k - 1, w.x);
+            ds_check_corner(c, env, (int)k - 1, env->x);
             snprintf(where, sizeof where, "corner of the box %llu", (unsigned long long)k);
         } else {
-            ds_check_random_point(c, &w.env, w.x);
+            ds_check_random_point(c, env, env->x);
             snprintf(where, sizeof where, "random point %llu", (unsigned long long)k - 5);
         }
-        call(&w, w.x, gradient, &a);
-        ds_check_answer_look(c, &w.env, &a, where);
+        ds_check_call(env, env->x, gradient, &a);
+        ds_check_answer_look(c, env, &a, where);
         if (a.status == DS_OK && a.io.outcome <= DS_EVAL_INFEASIBLE) {
             outcomes[a.io.outcome]++;
         }
@@ -97,7 +56,6 @@ static void eval_points(ds_check *c)
     }
     ds_check_note(c, "%llu points: %u ok, %u bad_gradient, %u diverged, %u infeasible",
                   (unsigned long long)count, outcomes[0], outcomes[1], outcomes[2], outcomes[3]);
-    end(&w);
 }
 
 /* ---- buffers ---- */
@@ -106,36 +64,33 @@ enum { X, GRAD, GUARDS };
 
 static void eval_buffers(ds_check *c)
 {
-    work w;
+    ds_check_env *env = c->env;
     ds_check_answer a;
 
-    if (!begin_points(c, 1, &w)) {
-        return;
-    }
-    size_t bytes = w.env.n * sizeof(double);
+    size_t bytes = env->n * sizeof(double);
     ds_check_buffer buffer[GUARDS] = {0};
     ds_check_buffer_watch(c, buffer, GUARDS, "evaluate()");
     for (int at_end = 1; at_end >= 0; at_end--) {
-        if (!ds_check_buffer_open(&buffer[X], "x", w.env.n, at_end) ||
-            !ds_check_buffer_open(&buffer[GRAD], "grad", w.env.n, at_end)) {
+        if (!ds_check_buffer_open(&buffer[X], "x", env->n, at_end) ||
+            !ds_check_buffer_open(&buffer[GRAD], "grad", env->n, at_end)) {
             ds_check_note(c, "no memory for guarded buffers");
             break;
         }
         /* evaluate() gets addresses that are multiples of 8 and no more: the contract promises nothing else.
          */
         double *x = buffer[X].guard.data, *g = buffer[GRAD].guard.data;
-        memcpy(x, w.env.x0, bytes);
+        memcpy(x, env->x0, bytes);
         ds_guard_readonly(&buffer[X].guard, 1);
-        ds_check_evaluate(&w.env, x, at_end ? w.want : 0, 0, g, &a);
+        ds_check_evaluate(env, x, at_end && env->has_gradient ? DS_WANT_GRAD : 0, 0, g, &a);
         ds_guard_readonly(&buffer[X].guard, 0);
-        ds_check_answer_look(c, &w.env, &a, at_end ? "guarded buffers" : "gradient not wanted");
+        ds_check_answer_look(c, env, &a, at_end ? "guarded buffers" : "gradient not wanted");
         for (int i = 0; i < GUARDS; i++) {
             ds_check_buffer_look(c, &buffer[i], "evaluate()");
         }
-        if (memcmp(x, w.env.x0, bytes) != 0) {
+        if (memcmp(x, env->x0, bytes) != 0) {
             ds_check_fail(c, "evaluate() changed x");
         }
-        for (uint64_t i = 0; i < w.env.n && !(at_end && w.want != 0); i++) {
+        for (uint64_t i = 0; i < env->n && !(at_end && env->has_gradient); i++) {
             if (!ds_check_is_poison(g[i])) {
                 ds_check_fail(c, "entry %llu of grad was written although no gradient was wanted",
                               (unsigned long long)i);
@@ -146,7 +101,6 @@ static void eval_buffers(ds_check *c)
         ds_guard_close(&buffer[X].guard);
         ds_guard_close(&buffer[GRAD].guard);
     }
-    end(&w);
 }
 
 /* ---- bad input ---- */
@@ -155,43 +109,39 @@ static void eval_buffers(ds_check *c)
 static void eval_strange(ds_check *c)
 {
     static const double strange[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e12};
-    work w;
+    ds_check_env *env = c->env;
     ds_check_answer a;
     char where[64];
     unsigned refused = 0;
 
-    if (!begin_points(c, 1, &w)) {
-        return;
-    }
     uint64_t count =
         ds_check_plan(c, "strange points", 2 * sizeof strange / sizeof strange[0], 2, c->options->cost);
     for (uint64_t k = 0; k < count; k++) {
         double v = strange[(k / 2) % (sizeof strange / sizeof strange[0])];
-        for (uint64_t i = 0; i < w.env.n; i++) {
-            w.x[i] = k % 2 == 0 || i == 0 ? v : w.env.x0[i];
+        for (uint64_t i = 0; i < env->n; i++) {
+            env->x[i] = k % 2 == 0 || i == 0 ? v : env->x0[i];
         }
         snprintf(where, sizeof where, "%s variable%s %g", k % 2 == 0 ? "every" : "the first",
                  k % 2 == 0 ? "" : " alone", v);
-        call(&w, w.x, 0, &a);
+        ds_check_call(env, env->x, 0, &a);
         if (a.status < 0) {
             refused++; /* a plugin may test its input */
         } else {
-            w.env.loss_floor = -INFINITY; /* proven inside the box only */
-            ds_check_answer_look(c, &w.env, &a, where);
+            env->loss_floor = -INFINITY; /* proven inside the box only */
+            ds_check_answer_look(c, env, &a, where);
         }
     }
     ds_check_note(c, "%llu points outside of the box or not finite, %u refused with an error",
                   (unsigned long long)count, refused);
     /* An unknown bit in want is a wish of a later version. */
-    memcpy(w.x, w.env.x0, w.env.n * sizeof *w.x);
-    ds_check_evaluate(&w.env, w.x, 0x40000000u, 0, NULL, &a);
-    if (ds_check_answer_look(c, &w.env, &a, "unknown bit in want") && c->options->has_reference &&
+    memcpy(env->x, env->x0, env->n * sizeof *env->x);
+    ds_check_evaluate(env, env->x, 0x40000000u, 0, NULL, &a);
+    if (ds_check_answer_look(c, env, &a, "unknown bit in want") && c->options->has_reference &&
         ds_check_answer_bits(&a, 0).loss != c->options->reference.loss) {
         ds_check_fail(
             c, "an unknown bit in want, or the strange points before, changed the loss at the start point");
         ds_check_hint(c, "ignore unknown bits; set up all state anew in every evaluate()");
     }
-    end(&w);
 }
 
 /* ---- stopping ---- */
@@ -216,32 +166,28 @@ static void eval_stop(ds_check *c)
 {
     /* An evaluation that ends sooner than this by itself need not ask. */
     const double allowed = 2;
-    work w;
+    ds_check_env *env = c->env;
     ds_check_answer a;
     pthread_t thread;
 
-    if (!begin_points(c, 1, &w)) {
-        return;
-    }
-    timer t = {&w.env.h.stop, 0.05, 0};
-    if (cost(c, &w, 1) < 0.5) {
+    timer t = {&env->h.stop, 0.05, 0};
+    if (cost(c, 1) < 0.5) {
         t.after = 0;
     }
     if (pthread_create(&thread, NULL, run_timer, &t) != 0) {
         ds_check_skip(c, "no thread for the timer");
-        end(&w);
         return;
     }
     if (t.after == 0) {
         pthread_join(thread, NULL);
     }
-    call(&w, w.x, 1, &a);
+    ds_check_call(env, env->x, 1, &a);
     double left = ds_check_now();
     if (t.after > 0) {
         pthread_join(thread, NULL);
     }
     ds_check_note(c, "returned %s %.2g s after the wish to stop; should_stop() was asked %u times",
-                  ds_status_name(a.status), left - t.set, atomic_load(&w.env.h.polls));
+                  ds_status_name(a.status), left - t.set, atomic_load(&env->h.polls));
     if (left - t.set > allowed) {
         ds_check_fail(c, "evaluate() went on for %.1f s after should_stop() had become true", left - t.set);
         ds_check_hint(
@@ -254,71 +200,61 @@ static void eval_stop(ds_check *c)
         ds_check_hint(c, "to stop on request is no error: return DS_STOPPED (or finish with DS_OK)");
     }
     /* The next evaluation must not suffer from the broken one. */
-    atomic_store(&w.env.h.stop, 0);
-    int gradient = w.want != 0;
-    call(&w, w.x, gradient, &a);
-    if (ds_check_answer_look(c, &w.env, &a, "the evaluation after a stopped one") &&
-        c->options->has_reference) {
-        ds_check_bits b = ds_check_answer_bits(&a, w.env.n);
+    atomic_store(&env->h.stop, 0);
+    int gradient = env->has_gradient;
+    ds_check_call(env, env->x, gradient, &a);
+    if (ds_check_answer_look(c, env, &a, "the evaluation after a stopped one") && c->options->has_reference) {
+        ds_check_bits b = ds_check_answer_bits(&a, env->n);
         if (b.loss != c->options->reference.loss || (gradient && b.grad != c->options->reference.grad)) {
             ds_check_fail(c, "the evaluation after a stopped one has another result: loss %.17g", a.io.loss);
             ds_check_hint(c, "set up all state anew in every evaluate()");
         }
     }
-    end(&w);
 }
 
 /* ---- side effects ---- */
 
 static void eval_state(ds_check *c)
 {
-    work w;
+    ds_check_env *env = c->env;
     ds_check_answer a;
-    if (!begin_points(c, 1, &w)) {
-        return;
-    }
     ds_process *before = ds_process_snapshot();
-    uint64_t count = ds_check_plan(c, "evaluations", 3, 1, cost(c, &w, 1));
+    uint64_t count = ds_check_plan(c, "evaluations", 3, 1, cost(c, 1));
     for (uint64_t k = 0; k < count; k++) {
-        call(&w, w.x, 1, &a);
+        ds_check_call(env, env->x, 1, &a);
     }
     ds_process *after = ds_process_snapshot();
     ds_process_compare(c, before, after, "evaluate()");
     free(before);
     free(after);
-    end(&w);
 }
 
 static void eval_quiet(ds_check *c)
 {
-    work w;
+    ds_check_env env;
     ds_check_answer a;
     ds_capture *capture = ds_capture_start();
-    int made = begin_points(c, 1, &w);
-    if (made) {
-        call(&w, w.x, c->options->cost_gradient < 5, &a);
-        end(&w);
+    if (ds_check_env_open(c, 1, &env)) {
+        ds_check_call(&env, env.x, c->options->cost_gradient < 5, &a);
+        ds_check_env_close(&env);
     }
     ds_capture_end(c, capture, "create(), evaluate() or destroy()");
 }
 
 static void eval_leak(ds_check *c)
 {
-    work w;
+    ds_check_env *env = c->env;
     ds_check_answer a;
     uint64_t heap[3], resident[3];
 
-    if (!begin_points(c, 1, &w)) {
-        return;
-    }
     int gradient = c->options->cost_gradient < 2;
-    uint64_t half = ds_check_plan(c, "evaluations", 40, 4, cost(c, &w, gradient)) / 2;
+    uint64_t half = ds_check_plan(c, "evaluations", 40, 4, cost(c, gradient)) / 2;
     for (uint64_t i = 0; i < 2 && i < half; i++) {
-        call(&w, w.x, gradient, &a);
+        ds_check_call(env, env->x, gradient, &a);
     }
     for (int round = 0; round < 3; round++) {
         for (uint64_t i = 0; i < half && round > 0; i++) {
-            call(&w, w.x, gradient, &a);
+            ds_check_call(env, env->x, gradient, &a);
         }
         heap[round] = ds_process_heap();
         resident[round] = ds_process_resident();
@@ -335,16 +271,16 @@ static void eval_leak(ds_check *c)
     }
     ds_check_note(c, "%llu evaluations, %llu MiB resident", (unsigned long long)(2 * half),
                   (unsigned long long)(resident[2] >> 20));
-    end(&w);
 }
 
 const ds_check_test ds_check_eval_tests[] = {
-    {"eval.points", "evaluate() gives a finite loss or says that there is none", 0, 2, 0, eval_points},
-    {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ALONE, 1, 1,
-     eval_buffers},
-    {"eval.strange", "points outside of the box and NaN do no harm", 0, 3, 0, eval_strange},
-    {"eval.stop", "evaluate() ends soon when the host asks for it", 0, 0, 1, eval_stop},
-    {"eval.state", "evaluate() changes nothing in the process", 0, 0, 1, eval_state},
+    {"eval.points", "evaluate() gives a finite loss or says that there is none", DS_CHECK_ENV, 2, 0,
+     eval_points},
+    {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ENV | DS_CHECK_ALONE,
+     1, 1, eval_buffers},
+    {"eval.strange", "points outside of the box and NaN do no harm", DS_CHECK_ENV, 3, 0, eval_strange},
+    {"eval.stop", "evaluate() ends soon when the host asks for it", DS_CHECK_ENV, 0, 1, eval_stop},
+    {"eval.state", "evaluate() changes nothing in the process", DS_CHECK_ENV, 0, 1, eval_state},
     {"eval.quiet", "nothing is printed", 0, 1, 0, eval_quiet},
-    {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ALONE, 4, 0, eval_leak},
+    {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ENV | DS_CHECK_ALONE, 4, 0, eval_leak},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -63,12 +63,9 @@ static void compare_rows(ds_check *c, ds_check_env *env, const ds_env_batch *ext
 static void extension_batch(ds_check *c)
 {
     static const uint64_t orders[][ROWS] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 1, 1, 0, 1}};
-    ds_check_env env;
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
-    const ds_env_batch *ext = ask_extension(&env, DS_EXT_BATCH);
-    double *x = calloc((size_t)(2 * ROWS + 1) * env.n, sizeof *x);
+    ds_check_env *env = c->env;
+    const ds_env_batch *ext = ask_extension(env, DS_EXT_BATCH);
+    double *x = calloc((size_t)(2 * ROWS + 1) * env->n, sizeof *x);
     if (ext == NULL) {
         ds_check_skip(c, "this environment does not offer it");
     } else if (x == NULL) {
@@ -76,18 +73,18 @@ static void extension_batch(ds_check *c)
     } else if (!DS_HAS(ds_env_batch, ext, evaluate) || ext->evaluate == NULL) {
         ds_check_fail(c, "struct_size of the table is %u: it ends before evaluate()", ext->struct_size);
     } else {
-        double *grad = x + ROWS * env.n, *single = grad + ROWS * env.n;
+        double *grad = x + ROWS * env->n, *single = grad + ROWS * env->n;
         for (uint64_t k = 1; k < ROWS; k++) {
-            ds_check_random_point(c, &env, x + k * env.n);
+            ds_check_random_point(c, env, x + k * env->n);
         }
-        memcpy(x, env.x0, env.n * sizeof *x);
+        memcpy(x, env->x0, env->n * sizeof *x);
         for (size_t k = 0; k < sizeof orders / sizeof orders[0]; k++) {
-            compare_rows(c, &env, ext, ROWS, x, orders[k], 0, grad, single);
-            if (env.has_gradient) {
-                compare_rows(c, &env, ext, ROWS, x, orders[k], DS_WANT_GRAD, grad, single);
+            compare_rows(c, env, ext, ROWS, x, orders[k], 0, grad, single);
+            if (env->has_gradient) {
+                compare_rows(c, env, ext, ROWS, x, orders[k], DS_WANT_GRAD, grad, single);
             }
         }
-        compare_rows(c, &env, ext, 1, x, orders[0], 0, grad, single);
+        compare_rows(c, env, ext, 1, x, orders[0], 0, grad, single);
         if (c->failed > 0) {
             ds_check_hint(
                 c, "a point's answer must not depend on its company: no state that goes from one to the "
@@ -95,7 +92,6 @@ static void extension_batch(ds_check *c)
         }
     }
     free(x);
-    ds_check_env_close(&env);
 }
 
 /* ---- residuals ---- */
@@ -290,34 +286,29 @@ static void judge(bench *b)
 
 static void extension_residuals(ds_check *c)
 {
-    ds_check_env env;
-    bench b = {.c = c, .env = &env};
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
-    b.ext = ask_extension(&env, DS_EXT_RESIDUALS);
-    b.n = env.n;
+    ds_check_env *env = c->env;
+    bench b = {.c = c, .env = env};
+    b.ext = ask_extension(env, DS_EXT_RESIDUALS);
+    b.n = env->n;
     if (b.ext == NULL) {
         ds_check_skip(c, "this environment does not offer them");
-        ds_check_env_close(&env);
         return;
     }
     uint64_t second = 0;
-    if (!DS_HAS(ds_residuals, b.ext, evaluate) || b.ext->size(env.self, &b.m) != DS_OK || b.m < 1 ||
-        b.ext->size(env.self, &second) != DS_OK || second != b.m) {
+    if (!DS_HAS(ds_residuals, b.ext, evaluate) || b.ext->size(env->self, &b.m) != DS_OK || b.m < 1 ||
+        b.ext->size(env->self, &second) != DS_OK || second != b.m) {
         ds_check_fail(c, "size() fails, says 0, or something else the second time");
-        ds_check_env_close(&env);
         return;
     }
-    double *memory = calloc(5 * env.n + 5 * b.m, sizeof *memory);
+    double *memory = calloc(5 * env->n + 5 * b.m, sizeof *memory);
     if (memory == NULL) {
         ds_check_fail(c, "out of memory");
     } else {
         double **const ns[] = {&b.x, &b.y, &b.v, &b.jtw, &b.grad},
                        **const ms[] = {&b.w, &b.r, &b.above, &b.below, &b.jv};
         for (int k = 0; k < 5; k++) {
-            *ns[k] = memory + (size_t)k * env.n;
-            *ms[k] = memory + 5 * env.n + (size_t)k * b.m;
+            *ns[k] = memory + (size_t)k * env->n;
+            *ms[k] = memory + 5 * env->n + (size_t)k * b.m;
         }
         uint64_t points =
             ds_check_plan(c, "points", POINTS, 1, 8 * c->options->cost + 4 * c->options->cost_gradient);
@@ -327,11 +318,11 @@ static void extension_residuals(ds_check *c)
         judge(&b);
     }
     free(memory);
-    ds_check_env_close(&env);
 }
 
 const ds_check_test ds_check_extension_tests[] = {
-    {"ext.batch", "many points in one call give the bits of single calls", 0, 8, 4, extension_batch},
-    {"ext.residuals", "residuals are those of the loss, and products those with their Jacobian", 0, 8, 4,
-     extension_residuals},
+    {"ext.batch", "many points in one call give the bits of single calls", DS_CHECK_ENV, 8, 4,
+     extension_batch},
+    {"ext.residuals", "residuals are those of the loss, and products those with their Jacobian", DS_CHECK_ENV,
+     8, 4, extension_residuals},
     {NULL, NULL, 0, 0, 0, NULL}};

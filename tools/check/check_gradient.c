@@ -32,8 +32,9 @@ typedef struct probe {
 } probe;
 
 typedef struct work {
-    ds_check_env env;
-    double *x, *grad, *d, *scratch;
+    ds_check_env *env;
+    double *x, *grad; /* those of env */
+    double *d;
     probe *probe;
     size_t count;
     unsigned points, zero, failed;
@@ -45,7 +46,7 @@ static double loss_at(void *ctx, const double *x, int *failed)
 {
     work *w = ctx;
     ds_check_answer a;
-    ds_check_evaluate(&w->env, x, 0, 0, NULL, &a);
+    ds_check_evaluate(w->env, x, 0, 0, NULL, &a);
     if (a.status != DS_OK || a.io.outcome > DS_EVAL_BAD_GRAD || !isfinite(a.io.loss)) {
         *failed = 1;
         return NAN;
@@ -69,8 +70,9 @@ static void add_probe(work *w, unsigned point, uint64_t component, double exact,
 
 static void probe_component(work *w, unsigned point, uint64_t i, double loss, double scale)
 {
-    double range = w->env.upper[i] - w->env.lower[i];
-    ds_quotient q = ds_difference_component(loss_at, w, w->env.n, w->x, w->env.lower, w->env.upper, i, loss);
+    double range = w->env->upper[i] - w->env->lower[i];
+    ds_quotient q =
+        ds_difference_component(loss_at, w, w->env->n, w->x, w->env->lower, w->env->upper, i, loss);
     q.value *= range;
     q.spread *= range;
     add_probe(w, point, i, w->grad[i] * range, q, scale);
@@ -79,15 +81,15 @@ static void probe_component(work *w, unsigned point, uint64_t i, double loss, do
 static void probe_direction(ds_check *c, work *w, unsigned point, double loss, double scale)
 {
     double along = 0, norm = 0;
-    for (uint64_t i = 0; i < w->env.n; i++) {
+    for (uint64_t i = 0; i < w->env->n; i++) {
         w->d[i] = ds_random_normal(&c->random);
         norm += w->d[i] * w->d[i];
     }
-    for (uint64_t i = 0; i < w->env.n; i++) {
-        w->d[i] *= (w->env.upper[i] - w->env.lower[i]) / sqrt(norm);
+    for (uint64_t i = 0; i < w->env->n; i++) {
+        w->d[i] *= (w->env->upper[i] - w->env->lower[i]) / sqrt(norm);
         along += w->grad[i] * w->d[i];
     }
-    ds_quotient q = ds_difference(loss_at, w, w->env.n, w->x, w->env.lower, w->env.upper, w->d, loss);
+    ds_quotient q = ds_difference(loss_at, w, w->env->n, w->x, w->env->lower, w->env->upper, w->d, loss);
     add_probe(w, point, UINT64_MAX, along, q, scale);
 }
 
@@ -97,10 +99,10 @@ static void probe_point(ds_check *c, work *w, unsigned point, uint64_t component
     ds_check_answer a;
     double scale = 0;
 
-    ds_check_random_point(c, &w->env, w->x);
-    ds_check_evaluate(&w->env, w->x, DS_WANT_GRAD, 0, w->grad, &a);
+    ds_check_random_point(c, w->env, w->x);
+    ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, 0, w->grad, &a);
     int finite = 1;
-    for (uint64_t i = 0; i < w->env.n; i++) {
+    for (uint64_t i = 0; i < w->env->n; i++) {
         finite &= isfinite(w->grad[i]) != 0;
     }
     if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK || !finite) {
@@ -110,12 +112,12 @@ static void probe_point(ds_check *c, work *w, unsigned point, uint64_t component
     }
     w->grad_kind = a.io.grad_kind;
     w->points++;
-    for (uint64_t i = 0; i < w->env.n; i++) {
-        scale = fmax(scale, fabs(w->grad[i]) * (w->env.upper[i] - w->env.lower[i]));
+    for (uint64_t i = 0; i < w->env->n; i++) {
+        scale = fmax(scale, fabs(w->grad[i]) * (w->env->upper[i] - w->env->lower[i]));
     }
     w->zero += scale == 0;
     for (uint64_t k = 0; k < components; k++) {
-        uint64_t i = components == w->env.n ? k : ds_random_below(&c->random, w->env.n);
+        uint64_t i = components == w->env->n ? k : ds_random_below(&c->random, w->env->n);
         probe_component(w, point, i, a.io.loss, scale);
     }
     for (unsigned k = 0; k < directions; k++) {
@@ -142,7 +144,7 @@ static void name_probe(char *out, size_t size, const probe *p)
 
 static void judge_components(ds_check *c, const work *w, const probe **list)
 {
-    for (uint64_t i = 0; i < w->env.n && i < 100000; i++) {
+    for (uint64_t i = 0; i < w->env->n && i < 100000; i++) {
         size_t n = 0;
         for (size_t k = 0; k < w->count; k++) {
             if (w->probe[k].component == i && w->probe[k].agreed) {
@@ -222,16 +224,12 @@ static void judge(ds_check *c, const work *w)
 
 static void gradient_difference(ds_check *c)
 {
-    work w = {0};
-    if (!ds_check_env_open(c, 1, &w.env)) {
-        return;
-    }
-    if (!w.env.has_gradient) {
+    work w = {.env = c->env, .x = c->env->x, .grad = c->env->g};
+    if (!w.env->has_gradient) {
         ds_check_skip(c, "no gradient with these parameters");
-        ds_check_env_close(&w.env);
         return;
     }
-    uint64_t n = w.env.n;
+    uint64_t n = w.env->n;
     uint64_t components = n <= COMPONENTS ? n : COMPONENTS;
     unsigned directions = n <= COMPONENTS ? 0 : DIRECTIONS, points = POINTS;
     double one = EVALUATIONS * c->options->cost;
@@ -250,24 +248,21 @@ static void gradient_difference(ds_check *c)
                       "parameters, given with --set, make it complete)",
                       points, (unsigned long long)components, directions, one);
     }
-    w.x = calloc(3 * n, sizeof *w.x);
+    w.d = calloc(n, sizeof *w.d);
     w.probe = calloc(points * (components + directions) + 1, sizeof *w.probe);
-    if (w.x == NULL || w.probe == NULL) {
+    if (w.d == NULL || w.probe == NULL) {
         ds_check_fail(c, "out of memory");
     } else {
-        w.grad = w.x + n;
-        w.d = w.grad + n;
         for (unsigned k = 0; k < points; k++) {
             probe_point(c, &w, k, components, directions);
         }
         judge(c, &w);
     }
-    free(w.x);
+    free(w.d);
     free(w.probe);
-    ds_check_env_close(&w.env);
 }
 
-const ds_check_test ds_check_gradient_tests[] = {{"grad.difference",
-                                                  "the gradient equals difference quotients",
-                                                  DS_CHECK_GRADIENT, 8, 1, gradient_difference},
-                                                 {NULL, NULL, 0, 0, 0, NULL}};
+const ds_check_test ds_check_gradient_tests[] = {
+    {"grad.difference", "the gradient equals difference quotients", DS_CHECK_ENV | DS_CHECK_GRADIENT, 8, 1,
+     gradient_difference},
+    {NULL, NULL, 0, 0, 0, NULL}};

@@ -15,33 +15,24 @@
  * all processes with the bits. */
 void ds_check_env_measure(ds_check *c)
 {
-    ds_check_env env;
+    ds_check_env *env = c->env;
     ds_check_answer a;
     char text[80];
     double plain = 0, full = 0;
 
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
-    double *g = calloc(env.n, sizeof *g);
-    uint32_t want = env.has_gradient ? DS_WANT_GRAD : 0;
-    for (int k = 0; g != NULL && k < 20 && (k == 0 || (k + 1) * (plain + full) / k < 0.2); k++) {
-        ds_check_evaluate(&env, env.x0, want, 0, want != 0 ? g : NULL, &a);
+    for (int k = 0; k < 20 && (k == 0 || (k + 1) * (plain + full) / k < 0.2); k++) {
+        ds_check_call(env, env->x0, 1, &a);
         full += a.wall;
         if (k == 0 && a.status == DS_OK) {
-            ds_check_bits b = ds_check_answer_bits(&a, env.n);
+            ds_check_bits b = ds_check_answer_bits(&a, env->n);
             snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, b.loss, b.grad);
             ds_check_record(c, DS_CHECK_BITS, text);
         }
-        ds_check_evaluate(&env, env.x0, 0, 0, NULL, &a);
+        ds_check_call(env, env->x0, 0, &a);
         plain += a.wall;
         snprintf(text, sizeof text, "%.9g %.9g", plain / (k + 1), full / (k + 1));
     }
-    if (g != NULL) {
-        ds_check_record(c, DS_CHECK_COST, text);
-    }
-    free(g);
-    ds_check_env_close(&env);
+    ds_check_record(c, DS_CHECK_COST, text);
 }
 
 static void info_speed(ds_check *c)
@@ -57,15 +48,12 @@ static void info_speed(ds_check *c)
 
 static void info_answers(ds_check *c)
 {
-    ds_check_env env;
+    ds_check_env *env = c->env;
     ds_env_info a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
 
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
     a.loss_floor = b.loss_floor = -INFINITY;
-    env.vt->info(env.self, &a);
-    env.vt->info(env.self, &b);
+    env->vt->info(env->self, &a);
+    env->vt->info(env->self, &b);
     if (a.n != b.n || a.steps != b.steps || memcmp(&a.dt, &b.dt, sizeof a.dt) != 0 ||
         memcmp(&a.loss_floor, &b.loss_floor, sizeof a.loss_floor) != 0) {
         ds_check_fail(c, "two calls of info() give different answers");
@@ -76,9 +64,8 @@ static void info_answers(ds_check *c)
     if (isnan(a.loss_floor) || a.loss_floor == (double)INFINITY) {
         ds_check_fail(c, "loss_floor is %g: a finite bound or -INFINITY", a.loss_floor);
     }
-    double *again = calloc(3 * env.n, sizeof *again);
-    for (uint64_t i = 0; i < env.n; i++) {
-        double lo = env.lower[i], hi = env.upper[i], x0 = env.x0[i];
+    for (uint64_t i = 0; i < env->n; i++) {
+        double lo = env->lower[i], hi = env->upper[i], x0 = env->x0[i];
         if (!(isfinite(lo) && isfinite(hi) && lo < hi)) {
             ds_check_fail(c, "bounds of variable %" PRIu64 " are %g..%g", i, lo, hi);
             ds_check_hint(c, "every variable needs finite bounds with lower < upper: searches scale by them");
@@ -88,20 +75,17 @@ static void info_answers(ds_check *c)
             ds_check_hint(c, "write all n values of x0, where it is not NULL");
         }
     }
-    if (again != NULL) {
-        ds_status st = env.vt->bounds(env.self, env.n, again, again + env.n, NULL); /* x0 may be NULL */
-        if (st != DS_OK || memcmp(again, env.lower, 2 * env.n * sizeof *again) != 0) {
-            ds_check_fail(c, "a second call of bounds(), with x0 = NULL, returns %s or other bounds",
-                          ds_status_name(st));
-        }
+    const size_t bytes = env->n * sizeof *env->x;
+    ds_status st = env->vt->bounds(env->self, env->n, env->x, env->g, NULL); /* x0 may be NULL */
+    if (st != DS_OK || memcmp(env->x, env->lower, bytes) != 0 || memcmp(env->g, env->upper, bytes) != 0) {
+        ds_check_fail(c, "a second call of bounds(), with x0 = NULL, returns %s or other bounds",
+                      ds_status_name(st));
     }
-    ds_check_note(c, "%" PRIu64 " variables, %" PRIu64 " steps of %g s", env.n, env.steps, a.dt);
-    free(again);
-    ds_check_env_close(&env);
+    ds_check_note(c, "%" PRIu64 " variables, %" PRIu64 " steps of %g s", env->n, env->steps, a.dt);
 }
 
 const ds_check_test ds_check_info_tests[] = {
-    {"env.info", "info() and bounds() are consistent and repeatable, the start point is inside", 0, 0, 0,
-     info_answers},
+    {"env.info", "info() and bounds() are consistent and repeatable, the start point is inside", DS_CHECK_ENV,
+     0, 0, info_answers},
     {"env.speed", "time of one evaluation", 0, 0, 0, info_speed},
     {NULL, NULL, 0, 0, 0, NULL}};

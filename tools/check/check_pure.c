@@ -90,30 +90,27 @@ static void compare_reference(ds_check *c, const ds_check_env *env, const ds_che
 
 static void pure_repeat(ds_check *c)
 {
-    ds_check_env env;
+    ds_check_env *env = c->env;
     points p = {0};
     answers first = {0}, again = {0};
 
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
-    if (make_points(c, &env, 2, &p) && make_answers(c, &p, &first) && make_answers(c, &p, &again)) {
+    if (make_points(c, env, 2, &p) && make_answers(c, &p, &first) && make_answers(c, &p, &again)) {
         if (p.count <
             POINTS) { /* slow: one other point, then the start point against the parent's measurement */
-            answer(&env, &p, 1, &first);
-            answer(&env, &p, 0, &first);
-            compare_reference(c, &env, &first.a[0], "the start point after another point");
+            answer(env, &p, 1, &first);
+            answer(env, &p, 0, &first);
+            compare_reference(c, env, &first.a[0], "the start point after another point");
         } else {
             for (uint64_t k = 0; k < p.count; k++) {
-                answer(&env, &p, k, &first);
+                answer(env, &p, k, &first);
             }
             for (uint64_t k = p.count;
                  k-- > 0;) { /* in reverse order, so that each comes after another one */
-                answer(&env, &p, k, &again);
+                answer(env, &p, k, &again);
                 ds_check_same(c, &first.a[k], &again.a[k], p.n, 1, "the same point again");
             }
-            answer(&env, &p, 0, &again);
-            answer(&env, &p, 0, &first);
+            answer(env, &p, 0, &again);
+            answer(env, &p, 0, &first);
             ds_check_same(c, &again.a[0], &first.a[0], p.n, 1, "twice in a row");
         }
         if (c->failed > 0) {
@@ -123,31 +120,27 @@ static void pure_repeat(ds_check *c)
     free(p.x);
     free(first.grad);
     free(again.grad);
-    ds_check_env_close(&env);
 }
 
 /* The loss must not depend on whether a gradient is wanted: a run with an optimizer that uses gradients is
  * compared with one that does not. */
 static void pure_want(ds_check *c)
 {
-    ds_check_env env;
+    ds_check_env *env = c->env;
     points p = {0};
     answers with = {0};
     ds_check_answer without;
 
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
-    if (!env.has_gradient) {
+    if (!env->has_gradient) {
         ds_check_skip(c, "no gradient with these parameters");
-    } else if (make_points(c, &env, 1, &p) && make_answers(c, &p, &with)) {
+    } else if (make_points(c, env, 1, &p) && make_answers(c, &p, &with)) {
         for (uint64_t k = 0; k < p.count; k++) {
-            ds_check_evaluate(&env, p.x + k * p.n, 0, 0, NULL, &without);
+            ds_check_evaluate(env, p.x + k * p.n, 0, 0, NULL, &without);
             if (p.count < POINTS) {
-                compare_reference(c, &env, &without, "with and without gradient");
+                compare_reference(c, env, &without, "with and without gradient");
                 break;
             }
-            answer(&env, &p, k, &with);
+            answer(env, &p, k, &with);
             if (with.a[k].io.outcome == DS_EVAL_BAD_GRAD) {
                 with.a[k].io.outcome = DS_EVAL_OK; /* of the gradient alone */
             }
@@ -162,34 +155,29 @@ static void pure_want(ds_check *c)
     }
     free(p.x);
     free(with.grad);
-    ds_check_env_close(&env);
 }
 
 static void pure_instance(ds_check *c)
 {
-    ds_check_env one, two;
+    ds_check_env *one = c->env, two;
     points p = {0};
     answers a = {0}, b = {0};
 
-    if (!ds_check_env_open(c, 1, &one)) {
-        return;
-    }
     if (!ds_check_env_open(c, 1, &two)) {
         ds_check_hint(c, "a second instance beside the first one must be possible");
-        ds_check_env_close(&one);
         return;
     }
-    if (one.n != two.n || memcmp(one.lower, two.lower, 3 * one.n * sizeof(double)) != 0) {
+    if (one->n != two.n || memcmp(one->lower, two.lower, 3 * one->n * sizeof(double)) != 0) {
         ds_check_fail(c,
                       "two instances with the same parameters have different sizes, bounds or start points");
-    } else if (make_points(c, &one, 1, &p) && make_answers(c, &p, &a) && make_answers(c, &p, &b)) {
+    } else if (make_points(c, one, 1, &p) && make_answers(c, &p, &a) && make_answers(c, &p, &b)) {
         if (p.count < POINTS) {
             answer(&two, &p, 0, &b);
             compare_reference(c, &two, &b.a[0], "a second instance");
         }
         for (uint64_t k = 0; k < p.count && p.count == POINTS;
              k++) { /* in turn: one must not see the other's state */
-            answer(&one, &p, k, &a);
+            answer(one, &p, k, &a);
             answer(&two, &p, p.count - 1 - k, &b);
         }
         for (uint64_t k = 0; k < p.count && p.count == POINTS; k++) {
@@ -202,7 +190,6 @@ static void pure_instance(ds_check *c)
     free(p.x);
     free(a.grad);
     free(b.grad);
-    ds_check_env_close(&one);
     ds_check_env_close(&two);
 }
 
@@ -214,17 +201,12 @@ static void start_point(ds_check *c, uint32_t threads, const char *what, const c
     if (!ds_check_env_open(c, threads, &env)) {
         return;
     }
-    double *g = calloc(env.n, sizeof *g);
-    if (g != NULL) {
-        ds_check_evaluate(&env, env.x0, env.has_gradient ? DS_WANT_GRAD : 0, 0, env.has_gradient ? g : NULL,
-                          &a);
-        if (ds_check_answer_look(c, &env, &a, "start point")) {
-            compare_reference(c, &env, &a, what);
-        }
-        if (c->failed > 0) {
-            ds_check_hint(c, "%s", hint);
-        }
-        free(g);
+    ds_check_call(&env, env.x0, 1, &a);
+    if (ds_check_answer_look(c, &env, &a, "start point")) {
+        compare_reference(c, &env, &a, what);
+    }
+    if (c->failed > 0) {
+        ds_check_hint(c, "%s", hint);
     }
     ds_check_env_close(&env);
 }
@@ -352,34 +334,31 @@ static void pure_parallel(ds_check *c)
 static void pure_noise(ds_check *c)
 {
     int stochastic = (c->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0;
-    ds_check_env env;
+    ds_check_env *env = c->env;
     ds_check_answer exact, a, b;
 
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
-    ds_check_evaluate(&env, env.x0, 0, 12345, NULL, &a);
+    ds_check_evaluate(env, env->x0, 0, 12345, NULL, &a);
     if (stochastic) {
-        ds_check_evaluate(&env, env.x0, 0, 0, NULL, &exact);
-        ds_check_evaluate(&env, env.x0, 0, 12345, NULL, &b);
-        ds_check_same(c, &a, &b, env.n, 0, "the same noise key again");
+        ds_check_evaluate(env, env->x0, 0, 0, NULL, &exact);
+        ds_check_evaluate(env, env->x0, 0, 12345, NULL, &b);
+        ds_check_same(c, &a, &b, env->n, 0, "the same noise key again");
         ds_check_note(c, "loss %.10g without noise, %.10g with one key", exact.io.loss, a.io.loss);
         if (c->failed > 0) {
             ds_check_hint(c, "open the random stream from io->noise_key in every evaluate()");
         }
     } else {
-        compare_reference(c, &env, &a,
-                          "another noise key, and the descriptor does not say DS_ENV_STOCHASTIC");
+        compare_reference(c, env, &a, "another noise key, and the descriptor does not say DS_ENV_STOCHASTIC");
     }
-    ds_check_env_close(&env);
 }
 
 const ds_check_test ds_check_pure_tests[] = {
-    {"pure.repeat", "the same point gives the same bits, whatever came before", 0, 0, 2, pure_repeat},
-    {"pure.want", "the loss is the same with and without gradient", DS_CHECK_GRADIENT, 1, 0, pure_want},
-    {"pure.instance", "another instance gives the same bits", 0, 0, 1, pure_instance},
+    {"pure.repeat", "the same point gives the same bits, whatever came before", DS_CHECK_ENV, 0, 2,
+     pure_repeat},
+    {"pure.want", "the loss is the same with and without gradient", DS_CHECK_ENV | DS_CHECK_GRADIENT, 1, 0,
+     pure_want},
+    {"pure.instance", "another instance gives the same bits", DS_CHECK_ENV, 0, 1, pure_instance},
     {"pure.process", "another process gives the same bits", 0, 0, 1, pure_process},
     {"pure.threads", "every number of threads gives the same bits", 0, 0, 2, pure_threads},
     {"pure.parallel", "instances in two threads do not disturb each other", 0, 0, 2, pure_parallel},
-    {"pure.noise", "noise depends on the noise key alone", 0, 1, 0, pure_noise},
+    {"pure.noise", "noise depends on the noise key alone", DS_CHECK_ENV, 1, 0, pure_noise},
     {NULL, NULL, 0, 0, 0, NULL}};

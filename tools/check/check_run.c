@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "check/check_report.h"
 #include "check/check_tests.h"
+#include "harness/check_host.h"
 
 extern char **environ;
 
@@ -32,7 +33,7 @@ static const double LEAST_SECONDS = 100;
 enum { TESTS_MAX = 100 };
 
 static const ds_check_test describe_test = {"describe", "", 0, 0, 0, ds_check_describe};
-static const ds_check_test env_measure_test = {"measure_env", "", 0, 1, 1, ds_check_env_measure};
+static const ds_check_test env_measure_test = {"measure_env", "", DS_CHECK_ENV, 1, 1, ds_check_env_measure};
 static const ds_check_test opt_measure_test = {"measure_opt", "", 0, 0, 0, ds_check_opt_measure};
 
 static const ds_check_test *const hidden[] = {&describe_test, &env_measure_test, &opt_measure_test};
@@ -94,7 +95,14 @@ static void run_test(const ds_check_options *o, const ds_check_test *test, int f
 
     c.random = ds_random_open(o->seed, test->id, 0);
     if (raw || ds_check_load(&c)) {
-        test->run(&c);
+        ds_check_env env;
+        c.env = (test->flags & DS_CHECK_ENV) != 0 && ds_check_env_open(&c, 1, &env) ? &env : NULL;
+        if (c.env != NULL || (test->flags & DS_CHECK_ENV) == 0) {
+            test->run(&c);
+        }
+        if (c.env != NULL) {
+            ds_check_env_close(&env);
+        }
     }
     ds_check_record(&c, DS_CHECK_END, "");
 }

@@ -59,35 +59,31 @@ static void look_at_scene(ds_check *c, const ds_check_env *env, const ds_snapsho
 
 static void scene_data(ds_check *c)
 {
-    ds_check_env env;
+    ds_check_env *env = c->env;
     ds_check_answer with, without;
     ds_snapshot *first = NULL, *second = NULL;
     ds_error e = {0};
 
-    if (!ds_check_env_open(c, 1, &env)) {
-        return;
-    }
     const ds_scene *ext =
-        env.vt->get_extension != NULL ? env.vt->get_extension(env.self, DS_EXT_SCENE) : NULL;
+        env->vt->get_extension != NULL ? env->vt->get_extension(env->self, DS_EXT_SCENE) : NULL;
     if (ext == NULL) {
         ds_check_skip(c, "this environment offers no scene");
-        ds_check_env_close(&env);
         return;
     }
-    ds_check_evaluate(&env, env.x0, DS_WANT_SCENE, 0, NULL, &with);
-    if (ds_check_answer_look(c, &env, &with, "with DS_WANT_SCENE")) {
-        if (ds_snapshot_collect(ext, env.self, NULL, 0, &first, &e) != 0 ||
-            ds_snapshot_collect(ext, env.self, NULL, 0, &second, &e) != 0) {
+    ds_check_evaluate(env, env->x0, DS_WANT_SCENE, 0, NULL, &with);
+    if (ds_check_answer_look(c, env, &with, "with DS_WANT_SCENE")) {
+        if (ds_snapshot_collect(ext, env->self, NULL, 0, &first, &e) != 0 ||
+            ds_snapshot_collect(ext, env->self, NULL, 0, &second, &e) != 0) {
             ds_check_fail(c, "%s", e.text);
             ds_check_hint(c, "diffsim/ext/scene.h says what each function fills");
         } else {
-            look_at_scene(c, &env, first);
+            look_at_scene(c, env, first);
             compare(c, first, second);
         }
-        ds_check_evaluate(&env, env.x0, 0, 0, NULL, &without);
-        ds_check_same(c, &with, &without, env.n, 0, "with and without DS_WANT_SCENE");
+        ds_check_evaluate(env, env->x0, 0, 0, NULL, &without);
+        ds_check_same(c, &with, &without, env->n, 0, "with and without DS_WANT_SCENE");
         ds_scene_info info = {.struct_size = sizeof info};
-        ds_status st = ext->info(env.self, &info);
+        ds_status st = ext->info(env->self, &info);
         if (st != DS_E_STATE) {
             ds_check_fail(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s",
                           ds_status_name(st));
@@ -98,9 +94,9 @@ static void scene_data(ds_check *c)
     }
     ds_snapshot_free(first);
     ds_snapshot_free(second);
-    ds_check_env_close(&env);
 }
 
 const ds_check_test ds_check_scene_tests[] = {
-    {"scene.data", "the scene is complete, repeatable and without effect on the loss", 0, 2, 0, scene_data},
+    {"scene.data", "the scene is complete, repeatable and without effect on the loss", DS_CHECK_ENV, 2, 0,
+     scene_data},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -65,7 +65,8 @@ typedef struct ds_check ds_check;
 /* Which plugins a test is for, besides its kind. */
 enum {
     DS_CHECK_GRADIENT = 1, /* environments with gradient */
-    DS_CHECK_ALONE = 2     /* changes its own process: not with --in-process */
+    DS_CHECK_ALONE = 2,    /* changes its own process: not with --in-process */
+    DS_CHECK_ENV = 4       /* gets an instance of the environment, see ds_check.env */
 };
 
 typedef struct ds_check_test {
@@ -81,9 +82,10 @@ typedef struct ds_check_test {
 struct ds_check {
     const ds_check_options *options;
     const ds_check_test *test;
-    const ds_module *module; /* NULL in the tests of loading */
-    ds_random random;        /* depends on the seed and the test's id */
-    int fd;                  /* lines go there, or, where it is negative, to `lines` */
+    const ds_module *module;  /* NULL in the tests of loading */
+    struct ds_check_env *env; /* of a test with DS_CHECK_ENV, closed after it; else NULL */
+    ds_random random;         /* depends on the seed and the test's id */
+    int fd;                   /* lines go there, or, where it is negative, to `lines` */
     ds_check_lines *lines;
     unsigned failed, hints; /* lines DS_CHECK_FAILURE and DS_CHECK_HINT so far */
 };

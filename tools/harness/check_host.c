@@ -183,18 +183,21 @@ static int ask_environment(ds_check *c, ds_check_env *env)
     env->steps = info.steps;
     env->loss_floor = info.loss_floor;
     env->has_gradient = env->has_gradient && (info.flags & DS_INFO_NO_GRADIENT) == 0;
-    env->lower = calloc(3 * info.n, sizeof(double));
+    env->lower = calloc(5 * info.n, sizeof(double));
     if (env->lower == NULL) {
         ds_check_fail(c, "out of memory");
         return 0;
     }
     env->upper = env->lower + info.n;
     env->x0 = env->upper + info.n;
+    env->x = env->x0 + info.n;
+    env->g = env->x + info.n;
     st = env->vt->bounds(env->self, info.n, env->lower, env->upper, env->x0);
     if (st != DS_OK) {
         ds_check_fail(c, "bounds() returned %s: %.200s", ds_status_name(st), env->h.error_text);
         return 0;
     }
+    memcpy(env->x, env->x0, info.n * sizeof *env->x);
     return 1;
 }
 
@@ -265,6 +268,12 @@ void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64
     double begin = ds_check_now();
     a->status = env->vt->evaluate(env->self, &a->io);
     a->wall = ds_check_now() - begin;
+}
+
+void ds_check_call(ds_check_env *env, const double *x, int gradient, ds_check_answer *a)
+{
+    gradient = gradient && env->has_gradient;
+    ds_check_evaluate(env, x, gradient ? DS_WANT_GRAD : 0, 0, gradient ? env->g : NULL, a);
 }
 
 static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_check_answer *a,

@@ -44,6 +44,7 @@ typedef struct ds_check_env {
     uint64_t n, steps;
     double loss_floor;
     double *lower, *upper, *x0; /* n values each */
+    double *x, *g;              /* for the test, n values each: a point, at first x0, and a gradient */
     int has_gradient;
 } ds_check_env;
 
@@ -62,6 +63,8 @@ typedef struct ds_check_answer {
  * entry of the gradient ds_check_poison(). */
 void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64_t noise_key, double *grad,
                        ds_check_answer *a);
+/* The same without noise; where `gradient`, and there is one, with the gradient in env->g. */
+void ds_check_call(ds_check_env *env, const double *x, int gradient, ds_check_answer *a);
 double ds_check_poison(void);
 int ds_check_is_poison(double v);
 

@@ -118,17 +118,6 @@ static int settle(const char *folder, ds_error *e)
     return rc;
 }
 
-/* "FOLDER" and a word behind it; to be freed. */
-static char *beside(const char *folder, const char *word)
-{
-    size_t size = strlen(folder) + strlen(word) + 1;
-    char *path = malloc(size);
-    if (path != NULL) {
-        snprintf(path, size, "%s%s", folder, word);
-    }
-    return path;
-}
-
 /* "DIR/.NAMEword": hidden, so that nobody takes a copy that was not finished for a run; to be freed. */
 static char *hidden(const char *folder, const char *word)
 {
@@ -184,9 +173,9 @@ static int copy_run(const char *from, const char *to, int *source, ds_error *e)
 /* What a failed run said. */
 static int copy_log(const char *from, const char *to, ds_error *e)
 {
-    char *source = beside(from, ".log");
-    char *target = beside(to, ".log");
-    int rc = source == NULL || target == NULL ? ds_no_memory(e) : 0;
+    char *source = NULL, *target = NULL;
+    int rc =
+        asprintf(&source, "%s.log", from) < 0 || asprintf(&target, "%s.log", to) < 0 ? ds_no_memory(e) : 0;
     if (rc == 0 && access(source, F_OK) == 0) {
         rc = copy_file(source, target, e);
     }

@@ -132,15 +132,15 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
     }
     for (size_t i = 0; i < count && rc == 0; i++) {
         char *folder = ds_folder_path(runs[i].folder, "export");
-        size_t size = strlen(runs[i].folder) + 64;
-        char *name = malloc(size);
-        rc = folder == NULL || name == NULL ? ds_no_memory(e) : ds_export_wake(&runs[i], e);
+        char *name = NULL;
+        rc = folder == NULL || asprintf(&name, "%s/evaluations.%s", folder, q->format) < 0
+                 ? ds_no_memory(e)
+                 : ds_export_wake(&runs[i], e);
         if (rc != 0) {
             /* nothing to write */
         } else if (q->out != NULL) {
             rc = export_table(q, &runs[i], q->out, e);
         } else {
-            snprintf(name, size, "%s/evaluations.%s", folder, q->format);
             rc = ds_folder_make(folder, e);
             rc = rc != 0 ? rc : export_table(q, &runs[i], name, e);
             if (rc == 0) {
@@ -181,14 +181,11 @@ static int list_functions(const ds_export_run *runs, size_t count, ds_export_set
 
 static int export_folder(const request *q, ds_export_run *runs, size_t count, ds_error *e)
 {
-    size_t size = strlen(q->folder) + 64;
-    char *folder = q->out != NULL ? strdup(q->out) : malloc(size);
+    char *folder = NULL;
     ds_export_set set = {runs, count, NULL, 0};
-    if (folder == NULL) {
+    if ((q->out != NULL ? asprintf(&folder, "%s", q->out)
+                        : asprintf(&folder, "%s/export/%s", q->folder, q->format)) < 0) {
         return ds_no_memory(e);
-    }
-    if (q->out == NULL) {
-        snprintf(folder, size, "%s/export/%s", q->folder, q->format);
     }
     int rc =
         strcmp(folder, "-") == 0

@@ -58,13 +58,10 @@ static int write_note(const ds_export_set *set, const char *folder, const char *
                         json_string("best loss of the exported runs; the true optimum is not known"));
     json_object_set_new(o, "runs", runs);
     char *text = json_dumps(o, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    size_t size = strlen(folder) + sizeof(".json");
-    char *path = malloc(size);
-    int rc = text == NULL || path == NULL ? ds_no_memory(e) : 0;
-    if (rc == 0) {
-        snprintf(path, size, "%s.json", folder);
-        rc = ds_file_write_atomic(path, text, strlen(text), e);
-    }
+    char *path = NULL;
+    int rc = text == NULL || asprintf(&path, "%s.json", folder) < 0
+                 ? ds_no_memory(e)
+                 : ds_file_write_atomic(path, text, strlen(text), e);
     free(text);
     free(path);
     json_decref(o);
