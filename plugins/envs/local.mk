@@ -57,7 +57,7 @@ plugins_envs_engines_cloth_libcloth_la_SOURCES = plugins/envs/engines/cloth/clot
 # code means.
 plugins_envs_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpm_select)
 plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-plugins_envs_engines_mpm_libmpm_la_LIBADD = $(mpm_variants)
+plugins_envs_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) plugins/envs/engines/kit/libkit.la
 plugins_envs_engines_mpm_libmpm_la_SOURCES = plugins/envs/engines/mpm/scene/mat3.h \
 	plugins/envs/engines/mpm/scene/mt19937.c plugins/envs/engines/mpm/scene/mt19937.h \
 	plugins/envs/engines/mpm/scene/quaternion.c plugins/envs/engines/mpm/scene/quaternion.h \
@@ -82,8 +82,7 @@ plugins_envs_engines_mpm_libmpm_la_SOURCES = plugins/envs/engines/mpm/scene/mat3
 	plugins/envs/engines/mpm/fast/team.c plugins/envs/engines/mpm/fast/team.h \
 	plugins/envs/engines/mpm/fast/kernels/select.c plugins/envs/engines/mpm/env/env.c \
 	plugins/envs/engines/mpm/env/env.h plugins/envs/engines/mpm/env/env_params.c \
-	plugins/envs/engines/mpm/env/env_params.h plugins/envs/engines/mpm/env/env_rl.c \
-	plugins/envs/engines/mpm/env/env_rl.h plugins/envs/engines/mpm/env/env_scene.c \
+	plugins/envs/engines/mpm/env/env_params.h plugins/envs/engines/mpm/env/env_scene.c \
 	plugins/envs/engines/mpm/env/env_scene.h plugins/envs/engines/mpm/env/episode.c \
 	plugins/envs/engines/mpm/env/episode.h plugins/envs/engines/mpm/env/evaluate.c \
 	plugins/envs/engines/mpm/env/evaluate.h plugins/envs/engines/mpm/env/instance.h \
@@ -177,7 +176,7 @@ plugins_envs_ffi_la_LIBADD = plugins/envs/engines/foreign/libforeign.la plugins/
 plugins_envs_flip_la_LDFLAGS = $(plugin_link)
 plugins_envs_flip_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/kit/libkit.la
 plugins_envs_fluid_la_LDFLAGS = $(plugin_link)
-plugins_envs_fluid_la_LIBADD = plugins/envs/engines/mpm/libmpm.la plugins/envs/engines/kit/libkit.la
+plugins_envs_fluid_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
 plugins_envs_pendulum_la_LDFLAGS = $(plugin_link)
 plugins_envs_pendulum_la_LIBADD = plugins/envs/engines/kit/libkit.la
 plugins_envs_pinball_la_LDFLAGS = $(plugin_link)

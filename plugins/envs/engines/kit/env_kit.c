@@ -42,7 +42,7 @@ ds_status env_kit_create(const env_table *env, const ds_host *host, void **out)
 {
     env_kit *kit = calloc(1, env->size);
     ds_status status = kit != NULL ? open_kit(kit, env, host) : DS_E_NOMEM;
-    if (status == DS_E_NOMEM) {
+    if (status == DS_E_NOMEM && (env->advice == NULL || *env->advice)) {
         ds_host_fail(host, status, "out of memory%s%s", env->advice ? ": " : "",
                      env->advice ? env->advice : "");
     }
@@ -82,6 +82,10 @@ ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, d
 {
     const env_kit *kit = self;
     const env_table *env = kit->env;
+    if (n != kit->n) {
+        return ds_host_fail(kit->host, DS_E_ARG, "bounds of %llu variables asked for, there are %llu",
+                            (unsigned long long)n, (unsigned long long)kit->n);
+    }
     for (uint64_t i = 0; i < n; i++) {
         double start = 0;
         lower[i] = -env->limit;

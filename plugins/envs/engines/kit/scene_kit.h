@@ -6,7 +6,7 @@
 
 #include <diffsim/ext/scene.h>
 
-enum { SCENE_KIT_BODIES = 16, SCENE_KIT_METRICS = 16 };
+enum { SCENE_KIT_BODIES = 24, SCENE_KIT_METRICS = 16 };
 
 typedef struct scene_metric {
     const char *name, *unit;
