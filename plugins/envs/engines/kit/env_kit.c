@@ -24,6 +24,12 @@ static int open_scene(env_kit *kit)
     return scene_kit_ready(&kit->scene);
 }
 
+static ds_status no_memory(const env_table *env, const ds_host *host)
+{
+    const char *advice = env->advice != NULL ? env->advice : "";
+    return ds_host_fail(host, DS_E_NOMEM, "out of memory%s%s", *advice ? ": " : "", advice);
+}
+
 static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *host)
 {
     ds_param_reader in = {host, DS_OK};
@@ -35,16 +41,15 @@ static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *hos
     if (in.status == DS_OK && env->allocate != NULL) {
         in.status = env->allocate(kit);
     }
-    return in.status == DS_OK && !open_scene(kit) ? DS_E_NOMEM : in.status;
+    return in.status == DS_OK && !open_scene(kit) ? no_memory(env, host) : in.status;
 }
 
 ds_status env_kit_create(const env_table *env, const ds_host *host, void **out)
 {
     env_kit *kit = calloc(1, env->size);
     ds_status status = kit != NULL ? open_kit(kit, env, host) : DS_E_NOMEM;
-    if (status == DS_E_NOMEM && (env->advice == NULL || *env->advice)) {
-        ds_host_fail(host, status, "out of memory%s%s", env->advice ? ": " : "",
-                     env->advice ? env->advice : "");
+    if (kit == NULL || (status == DS_E_NOMEM && (env->advice == NULL || *env->advice))) {
+        no_memory(env, host);
     }
     if (status != DS_OK) {
         env_kit_destroy(kit);
