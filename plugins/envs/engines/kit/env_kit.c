@@ -151,9 +151,7 @@ static void keep_scene(env_kit *kit)
         scene_kit_reset_box(s);
         for (uint64_t k = 0; k <= kit->steps; k++) {
             kit->env->measure(kit, k, row);
-            for (uint64_t m = 0; m < s->info.metrics; m++) {
-                scene_kit_values(s, m)[k] = row[m];
-            }
+            scene_kit_measured(s, k, row);
         }
     }
     s->kept = 1;

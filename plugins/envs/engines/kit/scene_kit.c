@@ -56,9 +56,11 @@ void scene_kit_reset_box(scene_kit *s)
     memcpy(s->info.box, s->view, sizeof s->view);
 }
 
-double *scene_kit_values(scene_kit *s, uint64_t m)
+void scene_kit_measured(scene_kit *s, uint64_t k, const double *values)
 {
-    return s->value + m * s->capacity;
+    for (uint64_t m = 0; m < s->info.metrics; m++) {
+        s->value[m * s->capacity + k] = values[m];
+    }
 }
 
 void scene_kit_include(scene_kit *s, double x, double y, double z, double r)

@@ -43,8 +43,8 @@ uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit);
  * is no memory. */
 int scene_kit_ready(scene_kit *s);
 
-/* The values of metric m, to be filled for every frame. */
-double *scene_kit_values(scene_kit *s, uint64_t m);
+/* The metrics of frame k, in their order. */
+void scene_kit_measured(scene_kit *s, uint64_t k, const double *values);
 
 /* The visible box as it was when the scene was ready. */
 void scene_kit_reset_box(scene_kit *s);

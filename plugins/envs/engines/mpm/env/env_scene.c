@@ -103,9 +103,7 @@ static void keep_step(void *context, uint32_t step, const mpm_particle *particle
     memcpy(env->poses + step * (size_t)env->scene.n_tools, poses, env->scene.n_tools * sizeof(mpm_pose));
     const double values[] = {m->density, m->sdf,    m->contact_soft, m->contact_hard, m->iou,
                              m->com[0],  m->com[1], m->com[2],       m->sum_sq,       m->det_f_mean};
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        scene_kit_values(&env->kit.scene, i)[step] = values[i];
-    }
+    scene_kit_measured(&env->kit.scene, step, values);
     env->kit.scene.info.frames = step + (uint64_t)1;
 }
 
