@@ -18,7 +18,7 @@ static int open_scene(env_kit *kit)
     }
     scene_kit_open(&kit->scene, kit->steps, kit->dt, env->place);
     for (const scene_metric *m = env->metrics; m->name != NULL; m++) {
-        scene_kit_metric(&kit->scene, m->name, m->unit);
+        kit->scene.metric[kit->scene.info.metrics++] = *m;
     }
     env->bodies(kit, &kit->scene);
     return scene_kit_ready(&kit->scene);

@@ -38,12 +38,6 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
     return s->info.bodies++;
 }
 
-uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit)
-{
-    s->metric[s->info.metrics] = (scene_metric){name, unit};
-    return s->info.metrics++;
-}
-
 int scene_kit_ready(scene_kit *s)
 {
     memcpy(s->view, s->info.box, sizeof s->view);

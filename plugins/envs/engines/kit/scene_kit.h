@@ -36,9 +36,6 @@ void scene_kit_close(scene_kit *s);
 uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t role, uint64_t count,
                         const double size[4]);
 
-/* Adds a metric; returns its number. */
-uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit);
-
 /* Allocates the metrics and notes the visible box. Called once, after all were added; 0 where there
  * is no memory. */
 int scene_kit_ready(scene_kit *s);
