@@ -11,8 +11,6 @@
 
 enum { SYRUP, CUBE };                               /* bodies of the simulation, the first to be drawn */
 enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK }; /* the others */
-enum { M_CUBE_Y, M_SUCCESS, M_LEVEL, M_CUBE_X, M_CUBE_Z, M_LADLE_X };
-enum { M_LADLE_Y = M_LADLE_X + 1, M_LOSS, M_SPEED, M_LEAST, M_MOST };
 enum { N_OBS = 14 };
 enum { SIGN_CORRECTED, SIGN_PRINTED };
 enum { RINGS = 25, SECTORS = 48 }; /* of the ladle, as it is drawn */
@@ -328,17 +326,10 @@ static void keep_frame(void *context, uint32_t step, const mpm_particle *particl
     }
     memcpy(e->ladle[step], poses->position, sizeof e->ladle[step]);
     s->info.box[4] = fmax(step == 0 ? seen_height : s->info.box[4], poses->position[1] + handle_top);
-    scene_kit_values(s, M_CUBE_X)[step] = c[0];
-    scene_kit_values(s, M_CUBE_Y)[step] = c[1];
-    scene_kit_values(s, M_CUBE_Z)[step] = c[2];
-    scene_kit_values(s, M_LADLE_X)[step] = poses->position[0];
-    scene_kit_values(s, M_LADLE_Y)[step] = poses->position[1];
-    scene_kit_values(s, M_LOSS)[step] = loss_of(e, particles, poses);
-    scene_kit_values(s, M_SUCCESS)[step] = c[1] > rim;
-    scene_kit_values(s, M_LEVEL)[step] = level;
-    scene_kit_values(s, M_SPEED)[step] = speed;
-    scene_kit_values(s, M_LEAST)[step] = least;
-    scene_kit_values(s, M_MOST)[step] = most;
+    const double *at = poses->position;
+    const double values[] = {c[1],  c[1] > rim, level, c[0], c[2], at[0], at[1], loss_of(e, particles, poses),
+                             speed, least,      most};
+    scene_kit_measured(s, step, values);
 }
 
 static int reserve_frames(fluid *e)

@@ -1,199 +1,173 @@
 # SPDX-License-Identifier: Apache-2.0
 # Environment plugins and the engines they share. Includes of engines are written "engines/FOLDER/file.h".
 noinst_LTLIBRARIES += $(env_engine_libs)
-env_engine_libs = plugins/envs/engines/kit/libkit.la plugins/envs/engines/functions/libfunctions.la \
-	plugins/envs/engines/foreign/libforeign.la plugins/envs/engines/chain/libchain.la \
-	plugins/envs/engines/contact/libcontact.la plugins/envs/engines/penalty/libpenalty.la \
-	plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/mpm/libmpm.la $(mpm_variants)
+env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.la \
+	%D%/engines/foreign/libforeign.la %D%/engines/chain/libchain.la %D%/engines/contact/libcontact.la \
+	%D%/engines/penalty/libpenalty.la %D%/engines/cloth/libcloth.la %D%/engines/mpm/libmpm.la \
+	$(mpm_variants)
 
 # The kit: what environments have in common, a table of functions and the scene extension from tables.
-plugins_envs_engines_kit_libkit_la_SOURCES = plugins/envs/engines/kit/env_kit.h \
-	plugins/envs/engines/kit/env_kit.c plugins/envs/engines/kit/scene_kit.h \
-	plugins/envs/engines/kit/scene_kit.c
+%C%_engines_kit_libkit_la_SOURCES = %D%/engines/kit/env_kit.h %D%/engines/kit/env_kit.c \
+	%D%/engines/kit/scene_kit.h %D%/engines/kit/scene_kit.c
 
 # Test functions with known optimum.
-plugins_envs_engines_functions_libfunctions_la_SOURCES = plugins/envs/engines/functions/function.h \
-	plugins/envs/engines/functions/functions.h plugins/envs/engines/functions/functions.c \
-	plugins/envs/engines/functions/smooth.c plugins/envs/engines/functions/rugged.c \
-	plugins/envs/engines/functions/classic.c plugins/envs/engines/functions/bbob.h \
-	plugins/envs/engines/functions/bbob.c plugins/envs/engines/functions/bbob_draw.h \
-	plugins/envs/engines/functions/bbob_draw.c plugins/envs/engines/functions/squares.h \
-	plugins/envs/engines/functions/squares.c
+%C%_engines_functions_libfunctions_la_SOURCES = %D%/engines/functions/function.h \
+	%D%/engines/functions/functions.h %D%/engines/functions/functions.c %D%/engines/functions/smooth.c \
+	%D%/engines/functions/rugged.c %D%/engines/functions/classic.c %D%/engines/functions/bbob.h \
+	%D%/engines/functions/bbob.c %D%/engines/functions/bbob_draw.h %D%/engines/functions/bbob_draw.c \
+	%D%/engines/functions/squares.h %D%/engines/functions/squares.c
 
 # Calls of functions of other libraries, described by a signature.
-plugins_envs_engines_foreign_libforeign_la_CPPFLAGS = $(AM_CPPFLAGS) $(FFI_CFLAGS)
-plugins_envs_engines_foreign_libforeign_la_LIBADD = $(FFI_LIBS)
-plugins_envs_engines_foreign_libforeign_la_SOURCES = plugins/envs/engines/foreign/call.c \
-	plugins/envs/engines/foreign/call.h plugins/envs/engines/foreign/signature.c \
-	plugins/envs/engines/foreign/signature.h
+%C%_engines_foreign_libforeign_la_CPPFLAGS = $(AM_CPPFLAGS) $(FFI_CFLAGS)
+%C%_engines_foreign_libforeign_la_LIBADD = $(FFI_LIBS)
+%C%_engines_foreign_libforeign_la_SOURCES = %D%/engines/foreign/call.c %D%/engines/foreign/call.h \
+	%D%/engines/foreign/signature.c %D%/engines/foreign/signature.h
 
 # Rigid bodies: a planar chain of links on a cart; a ball among boxes and walls in the plane (linear
 # complementarity, impact, episode); a particle against planes with penalty (compliant) contact.
-plugins_envs_engines_chain_libchain_la_SOURCES = plugins/envs/engines/chain/chain.h \
-	plugins/envs/engines/chain/chain.c
-plugins_envs_engines_contact_libcontact_la_SOURCES = plugins/envs/engines/contact/ball.h \
-	plugins/envs/engines/contact/ball.c plugins/envs/engines/contact/ball_adjoint.c \
-	plugins/envs/engines/contact/dense.h plugins/envs/engines/contact/dense.c \
-	plugins/envs/engines/contact/impact.h plugins/envs/engines/contact/impact.c \
-	plugins/envs/engines/contact/lcp.h plugins/envs/engines/contact/lcp.c plugins/envs/engines/contact/shape.h \
-	plugins/envs/engines/contact/shape.c
-plugins_envs_engines_penalty_libpenalty_la_SOURCES = plugins/envs/engines/penalty/penalty.h \
-	plugins/envs/engines/penalty/penalty.c
+%C%_engines_chain_libchain_la_SOURCES = %D%/engines/chain/chain.h %D%/engines/chain/chain.c
+%C%_engines_contact_libcontact_la_SOURCES = %D%/engines/contact/ball.h %D%/engines/contact/ball.c \
+	%D%/engines/contact/ball_adjoint.c %D%/engines/contact/dense.h %D%/engines/contact/dense.c \
+	%D%/engines/contact/impact.h %D%/engines/contact/impact.c %D%/engines/contact/lcp.h \
+	%D%/engines/contact/lcp.c %D%/engines/contact/shape.h %D%/engines/contact/shape.c
+%C%_engines_penalty_libpenalty_la_SOURCES = %D%/engines/penalty/penalty.h %D%/engines/penalty/penalty.c
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
-plugins_envs_engines_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
-plugins_envs_engines_cloth_libcloth_la_SOURCES = plugins/envs/engines/cloth/cloth.h \
-	plugins/envs/engines/cloth/cloth.c plugins/envs/engines/cloth/disc.h plugins/envs/engines/cloth/disc.c \
-	plugins/envs/engines/cloth/floor.c plugins/envs/engines/cloth/lift.h plugins/envs/engines/cloth/lift.c \
-	plugins/envs/engines/cloth/mesh.h plugins/envs/engines/cloth/mesh.c plugins/envs/engines/cloth/pan.c \
-	plugins/envs/engines/cloth/pan_shape.h plugins/envs/engines/cloth/pan_shape.c \
-	plugins/envs/engines/cloth/sets.h plugins/envs/engines/cloth/sheet.h plugins/envs/engines/cloth/sheet.c \
-	plugins/envs/engines/cloth/spring.h plugins/envs/engines/cloth/spring.c plugins/envs/engines/cloth/touch.h \
-	plugins/envs/engines/cloth/trajectory.h plugins/envs/engines/cloth/trajectory.c
+%C%_engines_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
+%C%_engines_cloth_libcloth_la_SOURCES = %D%/engines/cloth/cloth.h %D%/engines/cloth/cloth.c \
+	%D%/engines/cloth/disc.h %D%/engines/cloth/disc.c %D%/engines/cloth/floor.c %D%/engines/cloth/lift.h \
+	%D%/engines/cloth/lift.c %D%/engines/cloth/mesh.h %D%/engines/cloth/mesh.c %D%/engines/cloth/pan.c \
+	%D%/engines/cloth/pan_shape.h %D%/engines/cloth/pan_shape.c %D%/engines/cloth/sets.h \
+	%D%/engines/cloth/sheet.h %D%/engines/cloth/sheet.c %D%/engines/cloth/spring.h \
+	%D%/engines/cloth/spring.c %D%/engines/cloth/touch.h %D%/engines/cloth/trajectory.h \
+	%D%/engines/cloth/trajectory.c
 
 # Material points. scene: bodies, tools and where they are; sim: the plain scalar simulation, the oracle of
 # the fast one; loss: what the tasks measure; fast: the engine with vectors and threads; env: the environment
 # interface of the tasks. Options that help the fixed-size inner loops and never change what floating-point
 # code means.
-plugins_envs_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpm_select)
-plugins_envs_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-plugins_envs_engines_mpm_libmpm_la_LIBADD = $(mpm_variants)
-plugins_envs_engines_mpm_libmpm_la_SOURCES = plugins/envs/engines/mpm/scene/mat3.h \
-	plugins/envs/engines/mpm/scene/mt19937.c plugins/envs/engines/mpm/scene/mt19937.h \
-	plugins/envs/engines/mpm/scene/quaternion.c plugins/envs/engines/mpm/scene/quaternion.h \
-	plugins/envs/engines/mpm/scene/scene.c plugins/envs/engines/mpm/scene/scene.h \
-	plugins/envs/engines/mpm/scene/tool.h plugins/envs/engines/mpm/scene/tool_contact.c \
-	plugins/envs/engines/mpm/scene/tool_motion.c plugins/envs/engines/mpm/scene/tool_shape.c \
-	plugins/envs/engines/mpm/sim/deform.c plugins/envs/engines/mpm/sim/deform.h \
-	plugins/envs/engines/mpm/sim/grid.c plugins/envs/engines/mpm/sim/grid.h \
-	plugins/envs/engines/mpm/sim/material.c plugins/envs/engines/mpm/sim/material.h \
-	plugins/envs/engines/mpm/sim/sim.c plugins/envs/engines/mpm/sim/sim.h plugins/envs/engines/mpm/sim/svd3.c \
-	plugins/envs/engines/mpm/sim/svd3.h plugins/envs/engines/mpm/sim/transfer.c \
-	plugins/envs/engines/mpm/sim/transfer.h plugins/envs/engines/mpm/loss/distance.c \
-	plugins/envs/engines/mpm/loss/distance.h plugins/envs/engines/mpm/loss/loss.c \
-	plugins/envs/engines/mpm/loss/loss.h plugins/envs/engines/mpm/loss/target.c \
-	plugins/envs/engines/mpm/loss/target.h plugins/envs/engines/mpm/fast/adjoint.c \
-	plugins/envs/engines/mpm/fast/engine.c plugins/envs/engines/mpm/fast/engine.h \
-	plugins/envs/engines/mpm/fast/engine_internal.h plugins/envs/engines/mpm/fast/forward.c \
-	plugins/envs/engines/mpm/fast/layout.c plugins/envs/engines/mpm/fast/memory.c \
-	plugins/envs/engines/mpm/fast/plan.c plugins/envs/engines/mpm/fast/segment.c \
-	plugins/envs/engines/mpm/fast/segment.h plugins/envs/engines/mpm/fast/strike.c \
-	plugins/envs/engines/mpm/fast/strike.h plugins/envs/engines/mpm/fast/substep.c \
-	plugins/envs/engines/mpm/fast/team.c plugins/envs/engines/mpm/fast/team.h \
-	plugins/envs/engines/mpm/fast/kernels/select.c plugins/envs/engines/mpm/env/env.c \
-	plugins/envs/engines/mpm/env/env.h plugins/envs/engines/mpm/env/env_params.c \
-	plugins/envs/engines/mpm/env/env_params.h plugins/envs/engines/mpm/env/env_rl.c \
-	plugins/envs/engines/mpm/env/env_rl.h plugins/envs/engines/mpm/env/env_scene.c \
-	plugins/envs/engines/mpm/env/env_scene.h plugins/envs/engines/mpm/env/episode.c \
-	plugins/envs/engines/mpm/env/episode.h plugins/envs/engines/mpm/env/evaluate.c \
-	plugins/envs/engines/mpm/env/evaluate.h plugins/envs/engines/mpm/env/instance.h \
-	plugins/envs/engines/mpm/env/stepwise.c plugins/envs/engines/mpm/env/stepwise.h
+%C%_engines_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(mpm_select)
+%C%_engines_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
+%C%_engines_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/kit/libkit.la
+%C%_engines_mpm_libmpm_la_SOURCES = %D%/engines/mpm/scene/mat3.h %D%/engines/mpm/scene/mt19937.c \
+	%D%/engines/mpm/scene/mt19937.h %D%/engines/mpm/scene/quaternion.c \
+	%D%/engines/mpm/scene/quaternion.h %D%/engines/mpm/scene/scene.c %D%/engines/mpm/scene/scene.h \
+	%D%/engines/mpm/scene/tool.h %D%/engines/mpm/scene/tool_contact.c \
+	%D%/engines/mpm/scene/tool_motion.c %D%/engines/mpm/scene/tool_shape.c %D%/engines/mpm/sim/deform.c \
+	%D%/engines/mpm/sim/deform.h %D%/engines/mpm/sim/grid.c %D%/engines/mpm/sim/grid.h \
+	%D%/engines/mpm/sim/material.c %D%/engines/mpm/sim/material.h %D%/engines/mpm/sim/sim.c \
+	%D%/engines/mpm/sim/sim.h %D%/engines/mpm/sim/svd3.c %D%/engines/mpm/sim/svd3.h \
+	%D%/engines/mpm/sim/transfer.c %D%/engines/mpm/sim/transfer.h %D%/engines/mpm/loss/distance.c \
+	%D%/engines/mpm/loss/distance.h %D%/engines/mpm/loss/loss.c %D%/engines/mpm/loss/loss.h \
+	%D%/engines/mpm/loss/target.c %D%/engines/mpm/loss/target.h %D%/engines/mpm/fast/adjoint.c \
+	%D%/engines/mpm/fast/engine.c %D%/engines/mpm/fast/engine.h %D%/engines/mpm/fast/engine_internal.h \
+	%D%/engines/mpm/fast/forward.c %D%/engines/mpm/fast/layout.c %D%/engines/mpm/fast/memory.c \
+	%D%/engines/mpm/fast/plan.c %D%/engines/mpm/fast/segment.c %D%/engines/mpm/fast/segment.h \
+	%D%/engines/mpm/fast/strike.c %D%/engines/mpm/fast/strike.h %D%/engines/mpm/fast/substep.c \
+	%D%/engines/mpm/fast/team.c %D%/engines/mpm/fast/team.h %D%/engines/mpm/fast/kernels/select.c \
+	%D%/engines/mpm/env/env.c %D%/engines/mpm/env/env.h %D%/engines/mpm/env/env_params.c \
+	%D%/engines/mpm/env/env_params.h %D%/engines/mpm/env/env_scene.c %D%/engines/mpm/env/env_scene.h \
+	%D%/engines/mpm/env/episode.c %D%/engines/mpm/env/episode.h %D%/engines/mpm/env/evaluate.c \
+	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
+	%D%/engines/mpm/env/stepwise.h
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
 # Vectors that a set does not have are fine: everything is inlined, no vector is passed between files.
 # Fused multiply-add is part of avx2 and avx512, and of their results.
-mpm_kernel_sources = plugins/envs/engines/mpm/fast/kernels/variant.c \
-	plugins/envs/engines/mpm/fast/kernels/kernels.h plugins/envs/engines/mpm/fast/kernels/chunk.h \
-	plugins/envs/engines/mpm/fast/kernels/chunk_law.h plugins/envs/engines/mpm/fast/kernels/convert.h \
-	plugins/envs/engines/mpm/fast/kernels/lanes.h plugins/envs/engines/mpm/fast/kernels/law.h \
-	plugins/envs/engines/mpm/fast/kernels/law_fluid.h plugins/envs/engines/mpm/fast/kernels/nodes.h \
-	plugins/envs/engines/mpm/fast/kernels/stencil.h
+mpm_kernel_sources = %D%/engines/mpm/fast/kernels/variant.c %D%/engines/mpm/fast/kernels/kernels.h \
+	%D%/engines/mpm/fast/kernels/chunk.h %D%/engines/mpm/fast/kernels/chunk_law.h \
+	%D%/engines/mpm/fast/kernels/convert.h %D%/engines/mpm/fast/kernels/lanes.h \
+	%D%/engines/mpm/fast/kernels/law.h %D%/engines/mpm/fast/kernels/law_fluid.h \
+	%D%/engines/mpm/fast/kernels/nodes.h %D%/engines/mpm/fast/kernels/stencil.h
 mpm_baseline_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 mpm_avx2_cflags = $(mpm_baseline_cflags) -mavx2 -mfma -ffp-contract=fast
 mpm_avx512_cflags = $(mpm_baseline_cflags) $(AVX512_CFLAGS) -ffp-contract=fast
-mpm_variants = plugins/envs/engines/mpm/fast/lib64_baseline.la plugins/envs/engines/mpm/fast/lib32_baseline.la
-plugins_envs_engines_mpm_fast_lib64_baseline_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=64 \
-	-DMPM_LANES=4 -DMPM_ISA=baseline
-plugins_envs_engines_mpm_fast_lib32_baseline_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=32 \
-	-DMPM_LANES=4 -DMPM_ISA=baseline
+mpm_variants = %D%/engines/mpm/fast/lib64_baseline.la %D%/engines/mpm/fast/lib32_baseline.la
+%C%_engines_mpm_fast_lib64_baseline_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4 \
+	-DMPM_ISA=baseline
+%C%_engines_mpm_fast_lib32_baseline_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=4 \
+	-DMPM_ISA=baseline
 if X86_VARIANTS
 mpm_select = -DMPM_X86_VARIANTS=1
-mpm_variants += plugins/envs/engines/mpm/fast/lib64_avx2.la plugins/envs/engines/mpm/fast/lib32_avx2.la \
-	plugins/envs/engines/mpm/fast/lib64_avx512.la plugins/envs/engines/mpm/fast/lib32_avx512.la
-plugins_envs_engines_mpm_fast_lib64_avx2_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4 \
+mpm_variants += %D%/engines/mpm/fast/lib64_avx2.la %D%/engines/mpm/fast/lib32_avx2.la \
+	%D%/engines/mpm/fast/lib64_avx512.la %D%/engines/mpm/fast/lib32_avx512.la
+%C%_engines_mpm_fast_lib64_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4 \
 	-DMPM_ISA=avx2
-plugins_envs_engines_mpm_fast_lib32_avx2_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib32_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8 \
+%C%_engines_mpm_fast_lib32_avx2_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib32_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8 \
 	-DMPM_ISA=avx2
-plugins_envs_engines_mpm_fast_lib64_avx512_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8 \
+%C%_engines_mpm_fast_lib64_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8 \
 	-DMPM_ISA=avx512
-plugins_envs_engines_mpm_fast_lib32_avx512_la_SOURCES = $(mpm_kernel_sources)
-plugins_envs_engines_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=32 \
-	-DMPM_LANES=16 -DMPM_ISA=avx512
+%C%_engines_mpm_fast_lib32_avx512_la_SOURCES = $(mpm_kernel_sources)
+%C%_engines_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16 \
+	-DMPM_ISA=avx512
 endif
 
 # PlasticineLab's tasks together, without their plugin interface: a library for tests and make_targets.
-EXTRA_LTLIBRARIES = plugins/envs/engines/mpm/libtasks.la
-plugins_envs_engines_mpm_libtasks_la_SOURCES = plugins/envs/assembly.c plugins/envs/chopsticks.c \
-	plugins/envs/move.c plugins/envs/pinch.c plugins/envs/rollingpin.c plugins/envs/rope.c plugins/envs/table.c \
-	plugins/envs/torus.c plugins/envs/triplemove.c plugins/envs/writer.c plugins/envs/engines/mpm/env/tasks.c \
-	plugins/envs/engines/mpm/env/tasks.h
-plugins_envs_engines_mpm_libtasks_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_TASKS_ONLY
-plugins_envs_engines_mpm_libtasks_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
+EXTRA_LTLIBRARIES = %D%/engines/mpm/libtasks.la
+%C%_engines_mpm_libtasks_la_SOURCES = %D%/assembly.c %D%/chopsticks.c %D%/move.c %D%/pinch.c \
+	%D%/rollingpin.c %D%/rope.c %D%/table.c %D%/torus.c %D%/triplemove.c %D%/writer.c \
+	%D%/engines/mpm/env/tasks.c %D%/engines/mpm/env/tasks.h
+%C%_engines_mpm_libtasks_la_CPPFLAGS = $(AM_CPPFLAGS) -DMPM_TASKS_ONLY
+%C%_engines_mpm_libtasks_la_LIBADD = %D%/engines/mpm/libmpm.la
 
 # The plugins: PlasticineLab's tasks, then the others. The source of each is the file of its name.
-envplugin_LTLIBRARIES += plugins/envs/assembly.la plugins/envs/chopsticks.la plugins/envs/move.la \
-	plugins/envs/pinch.la plugins/envs/rollingpin.la plugins/envs/rope.la plugins/envs/table.la \
-	plugins/envs/torus.la plugins/envs/triplemove.la plugins/envs/writer.la plugins/envs/analytic.la \
-	plugins/envs/bounce.la plugins/envs/cartpole.la plugins/envs/cartpole_gym.la plugins/envs/ffi.la \
-	plugins/envs/flip.la plugins/envs/fluid.la plugins/envs/pendulum.la plugins/envs/pinball.la \
-	plugins/envs/realtosim.la plugins/envs/swing.la
-plugins_envs_assembly_la_LDFLAGS = $(plugin_link)
-plugins_envs_assembly_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_chopsticks_la_LDFLAGS = $(plugin_link)
-plugins_envs_chopsticks_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_move_la_LDFLAGS = $(plugin_link)
-plugins_envs_move_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_pinch_la_LDFLAGS = $(plugin_link)
-plugins_envs_pinch_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_rollingpin_la_LDFLAGS = $(plugin_link)
-plugins_envs_rollingpin_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_rope_la_LDFLAGS = $(plugin_link)
-plugins_envs_rope_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_table_la_LDFLAGS = $(plugin_link)
-plugins_envs_table_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_torus_la_LDFLAGS = $(plugin_link)
-plugins_envs_torus_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_triplemove_la_LDFLAGS = $(plugin_link)
-plugins_envs_triplemove_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_writer_la_LDFLAGS = $(plugin_link)
-plugins_envs_writer_la_LIBADD = plugins/envs/engines/mpm/libmpm.la
-plugins_envs_analytic_la_LDFLAGS = $(plugin_link)
-plugins_envs_analytic_la_LIBADD = plugins/envs/engines/functions/libfunctions.la \
-	plugins/envs/engines/kit/libkit.la
-plugins_envs_bounce_la_LDFLAGS = $(plugin_link)
-plugins_envs_bounce_la_LIBADD = plugins/envs/engines/penalty/libpenalty.la \
-	plugins/envs/engines/kit/libkit.la
-plugins_envs_cartpole_la_LDFLAGS = $(plugin_link)
-plugins_envs_cartpole_la_LIBADD = plugins/envs/engines/chain/libchain.la plugins/envs/engines/kit/libkit.la
-plugins_envs_cartpole_gym_la_LDFLAGS = $(plugin_link)
-plugins_envs_cartpole_gym_la_LIBADD = plugins/envs/engines/kit/libkit.la
-plugins_envs_ffi_la_LDFLAGS = $(plugin_link)
-plugins_envs_ffi_la_LIBADD = plugins/envs/engines/foreign/libforeign.la plugins/envs/engines/kit/libkit.la
-plugins_envs_flip_la_LDFLAGS = $(plugin_link)
-plugins_envs_flip_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/kit/libkit.la
-plugins_envs_fluid_la_LDFLAGS = $(plugin_link)
-plugins_envs_fluid_la_LIBADD = plugins/envs/engines/mpm/libmpm.la plugins/envs/engines/kit/libkit.la
-plugins_envs_pendulum_la_LDFLAGS = $(plugin_link)
-plugins_envs_pendulum_la_LIBADD = plugins/envs/engines/kit/libkit.la
-plugins_envs_pinball_la_LDFLAGS = $(plugin_link)
-plugins_envs_pinball_la_LIBADD = plugins/envs/engines/contact/libcontact.la \
-	plugins/envs/engines/kit/libkit.la
-plugins_envs_realtosim_la_LDFLAGS = $(plugin_link)
-plugins_envs_realtosim_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/kit/libkit.la
-plugins_envs_swing_la_LDFLAGS = $(plugin_link)
-plugins_envs_swing_la_LIBADD = plugins/envs/engines/cloth/libcloth.la plugins/envs/engines/kit/libkit.la
+envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
+	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
+	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/pendulum.la \
+	%D%/pinball.la %D%/realtosim.la %D%/swing.la
+%C%_assembly_la_LDFLAGS = $(plugin_link)
+%C%_assembly_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_chopsticks_la_LDFLAGS = $(plugin_link)
+%C%_chopsticks_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_move_la_LDFLAGS = $(plugin_link)
+%C%_move_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_pinch_la_LDFLAGS = $(plugin_link)
+%C%_pinch_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_rollingpin_la_LDFLAGS = $(plugin_link)
+%C%_rollingpin_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_rope_la_LDFLAGS = $(plugin_link)
+%C%_rope_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_table_la_LDFLAGS = $(plugin_link)
+%C%_table_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_torus_la_LDFLAGS = $(plugin_link)
+%C%_torus_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_triplemove_la_LDFLAGS = $(plugin_link)
+%C%_triplemove_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_writer_la_LDFLAGS = $(plugin_link)
+%C%_writer_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_analytic_la_LDFLAGS = $(plugin_link)
+%C%_analytic_la_LIBADD = %D%/engines/functions/libfunctions.la %D%/engines/kit/libkit.la
+%C%_bounce_la_LDFLAGS = $(plugin_link)
+%C%_bounce_la_LIBADD = %D%/engines/penalty/libpenalty.la %D%/engines/kit/libkit.la
+%C%_cartpole_la_LDFLAGS = $(plugin_link)
+%C%_cartpole_la_LIBADD = %D%/engines/chain/libchain.la %D%/engines/kit/libkit.la
+%C%_cartpole_gym_la_LDFLAGS = $(plugin_link)
+%C%_cartpole_gym_la_LIBADD = %D%/engines/kit/libkit.la
+%C%_ffi_la_LDFLAGS = $(plugin_link)
+%C%_ffi_la_LIBADD = %D%/engines/foreign/libforeign.la %D%/engines/kit/libkit.la
+%C%_flip_la_LDFLAGS = $(plugin_link)
+%C%_flip_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_fluid_la_LDFLAGS = $(plugin_link)
+%C%_fluid_la_LIBADD = %D%/engines/mpm/libmpm.la
+%C%_pendulum_la_LDFLAGS = $(plugin_link)
+%C%_pendulum_la_LIBADD = %D%/engines/kit/libkit.la
+%C%_pinball_la_LDFLAGS = $(plugin_link)
+%C%_pinball_la_LIBADD = %D%/engines/contact/libcontact.la %D%/engines/kit/libkit.la
+%C%_realtosim_la_LDFLAGS = $(plugin_link)
+%C%_realtosim_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
+%C%_swing_la_LDFLAGS = $(plugin_link)
+%C%_swing_la_LIBADD = %D%/engines/cloth/libcloth.la %D%/engines/kit/libkit.la
 
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).
 envdatadir = $(envplugindir)/data
-dist_envdata_DATA = plugins/envs/data/chopsticks.targets plugins/envs/data/cloth.lift \
-	plugins/envs/data/pinch.targets plugins/envs/data/rollingpin.targets plugins/envs/data/table.targets \
-	plugins/envs/data/torus.targets plugins/envs/data/writer.targets
+dist_envdata_DATA = %D%/data/chopsticks.targets %D%/data/cloth.lift %D%/data/pinch.targets \
+	%D%/data/rollingpin.targets %D%/data/table.targets %D%/data/torus.targets %D%/data/writer.targets
 all-local: plugin-data-links
 plugin-data-links:
 	@for f in $(dist_envdata_DATA); do \
@@ -205,10 +179,9 @@ mostlyclean-local:
 
 # These make such files, when asked for by name (make plugins/envs/engines/mpm/make_targets): make_targets ID
 # FILE, make_lift 1 0.002 0.1 > FILE.
-EXTRA_PROGRAMS += plugins/envs/engines/mpm/make_targets plugins/envs/engines/cloth/make_lift
-plugins_envs_engines_mpm_make_targets_SOURCES = plugins/envs/engines/mpm/env/make_targets.c
-plugins_envs_engines_mpm_make_targets_LDADD = plugins/envs/engines/mpm/libtasks.la
-plugins_envs_engines_cloth_make_lift_SOURCES = plugins/envs/engines/cloth/make_lift.c
-plugins_envs_engines_cloth_make_lift_LDADD = plugins/envs/engines/cloth/libcloth.la
-CLEANFILES += plugins/envs/engines/mpm/make_targets plugins/envs/engines/cloth/make_lift \
-	plugins/envs/engines/mpm/libtasks.la
+EXTRA_PROGRAMS += %D%/engines/mpm/make_targets %D%/engines/cloth/make_lift
+%C%_engines_mpm_make_targets_SOURCES = %D%/engines/mpm/env/make_targets.c
+%C%_engines_mpm_make_targets_LDADD = %D%/engines/mpm/libtasks.la
+%C%_engines_cloth_make_lift_SOURCES = %D%/engines/cloth/make_lift.c
+%C%_engines_cloth_make_lift_LDADD = %D%/engines/cloth/libcloth.la
+CLEANFILES += %D%/engines/mpm/make_targets %D%/engines/cloth/make_lift %D%/engines/mpm/libtasks.la

@@ -18,10 +18,16 @@ static int open_scene(env_kit *kit)
     }
     scene_kit_open(&kit->scene, kit->steps, kit->dt, env->place);
     for (const scene_metric *m = env->metrics; m->name != NULL; m++) {
-        scene_kit_metric(&kit->scene, m->name, m->unit);
+        kit->scene.metric[kit->scene.info.metrics++] = *m;
     }
     env->bodies(kit, &kit->scene);
     return scene_kit_ready(&kit->scene);
+}
+
+static ds_status no_memory(const env_table *env, const ds_host *host)
+{
+    const char *advice = env->advice != NULL ? env->advice : "";
+    return ds_host_fail(host, DS_E_NOMEM, "out of memory%s%s", *advice ? ": " : "", advice);
 }
 
 static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *host)
@@ -35,16 +41,15 @@ static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *hos
     if (in.status == DS_OK && env->allocate != NULL) {
         in.status = env->allocate(kit);
     }
-    return in.status == DS_OK && !open_scene(kit) ? DS_E_NOMEM : in.status;
+    return in.status == DS_OK && !open_scene(kit) ? no_memory(env, host) : in.status;
 }
 
 ds_status env_kit_create(const env_table *env, const ds_host *host, void **out)
 {
     env_kit *kit = calloc(1, env->size);
     ds_status status = kit != NULL ? open_kit(kit, env, host) : DS_E_NOMEM;
-    if (status == DS_E_NOMEM) {
-        ds_host_fail(host, status, "out of memory%s%s", env->advice ? ": " : "",
-                     env->advice ? env->advice : "");
+    if (kit == NULL || (status == DS_E_NOMEM && (env->advice == NULL || *env->advice))) {
+        no_memory(env, host);
     }
     if (status != DS_OK) {
         env_kit_destroy(kit);
@@ -82,6 +87,10 @@ ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, d
 {
     const env_kit *kit = self;
     const env_table *env = kit->env;
+    if (n != kit->n) {
+        return ds_host_fail(kit->host, DS_E_ARG, "bounds of %llu variables asked for, there are %llu",
+                            (unsigned long long)n, (unsigned long long)kit->n);
+    }
     for (uint64_t i = 0; i < n; i++) {
         double start = 0;
         lower[i] = -env->limit;
@@ -142,9 +151,7 @@ static void keep_scene(env_kit *kit)
         scene_kit_reset_box(s);
         for (uint64_t k = 0; k <= kit->steps; k++) {
             kit->env->measure(kit, k, row);
-            for (uint64_t m = 0; m < s->info.metrics; m++) {
-                scene_kit_values(s, m)[k] = row[m];
-            }
+            scene_kit_measured(s, k, row);
         }
     }
     s->kept = 1;

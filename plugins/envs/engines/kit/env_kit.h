@@ -39,7 +39,7 @@ typedef struct env_kit {
  * may be NULL say so. */
 struct env_table {
     uint64_t size;      /* of an instance, which begins as zeros */
-    const char *advice; /* what to do where memory is short; may be NULL */
+    const char *advice; /* what to do where memory is short; may be NULL, "": read() says it */
 
     /* Reads the parameters and sets n, steps, dt ... of the kit. */
     void (*read)(void *self, ds_param_reader *in);

@@ -38,12 +38,6 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
     return s->info.bodies++;
 }
 
-uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit)
-{
-    s->metric[s->info.metrics] = (scene_metric){name, unit};
-    return s->info.metrics++;
-}
-
 int scene_kit_ready(scene_kit *s)
 {
     memcpy(s->view, s->info.box, sizeof s->view);
@@ -56,9 +50,11 @@ void scene_kit_reset_box(scene_kit *s)
     memcpy(s->info.box, s->view, sizeof s->view);
 }
 
-double *scene_kit_values(scene_kit *s, uint64_t m)
+void scene_kit_measured(scene_kit *s, uint64_t k, const double *values)
 {
-    return s->value + m * s->capacity;
+    for (uint64_t m = 0; m < s->info.metrics; m++) {
+        s->value[m * s->capacity + k] = values[m];
+    }
 }
 
 void scene_kit_include(scene_kit *s, double x, double y, double z, double r)

@@ -6,7 +6,7 @@
 
 #include <diffsim/ext/scene.h>
 
-enum { SCENE_KIT_BODIES = 16, SCENE_KIT_METRICS = 16 };
+enum { SCENE_KIT_BODIES = 24, SCENE_KIT_METRICS = 16 };
 
 typedef struct scene_metric {
     const char *name, *unit;
@@ -36,15 +36,12 @@ void scene_kit_close(scene_kit *s);
 uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t role, uint64_t count,
                         const double size[4]);
 
-/* Adds a metric; returns its number. */
-uint64_t scene_kit_metric(scene_kit *s, const char *name, const char *unit);
-
 /* Allocates the metrics and notes the visible box. Called once, after all were added; 0 where there
  * is no memory. */
 int scene_kit_ready(scene_kit *s);
 
-/* The values of metric m, to be filled for every frame. */
-double *scene_kit_values(scene_kit *s, uint64_t m);
+/* The metrics of frame k, in their order. */
+void scene_kit_measured(scene_kit *s, uint64_t k, const double *values);
 
 /* The visible box as it was when the scene was ready. */
 void scene_kit_reset_box(scene_kit *s);

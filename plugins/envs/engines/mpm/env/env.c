@@ -1,98 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment interface on top of an episode. */
+/* Stepwise control of the plasticine environments, with the observations of PlasticineLab (Huang et al. 2021,
+ * envs/env.py): some of the particles, and the tools. */
 #include "env.h"
 
-#include "env_scene.h"
-#include "evaluate.h"
+#include "stepwise.h"
 
-#include <diffsim/helper/fail.h>
 #include <stdlib.h>
 #include <string.h>
 
-ds_status mpm_env_create(const mpm_task *task, const ds_host *host, void **out)
-{
-    mpm_env *env = calloc(1, sizeof *env);
-    if (!env) {
-        return ds_host_fail(host, DS_E_NOMEM, "no memory for the environment");
-    }
-    env->host = host;
-    ds_status status = mpm_env_configure(env, task);
-    if (status != DS_OK) {
-        mpm_env_destroy(env);
-        return status;
-    }
-    env->episode.should_stop = mpm_env_should_stop;
-    env->episode.stop_context = host;
-    *out = env;
-    return DS_OK;
-}
-
-void mpm_env_destroy(void *self)
+void mpm_env_release(void *self)
 {
     mpm_env *env = self;
-    if (env) {
-        mpm_recording_free(&env->recording);
-        mpm_episode_free(&env->episode);
-        free(env);
-    }
+    free(env->positions);
+    free(env->poses);
+    free(env->target_points);
+    mpm_episode_free(&env->episode);
 }
 
-ds_status mpm_env_info(void *self, ds_env_info *out)
-{
-    const mpm_env *env = self;
-    const mpm_domain *domain = &env->episode.sim.domain;
-    ds_env_info info = {0};
-    info.struct_size = out->struct_size;
-    info.n = mpm_episode_dim(&env->episode);
-    info.steps = env->episode.steps;
-    info.dt = domain->substeps * domain->dt;
-    info.loss_floor = 0.0;
-    memcpy(out, &info, out->struct_size < sizeof info ? out->struct_size : sizeof info);
-    return DS_OK;
-}
-
-ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
-{
-    const mpm_env *env = self;
-    if (n != mpm_episode_dim(&env->episode)) {
-        return ds_host_fail(env->host, DS_E_ARG, "bounds of %llu variables asked for, there are %u",
-                            (unsigned long long)n, mpm_episode_dim(&env->episode));
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        lower[i] = -1.0;
-        upper[i] = 1.0;
-        if (x0) {
-            x0[i] = 0.0;
-        }
-    }
-    return DS_OK;
-}
-
-ds_status mpm_env_evaluate(void *self, ds_eval *io)
+ds_status mpm_env_begin(void *self, uint64_t noise_key)
 {
     mpm_env *env = self;
-    bool scene = (io->want & DS_WANT_SCENE) != 0;
-    env->recording.frames = 0;
-    if (scene) {
-        ds_status status = mpm_recording_reserve(env);
-        if (status != DS_OK) {
-            return status;
-        }
-    }
-    ds_status status = mpm_env_episode(&env->episode, env->host, io, scene ? mpm_recording_step : NULL, env);
-    if (status != DS_OK) {
-        env->recording.frames = 0;
-    }
-    return status;
+    (void)noise_key;
+    return mpm_stepwise_reset(&env->episode, env->kit.host);
 }
 
-const char *const mpm_env_extensions[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
-
-const void *mpm_env_extension(void *self, const char *id)
+void mpm_env_observe(const void *self, double *obs)
 {
-    (void)self;
-    if (strcmp(id, DS_EXT_RL) == 0) {
-        return &mpm_env_rl;
+    const mpm_env *env = self;
+    const mpm_pose *poses = mpm_stepwise_poses(&env->episode);
+    for (uint32_t i = 0; i < mpm_env_observed(env); i++) {
+        const mpm_particle *particle = &env->episode.now[(size_t)i * mpm_env_stride(env)];
+        memcpy(obs, particle->x, sizeof particle->x);
+        memcpy(obs + 3, particle->v, sizeof particle->v);
+        obs += 6;
     }
-    return strcmp(id, DS_EXT_SCENE) == 0 ? &mpm_env_scene : NULL;
+    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
+        memcpy(obs, poses[t].position, sizeof poses[t].position);
+        memcpy(obs + 3, poses[t].rotation, sizeof poses[t].rotation);
+        uint64_t size = mpm_env_pose_size(&env->scene.tools[t]);
+        if (size == 8) {
+            obs[7] = poses[t].gap;
+        }
+        obs += size;
+    }
+}
+
+ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io)
+{
+    mpm_env *env = self;
+    (void)k;
+    return mpm_stepwise_act(&env->episode, env->kit.host, io);
 }

@@ -5,23 +5,21 @@
 #define MPM_ENV_H
 
 #include "env_params.h"
-#include "env_rl.h"
-#include "instance.h"
+#include "env_scene.h"
 
-#include <diffsim/plugin.h>
+/* The functions of a task's table; read() is mpm_env_configure() for the task. */
+void mpm_env_release(void *self);
+ds_status mpm_env_begin(void *self, uint64_t noise_key);
+void mpm_env_observe(const void *self, double *obs);
+ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
 
-ds_status mpm_env_create(const mpm_task *task, const ds_host *host, void **out);
-void mpm_env_destroy(void *self);
-ds_status mpm_env_info(void *self, ds_env_info *out);
-ds_status mpm_env_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0);
-ds_status mpm_env_evaluate(void *self, ds_eval *io);
-const void *mpm_env_extension(void *self, const char *id);
-
-/* The task of the plugin that this is linked into. */
-const mpm_task *mpm_task_of_plugin(void);
-
-/* The extensions of every task. */
-extern const char *const mpm_env_extensions[];
+/* Stepwise control, for the description of a task. */
+#define MPM_STEPWISE_TEXT                                                                                    \
+    "\nStepwise control: an action is the variables of a segment. Observations are PlasticineLab's: x, y, "  \
+    "z "                                                                                                     \
+    "and velocity of some particles (parameter observed), then position and quaternion of each tool, and "   \
+    "the gap of chopsticks. Rewards: minus what the segment adds to the loss; with loss=final the decrease " \
+    "of the loss of the state."
 
 /* What the descriptors of PlasticineLab's tasks have in common. */
 #define MPM_PLASTICINE_DESC(id_)                                                                             \
@@ -29,7 +27,7 @@ extern const char *const mpm_env_extensions[];
     .version = "0.1.0", .license = "Apache-2.0",                                                             \
     .citation = "Huang et al., PlasticineLab: A soft-body manipulation benchmark with differentiable "       \
                 "physics, ICLR 2021",                                                                        \
-    .params = mpm_env_params, .extensions = mpm_env_extensions
+    .params = mpm_env_params, .extensions = env_kit_scene_rl
 
 /* Everything that a task's plugin needs besides its description. With MPM_TASKS_ONLY the description
  * alone, under a name of its own, for programs that know all tasks (tasks.h). */
@@ -41,22 +39,23 @@ extern const char *const mpm_env_extensions[];
     const ds_desc *const mpm_desc_##task_ = &(desc_);
 #else
 #define MPM_DEFINE_ENV(task_, desc_)                                                                         \
-    const mpm_task *mpm_task_of_plugin(void)                                                                 \
+    static void read_task(void *self, ds_param_reader *in)                                                   \
     {                                                                                                        \
-        return &(task_);                                                                                     \
+        mpm_env_configure(self, &(task_), in);                                                               \
     }                                                                                                        \
-    static ds_status create(const ds_host *host, void **out)                                                 \
-    {                                                                                                        \
-        return mpm_env_create(&(task_), host, out);                                                          \
-    }                                                                                                        \
-    static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),                               \
-                                         .create = create,                                                   \
-                                         .destroy = mpm_env_destroy,                                         \
-                                         .info = mpm_env_info,                                               \
-                                         .bounds = mpm_env_bounds,                                           \
-                                         .evaluate = mpm_env_evaluate,                                       \
-                                         .get_extension = mpm_env_extension};                                \
-    DS_DEFINE_ENV(desc_, vtable)
+    static const env_table task_table = {.size = sizeof(mpm_env),                                            \
+                                         .advice = "",                                                       \
+                                         .read = read_task,                                                  \
+                                         .release = mpm_env_release,                                         \
+                                         .limit = 1,                                                         \
+                                         .simulate = mpm_env_simulate,                                       \
+                                         .metrics = mpm_env_metrics,                                         \
+                                         .bodies = mpm_env_bodies,                                           \
+                                         .place = mpm_env_place,                                             \
+                                         .begin = mpm_env_begin,                                             \
+                                         .observe = mpm_env_observe,                                         \
+                                         .act = mpm_env_act};                                                \
+    ENV_KIT_DEFINE(task_table, desc_)
 #endif
 
 #endif

@@ -3,6 +3,7 @@
 #include "env_params.h"
 
 #include "engines/mpm/loss/distance.h"
+#include "evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,15 +94,26 @@ uint64_t mpm_env_pose_size(const mpm_tool *tool)
     return tool->shape == MPM_CHOPSTICKS ? 8 : 7;
 }
 
-static ds_status read_tool_start(const mpm_env *env, mpm_pose *poses, bool *given)
+uint32_t mpm_env_stride(const mpm_env *env)
 {
-    const ds_host *host = env->host;
-    ds_param_reader in = {host, DS_OK};
+    uint32_t n = env->episode.sim.n_particles, wanted = env->observed_asked;
+    return n < wanted || wanted == 0 ? 1 : n / wanted;
+}
+
+uint32_t mpm_env_observed(const mpm_env *env)
+{
+    uint32_t n = env->episode.sim.n_particles, stride = mpm_env_stride(env);
+    return env->observed_asked == 0 ? 0 : (n + stride - 1) / stride;
+}
+
+static ds_status read_tool_start(const mpm_env *env, ds_param_reader *in, mpm_pose *poses, bool *given)
+{
+    const ds_host *host = in->host;
     uint64_t count, wanted = 0;
-    const double *list = ds_param_list(&in, "tool_start", &count);
+    const double *list = ds_param_list(in, "tool_start", &count);
     *given = count > 0;
     if (!*given) {
-        return in.status;
+        return in->status;
     }
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
         wanted += mpm_env_pose_size(&env->scene.tools[t]);
@@ -142,13 +154,13 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
                                  (unsigned long long)shape[d]);
             used += wrote > 0 ? (size_t)wrote : 0;
         }
-        return ds_host_fail(env->host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu",
+        return ds_host_fail(env->kit.host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu",
                             given, (unsigned long long)n, (unsigned long long)n, (unsigned long long)n);
     }
     bool dense = false;
     for (uint64_t i = 0; i < n * n * n; i++) {
         if (!isfinite(data[i])) {
-            return ds_host_fail(env->host, DS_E_DATA,
+            return ds_host_fail(env->kit.host, DS_E_DATA,
                                 "target has a value that is not finite, at node (%llu, %llu, %llu)",
                                 (unsigned long long)(i / (n * n)), (unsigned long long)(i / n % n),
                                 (unsigned long long)(i % n));
@@ -157,17 +169,17 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
     }
     if (!dense) {
         return ds_host_fail(
-            env->host, DS_E_DATA,
+            env->kit.host, DS_E_DATA,
             "target has no node with a mass above %g; it must hold masses, not a 0..1 density",
             MPM_TARGET_CELL);
     }
     mpm_result result = mpm_objective_init(&env->episode.objective, (int)n, data);
-    return result == MPM_OK ? DS_OK : ds_host_fail(env->host, DS_E_NOMEM, "no memory for the target");
+    return result == MPM_OK ? DS_OK : ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory for the target");
 }
 
 static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t variant, double *density)
 {
-    const ds_host *host = env->host;
+    const ds_host *host = env->kit.host;
     char path[4096];
     ds_status status = host->resource(host, task->target_file, path, sizeof path);
     if (status != DS_OK) {
@@ -209,25 +221,25 @@ static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t var
         status = DS_E_NOMEM;
     }
     free(density);
-    return status == DS_E_NOMEM ? ds_host_fail(env->host, status, "no memory for the target") : status;
+    return status == DS_E_NOMEM ? ds_host_fail(env->kit.host, status, "no memory for the target") : status;
 }
 
-static ds_status configure_objective(mpm_env *env, const mpm_task *task, uint32_t variant)
+static ds_status configure_objective(mpm_env *env, const mpm_task *task, ds_param_reader *in,
+                                     uint32_t variant)
 {
     mpm_objective *o = &env->episode.objective;
-    ds_param_reader in = {env->host, DS_OK};
-    o->weight_density = ds_param_real(&in, "weight_density");
-    o->weight_sdf = ds_param_real(&in, "weight_sdf");
-    o->weight_contact = ds_param_real(&in, "weight_contact");
-    o->soft_contact = ds_param_int(&in, "contact") == 0;
-    o->contact_all_particles = ds_param_int(&in, "contact_grad") == 1;
+    o->weight_density = ds_param_real(in, "weight_density");
+    o->weight_sdf = ds_param_real(in, "weight_sdf");
+    o->weight_contact = ds_param_real(in, "weight_contact");
+    o->soft_contact = ds_param_int(in, "contact") == 0;
+    o->contact_all_particles = ds_param_int(in, "contact_grad") == 1;
     const double *data = NULL;
     uint64_t ndim = 0, shape[8] = {0};
-    if (in.status == DS_OK) {
-        in.status = env->host->get_array(env->host, "target", &data, &ndim, shape);
+    if (in->status == DS_OK) {
+        in->status = in->host->get_array(in->host, "target", &data, &ndim, shape);
     }
-    if (in.status != DS_OK) {
-        return in.status;
+    if (in->status != DS_OK) {
+        return in->status;
     }
     return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_own_target(env, task, variant);
 }
@@ -240,22 +252,35 @@ void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec)
     spec->fast.threads = in->host->threads;
 }
 
-ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
+/* What the kit is told of the episode. */
+static void describe(mpm_env *env)
 {
-    const ds_host *host = env->host;
-    ds_param_reader in = {host, DS_OK};
+    const mpm_episode *e = &env->episode;
+    env->kit.n = mpm_episode_dim(e);
+    env->kit.steps = e->steps;
+    env->kit.dt = e->sim.domain.substeps * e->sim.domain.dt;
+    env->kit.horizon = e->segments;
+    env->kit.control_dt = env->kit.dt * e->steps / e->segments;
+    env->kit.n_obs = 6 * (uint64_t)mpm_env_observed(env);
+    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
+        env->kit.n_obs += mpm_env_pose_size(&env->scene.tools[t]);
+    }
+}
+
+void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
+{
     mpm_episode_spec spec = {0};
-    uint32_t variant = get_u32(&in, "variant"), preset = get_u32(&in, "preset");
-    spec.steps = get_u32(&in, "steps");
-    spec.segments = get_u32(&in, "segments");
-    spec.loss_mode = get_u32(&in, "loss");
-    spec.particles = get_u32(&in, "particles");
-    spec.clamped_svd = ds_param_int(&in, "svd_grad") == 1;
-    spec.softness = ds_param_real(&in, "softness");
-    env->observed_asked = get_u32(&in, "observed");
-    mpm_env_read_engine(&in, &spec);
-    if (in.status != DS_OK) {
-        return in.status;
+    uint32_t variant = get_u32(in, "variant"), preset = get_u32(in, "preset");
+    spec.steps = get_u32(in, "steps");
+    spec.segments = get_u32(in, "segments");
+    spec.loss_mode = get_u32(in, "loss");
+    spec.particles = get_u32(in, "particles");
+    spec.clamped_svd = ds_param_int(in, "svd_grad") == 1;
+    spec.softness = ds_param_real(in, "softness");
+    env->observed_asked = get_u32(in, "observed");
+    mpm_env_read_engine(in, &spec);
+    if (in->status != DS_OK) {
+        return;
     }
     env->scene = task->scene;
     if (task->vary) {
@@ -263,9 +288,9 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     }
     mpm_pose start[MPM_MAX_TOOLS];
     bool given = false;
-    ds_status status = read_tool_start(env, start, &given);
-    if (status != DS_OK) {
-        return status;
+    in->status = read_tool_start(env, in, start, &given);
+    if (in->status != DS_OK) {
+        return;
     }
     env->particles_asked = spec.particles;
     spec.scene = &env->scene;
@@ -273,13 +298,17 @@ ds_status mpm_env_configure(mpm_env *env, const mpm_task *task)
     spec.steps = spec.steps ? spec.steps : spec.domain.steps;
     spec.tool_start = given ? start : NULL;
     if (spec.segments > spec.steps) {
-        ds_host_say(host, DS_LOG_WARNING,
+        ds_host_say(in->host, DS_LOG_WARNING,
                     "%u segments but only %u steps: the variables of %u segments have no effect",
                     spec.segments, spec.steps, spec.segments - spec.steps);
     }
     if (mpm_episode_init(&env->episode, &spec) != MPM_OK) {
-        return ds_host_fail(host, DS_E_NOMEM, "no memory for %u particles and %u steps",
-                            mpm_particle_count(&env->scene, &spec.domain, spec.particles), spec.steps);
+        in->status = ds_host_fail(in->host, DS_E_NOMEM, "no memory for %u particles and %u steps",
+                                  mpm_particle_count(&env->scene, &spec.domain, spec.particles), spec.steps);
+        return;
     }
-    return configure_objective(env, task, variant);
+    env->episode.should_stop = mpm_env_should_stop;
+    env->episode.stop_context = in->host;
+    describe(env);
+    in->status = configure_objective(env, task, in, variant);
 }

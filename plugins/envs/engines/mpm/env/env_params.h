@@ -5,9 +5,6 @@
 
 #include "instance.h"
 
-#include <diffsim/helper/params.h>
-#include <diffsim/plugin.h>
-
 /* Those of every task. */
 extern const ds_param *const mpm_env_params[];
 
@@ -18,7 +15,11 @@ void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec);
 /* Numbers of a pose: 7, or 8 where the tool has a gap. */
 uint64_t mpm_env_pose_size(const mpm_tool *tool);
 
-/* Fills env->scene and env->episode from the host's parameters. */
-ds_status mpm_env_configure(mpm_env *env, const mpm_task *task);
+/* Particles 0, s, 2 s, ... are observed, with s = n / wanted as PlasticineLab has it. */
+uint32_t mpm_env_stride(const mpm_env *env);
+uint32_t mpm_env_observed(const mpm_env *env);
+
+/* Fills env->scene, env->episode and env->kit from the host's parameters. */
+void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in);
 
 #endif

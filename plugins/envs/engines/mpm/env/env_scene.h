@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scene extension of the plasticine environments: what is kept of an episode, and how it is drawn. */
+/* The scene of the plasticine environments, functions of their table: what is kept of an episode, and how it
+ * is drawn. */
 #ifndef MPM_ENV_SCENE_H
 #define MPM_ENV_SCENE_H
 
 #include "instance.h"
 
-#include <diffsim/ext/scene.h>
-
-extern const ds_scene mpm_env_scene;
-ds_status mpm_recording_reserve(mpm_env *env);
-void mpm_recording_free(mpm_recording *recording);
-mpm_step_hook mpm_recording_step; /* context: the mpm_env */
+extern const scene_metric mpm_env_metrics[];
+void mpm_env_bodies(void *self, scene_kit *s);
+void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out);
+/* The scene of an episode that diverges is kept up to there. */
+ds_status mpm_env_simulate(void *self, ds_eval *io);
 
 #endif

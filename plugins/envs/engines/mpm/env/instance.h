@@ -4,9 +4,8 @@
 #define MPM_INSTANCE_H
 
 #include "episode.h"
+#include "engines/kit/env_kit.h"
 #include "engines/mpm/loss/target.h"
-
-#include <diffsim/host.h>
 
 typedef struct mpm_task {
     mpm_scene scene;
@@ -20,25 +19,16 @@ typedef struct mpm_task {
     mpm_place *place;
 } mpm_task;
 
-/* Frames and metrics of the last episode. */
-typedef struct mpm_recording {
-    uint64_t frames;       /* kept so far; 0 = none */
-    double *positions;     /* [frames][particles][3] */
-    mpm_pose *poses;       /* [frames][tools] */
-    double *metrics;       /* [MPM_METRICS][steps + 1] */
-    double *target_points; /* [target_count][3] */
-    uint64_t target_count;
-} mpm_recording;
-
-enum { MPM_METRICS = 10 };
-
 typedef struct mpm_env {
-    const ds_host *host;
+    env_kit kit;     /* first */
     mpm_scene scene; /* the task's, for this variant */
     mpm_episode episode;
     uint32_t particles_asked; /* parameter `particles` */
     uint32_t observed_asked;  /* parameter `observed` */
-    mpm_recording recording;
+    /* What is drawn of the last episode, once a scene is wanted. */
+    double *positions;     /* [steps + 1][particles][3] */
+    mpm_pose *poses;       /* [steps + 1][tools] */
+    double *target_points; /* as many as the target, the last body, counts */
 } mpm_env;
 
 #endif
