@@ -14,14 +14,10 @@
  * randdescents, a search is long, its learning rate follows a schedule, and outliers of the gradient
  * (chaos, contacts) are shortened.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-
 #include "methods/base/box.h"
 #include "methods/gradient/multistart.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NORMS 15        /* gradient norms whose median outliers are compared with */
@@ -44,12 +40,12 @@ typedef struct arm {
 } arm;
 
 typedef struct adam {
+    multistart starts;
     size_t n;
     int rule, schedule, smooth;
     double lr, beta1, beta2, eps, clip, outlier, tol;
     int64_t j, patience;
     arm *arms;
-    multistart starts;
 } adam;
 
 static void adam_begin(void *self_, size_t i, const double *start)
@@ -189,79 +185,39 @@ static int adam_tell(void *self_, size_t i, double loss, const double *gradient,
     return 1;
 }
 
-static ds_status adam_run(void *self_, const ds_objective *objective)
+static void read_parameters(void *self_, ds_param_reader *in)
 {
     static const local_search first_order = {adam_begin, adam_point, adam_tell};
     adam *self = self_;
-    return multistart_run(&self->starts, objective, &first_order, self);
+    self->n = self->starts.kit.n;
+    self->rule = (int)ds_param_int(in, "rule");
+    self->lr = ds_param_real(in, "lr");
+    self->beta1 = ds_param_real(in, "beta1");
+    self->beta2 = ds_param_real(in, "beta2");
+    self->eps = ds_param_real(in, "eps");
+    self->schedule = (int)ds_param_int(in, "schedule");
+    self->clip = ds_param_real(in, "clip");
+    self->outlier = ds_param_real(in, "outlier");
+    self->smooth = ds_param_int(in, "smooth") != 0;
+    self->j = ds_param_int(in, "j");
+    self->patience = ds_param_int(in, "patience");
+    self->tol = ds_param_real(in, "tol");
+    multistart_read(&self->starts, in, &first_order);
 }
 
-static void adam_destroy(void *self_)
+static int allocate(void *self_)
 {
     adam *self = self_;
-    if (self) {
-        for (size_t i = 0; self->arms && i < self->starts.arms; i++) {
-            free(self->arms[i].x);
-        }
-        free(self->arms);
-        multistart_free(&self->starts);
-        free(self);
-    }
-}
-
-static ds_status allocate(adam *self, const ds_host *host)
-{
-    size_t n = self->n;
-    self->arms = calloc(self->starts.arms, sizeof(*self->arms));
-    int ok = self->arms != NULL;
-    for (size_t i = 0; ok && i < self->starts.arms; i++) {
+    memory *own = &self->starts.kit.memory;
+    self->arms = memory_take(own, self->starts.arms, sizeof *self->arms);
+    for (size_t i = 0; !own->failed && i < self->starts.arms; i++) {
         arm *a = &self->arms[i];
-        a->x = calloc(4 * n, sizeof(double));
-        ok = a->x != NULL;
-        if (ok) {
-            a->probe = a->x + n;
-            a->m = a->x + 2 * n;
-            a->q = a->x + 3 * n;
-        }
+        a->x = memory_doubles(own, self->n);
+        a->probe = memory_doubles(own, self->n);
+        a->m = memory_doubles(own, self->n);
+        a->q = memory_doubles(own, self->n);
     }
-    if (!ok) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory: lower arms");
-    }
-    return DS_OK;
-}
-
-static ds_status adam_create(const ds_host *host, const ds_problem *problem, void **out)
-{
-    ds_status status = multistart_need_gradient(host, problem, "adam");
-    if (status != DS_OK) {
-        return status;
-    }
-    adam *self = calloc(1, sizeof(*self));
-    if (!self) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    ds_param_reader in = {host, DS_OK};
-    self->n = (size_t)problem->n;
-    self->rule = (int)ds_param_int(&in, "rule");
-    self->lr = ds_param_real(&in, "lr");
-    self->beta1 = ds_param_real(&in, "beta1");
-    self->beta2 = ds_param_real(&in, "beta2");
-    self->eps = ds_param_real(&in, "eps");
-    self->schedule = (int)ds_param_int(&in, "schedule");
-    self->clip = ds_param_real(&in, "clip");
-    self->outlier = ds_param_real(&in, "outlier");
-    self->smooth = ds_param_int(&in, "smooth") != 0;
-    self->j = ds_param_int(&in, "j");
-    self->patience = ds_param_int(&in, "patience");
-    self->tol = ds_param_real(&in, "tol");
-    status = multistart_init(&self->starts, &in, problem);
-    status = status != DS_OK ? status : allocate(self, host);
-    if (status != DS_OK) {
-        adam_destroy(self);
-        return status;
-    }
-    *out = self;
-    return DS_OK;
+    return multistart_allocate(&self->starts);
 }
 
 static const ds_param *const params[] = {
@@ -289,12 +245,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("adam", "0.1.0"),
     .flags = DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT,
-    .id = "adam",
-    .version = "0.1.0",
-    .license = "Apache-2.0",
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "
@@ -304,14 +256,16 @@ static const ds_desc desc = {
         "The learning rate may follow a schedule, and gradients far longer than the last ones are "
         "shortened.",
     .citation = "D. Kingma, J. Ba: Adam: a method for stochastic optimization. ICLR 2015, arXiv:1412.6980",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = adam_create,
-    .destroy = adam_destroy,
-    .run = adam_run,
+static const opt_table table = {
+    .size = sizeof(adam),
+    .needs_gradient = "adam",
+    .no_memory = "out of memory: lower arms",
+    .read = read_parameters,
+    .allocate = allocate,
+    .begin = multistart_begin,
+    .round = multistart_round,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

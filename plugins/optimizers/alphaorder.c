@@ -16,16 +16,11 @@
  * is taken as constant along the outward direction: a sample is clamped, and its gradient has no component
  * there. Without gradients alpha is 0, which is an evolution strategy with a fixed width.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-#include <diffsim/random.h>
-
 #include "methods/base/box.h"
-#include "methods/base/evaluator.h"
+#include "methods/base/opt_kit.h"
 #include "methods/gradient/alpha_gradient.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ADAM, SGD };
@@ -33,13 +28,12 @@ static const char *const rules[] = {"ivw", "bias", NULL};
 static const char *const steps[] = {"adam", "sgd", NULL};
 
 typedef struct alphaorder {
-    const ds_host *host;
+    opt_kit kit;
     size_t n, N;
     alpha_rule rule;
-    int step, has_gradient;
+    int step;
     double lr, tol;
     int64_t j, patience;
-    evaluator evaluator;
     ds_random rng;         /* of the present search */
     double *x, *m, *q, *g; /* n each: iterate, moments, gradient */
     double *v, *gradient;  /* (N + 1) x n: x, then the samples */
@@ -81,7 +75,7 @@ static int estimate_gradient(alphaorder *self)
 {
     size_t n = self->n;
     double alpha;
-    for (size_t i = n; self->has_gradient && i < (self->N + 1) * n; i++) {
+    for (size_t i = n; self->kit.has_gradient && i < (self->N + 1) * n; i++) {
         double unclamped = self->x[i % n] + self->w[i - n];
         self->gradient[i] = unclamped == self->v[i] ? self->gradient[i] : 0.0;
     }
@@ -90,7 +84,7 @@ static int estimate_gradient(alphaorder *self)
                              self->N,
                              self->w,
                              self->loss + 1,
-                             self->has_gradient ? self->gradient + n : NULL,
+                             self->kit.has_gradient ? self->gradient + n : NULL,
                              self->outcome + 1,
                              base};
     return alpha_gradient(&self->rule, &samples, self->work, self->g, &alpha);
@@ -118,22 +112,23 @@ static void take_step(alphaorder *self, int64_t t)
 }
 
 /* One search from a random start. */
-static ds_status descend(alphaorder *self, uint64_t number)
+static ds_status descend(void *self_)
 {
+    alphaorder *self = self_;
+    uint64_t number = self->kit.round;
     double best = INFINITY;
     int64_t stall = 0;
-    self->rng = ds_random_open(self->host->seed, "smooth", number);
-    ds_random start = ds_random_open(self->host->seed, "start", number);
-    for (size_t k = 0; k < self->n; k++) {
-        self->x[k] = 2.0 * ds_random_uniform(&start) - 1.0;
-        self->m[k] = self->q[k] = 0.0;
-    }
+    self->rng = ds_random_open(self->kit.host->seed, "smooth", number);
+    opt_kit_start(self->kit.host, number, self->n, self->x);
+    memset(self->m, 0, self->n * sizeof(double));
+    memset(self->q, 0, self->n * sizeof(double));
     for (int64_t t = 1; t <= self->j; t++) {
         size_t done;
         draw_samples(self);
         batch_label label = {t == 1 ? "init" : "sample", number};
-        ds_status status = evaluator_run(&self->evaluator, label, self->N + 1, self->v, self->loss,
-                                         self->has_gradient ? self->gradient : NULL, self->outcome, &done);
+        ds_status status =
+            evaluator_run(&self->kit.evaluator, label, self->N + 1, self->v, self->loss,
+                          self->kit.has_gradient ? self->gradient : NULL, self->outcome, &done);
         if (status != DS_OK) {
             return status;
         }
@@ -152,49 +147,28 @@ static ds_status descend(alphaorder *self, uint64_t number)
     return DS_OK;
 }
 
-static ds_status alphaorder_run(void *self_, const ds_objective *objective)
+static int allocate(void *self_)
 {
     alphaorder *self = self_;
-    ds_status status = DS_OK;
-    self->evaluator.objective = objective;
-    for (uint64_t number = 1; status == DS_OK; number++) {
-        status = self->host->should_stop(self->host) ? DS_STOPPED : descend(self, number);
-    }
-    return status;
-}
-
-static void alphaorder_destroy(void *self_)
-{
-    alphaorder *self = self_;
-    if (self) {
-        evaluator_free(&self->evaluator);
-        free(self->x);
-        free(self->outcome);
-        free(self);
-    }
-}
-
-static int allocate(alphaorder *self, const ds_problem *problem)
-{
+    memory *own = &self->kit.memory;
     size_t n = self->n, rows = self->N + 1;
-    self->x = calloc((4 + 2 * rows + self->N + 2 * self->N + 1) * n + rows, sizeof(double));
-    self->outcome = calloc(rows, sizeof(*self->outcome));
-    if (!self->x || !self->outcome) {
-        return 0;
-    }
-    self->m = self->x + n;
-    self->q = self->m + n;
-    self->g = self->q + n;
-    self->v = self->g + n;
-    self->gradient = self->v + rows * n;
-    self->w = self->gradient + rows * n;
-    self->work = self->w + self->N * n;
-    self->loss = self->work + (2 * self->N + 1) * n;
-    return evaluator_init(&self->evaluator, problem, rows);
+    self->x = memory_doubles(own, n);
+    self->m = memory_doubles(own, n);
+    self->q = memory_doubles(own, n);
+    self->g = memory_doubles(own, n);
+    self->v = memory_doubles(own, rows * n);
+    self->gradient = memory_doubles(own, rows * n);
+    self->loss = memory_doubles(own, rows);
+    self->w = memory_doubles(own, self->N * n);
+    self->work = memory_doubles(own, (2 * self->N + 1) * n);
+    self->outcome = memory_take(own, rows, sizeof *self->outcome);
+    return opt_kit_rows(&self->kit, rows);
 }
 
-static void read_parameters(alphaorder *self, ds_param_reader *in)
+static void read_parameters(void *self_, ds_param_reader *in)
 {
+    alphaorder *self = self_;
+    self->n = self->kit.n;
     self->N = (size_t)ds_param_int(in, "samples");
     self->rule.antithetic = ds_param_int(in, "antithetic") != 0;
     self->N += self->rule.antithetic ? self->N % 2 : 0;
@@ -209,32 +183,9 @@ static void read_parameters(alphaorder *self, ds_param_reader *in)
     self->j = ds_param_int(in, "j");
     self->patience = ds_param_int(in, "patience");
     self->tol = ds_param_real(in, "tol");
-}
-
-static ds_status alphaorder_create(const ds_host *host, const ds_problem *problem, void **out)
-{
-    alphaorder *self = calloc(1, sizeof(*self));
-    if (!self) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
+    if (!self->kit.has_gradient) {
+        in->host->log(in->host, DS_LOG_INFO, "the environment has no gradient: zeroth-order estimates only");
     }
-    ds_param_reader in = {host, DS_OK};
-    self->host = host;
-    self->n = (size_t)problem->n;
-    self->has_gradient = problem->has_gradient != 0;
-    read_parameters(self, &in);
-    ds_status status = in.status;
-    if (!self->has_gradient) {
-        host->log(host, DS_LOG_INFO, "the environment has no gradient: zeroth-order estimates only");
-    }
-    if (status == DS_OK && !allocate(self, problem)) {
-        status = ds_host_fail(host, DS_E_NOMEM, "out of memory: lower samples");
-    }
-    if (status != DS_OK) {
-        alphaorder_destroy(self);
-        return status;
-    }
-    *out = self;
-    return DS_OK;
 }
 
 static const ds_param *const params[] = {
@@ -264,12 +215,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("alphaorder", "0.1.0"),
     .flags = DS_OPT_USES_GRADIENT,
-    .id = "alphaorder",
-    .version = "0.1.0",
-    .license = "Apache-2.0",
     .summary = "Descent on a smoothed loss with mixtures of first- and zeroth-order gradients",
     .description =
         "Repeats from random starts: sample around the present point; estimate the gradient of the "
@@ -279,14 +226,14 @@ static const ds_desc desc = {
     .citation =
         "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
         "gradients? ICML 2022, arXiv:2202.00817",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = alphaorder_create,
-    .destroy = alphaorder_destroy,
-    .run = alphaorder_run,
+static const opt_table table = {
+    .size = sizeof(alphaorder),
+    .no_memory = "out of memory: lower samples",
+    .read = read_parameters,
+    .allocate = allocate,
+    .round = descend,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmaes - covariance matrix adaptation evolution strategy with active update, boundary handling and restarts.
  * N. Hansen, arXiv:1604.00772; the strategy itself is cma/cma.c, this is the search around it. */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-#include <diffsim/random.h>
-
+#include "methods/base/opt_kit.h"
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
 #include "methods/cma/cma_restart.h"
@@ -12,7 +9,6 @@
 #include "methods/cma/eigen.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Generations without a single finite loss before a run is given up; sigma is halved after each. */
@@ -62,8 +58,7 @@ static const ds_param *const params[] = {
     NULL};
 
 typedef struct cmaes {
-    const ds_host *host;
-    const ds_problem *problem;
+    opt_kit kit;
     uint64_t n;
     int64_t profile, lambda, active, bounds, restarts, restart_stalled, use_x0;
     double sigma0, tolfun, eigen_share;
@@ -71,6 +66,7 @@ typedef struct cmaes {
     double *start; /* n: first mean in [-1, 1], or NULL = random */
     /* The run in work. */
     cma_restart plan;
+    memory memory; /* its arrays */
     cma *strategy;
     cma_stop stop;
     cma_bounds box;
@@ -84,53 +80,38 @@ typedef struct cmaes {
 
 /* ---- making an instance ---- */
 
-static void free_run(cmaes *o)
+static void free_run(void *self)
 {
+    cmaes *o = self;
     cma_free(o->strategy);
     cma_stop_free(&o->stop);
     cma_bounds_free(&o->box);
-    free(o->x);
-    free(o->v);
-    free(o->point);
-    free(o->loss);
-    free(o->adjusted);
+    memory_free(&o->memory);
     o->strategy = NULL;
-    o->x = o->v = o->point = o->loss = o->adjusted = NULL;
-}
-
-static void cmaes_destroy(void *self)
-{
-    cmaes *o = self;
-    if (o) {
-        free_run(o);
-        free(o->start);
-        free(o->mean);
-        free(o);
-    }
 }
 
 /* Parameter x0, or the environment's, as a point of [-1, 1]^n. */
 static ds_status read_start(cmaes *o, ds_param_reader *in)
 {
-    const ds_problem *p = o->problem;
+    const ds_problem *p = o->kit.problem;
     uint64_t count;
     const double *given = ds_param_list(in, "x0", &count);
     if (in->status != DS_OK || (count == 0 && !o->use_x0)) {
         return in->status;
     }
     if (count > 1 && count != o->n) {
-        return ds_host_fail(o->host, DS_E_PARAM,
+        return ds_host_fail(o->kit.host, DS_E_PARAM,
                             "parameter x0 has %" PRIu64 " values: give one for all variables, or %" PRIu64,
                             count, o->n);
     }
-    o->start = malloc(o->n * sizeof(double));
+    o->start = memory_doubles(&o->kit.memory, o->n);
     if (!o->start) {
-        return ds_host_fail(o->host, DS_E_NOMEM, "out of memory");
+        return DS_OK; /* told by the kit */
     }
     for (uint64_t i = 0; i < o->n; i++) {
         double x = count == 0 ? p->x0[i] : given[count == 1 ? 0 : i];
         if (!(x >= p->lower[i] && x <= p->upper[i])) {
-            return ds_host_fail(o->host, DS_E_PARAM,
+            return ds_host_fail(o->kit.host, DS_E_PARAM,
                                 "parameter x0: value %g of variable %" PRIu64
                                 " is outside its bounds [%g, %g]",
                                 x, i, p->lower[i], p->upper[i]);
@@ -140,58 +121,45 @@ static ds_status read_start(cmaes *o, ds_param_reader *in)
     return DS_OK;
 }
 
-static ds_status read_params(cmaes *o)
+static ds_status choose_variant(cmaes *o, ds_param_reader *in)
 {
-    ds_param_reader in = {o->host, DS_OK};
-    o->profile = ds_param_int(&in, "profile");
-    o->lambda = ds_param_int(&in, "lambda");
-    o->sigma0 = ds_param_real(&in, "sigma0");
-    o->active = ds_param_int(&in, "active");
-    int64_t bounds = ds_param_int(&in, "bounds");
-    o->restarts = ds_param_int(&in, "restarts");
-    o->restart_stalled = ds_param_int(&in, "restart_stalled");
-    int64_t covariance = ds_param_int(&in, "covariance");
-    o->use_x0 = ds_param_int(&in, "use_x0");
-    o->tolfun = ds_param_real(&in, "tolfun");
-    o->eigen_share = ds_param_real(&in, "eigen_share");
-    if (in.status != DS_OK) {
-        return in.status;
+    int64_t bounds = ds_param_int(in, "bounds"), covariance = ds_param_int(in, "covariance");
+    if (in->status != DS_OK) {
+        return in->status;
     }
     if (o->lambda == 1) {
-        return ds_host_fail(o->host, DS_E_PARAM,
+        return ds_host_fail(o->kit.host, DS_E_PARAM,
                             "parameter lambda = 1: give at least 2, or 0 for the default");
     }
     int paper = o->profile == CMA_PAPER;
     o->bounds = bounds > 0 ? bounds - 1 : paper ? CMA_BOUNDS_RESAMPLE : CMA_BOUNDS_TRANSFORM;
     double parameters = (double)o->n * (double)o->n; /* twice the free numbers of C */
-    int short_run = o->problem->budget > 0 && (double)o->problem->budget < 10 * parameters;
+    int short_run = o->kit.problem->budget > 0 && (double)o->kit.problem->budget < 10 * parameters;
     o->diagonal = covariance == COVARIANCE_DIAGONAL || (covariance == COVARIANCE_AUTO && short_run && !paper);
     if (!o->diagonal && o->n > EIGEN_MAX_N) {
-        return ds_host_fail(o->host, DS_E_PARAM,
+        return ds_host_fail(o->kit.host, DS_E_PARAM,
                             "covariance = full with %" PRIu64
                             " variables: at most %d; set covariance = diagonal",
                             o->n, EIGEN_MAX_N);
     }
-    return read_start(o, &in);
+    return read_start(o, in);
 }
 
-static ds_status cmaes_create(const ds_host *host, const ds_problem *problem, void **out)
+static void read_params(void *self, ds_param_reader *in)
 {
-    cmaes *o = calloc(1, sizeof *o);
-    if (!o) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    o->host = host;
-    o->problem = problem;
-    o->n = problem->n;
-    o->mean = malloc(o->n * sizeof(double));
-    ds_status status = o->mean ? read_params(o) : ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    if (status != DS_OK) {
-        cmaes_destroy(o);
-        return status;
-    }
-    *out = o;
-    return DS_OK;
+    cmaes *o = self;
+    o->n = o->kit.n;
+    o->mean = memory_doubles(&o->kit.memory, o->n);
+    o->profile = ds_param_int(in, "profile");
+    o->lambda = ds_param_int(in, "lambda");
+    o->sigma0 = ds_param_real(in, "sigma0");
+    o->active = ds_param_int(in, "active");
+    o->restarts = ds_param_int(in, "restarts");
+    o->restart_stalled = ds_param_int(in, "restart_stalled");
+    o->use_x0 = ds_param_int(in, "use_x0");
+    o->tolfun = ds_param_real(in, "tolfun");
+    o->eigen_share = ds_param_real(in, "eigen_share");
+    in->status = choose_variant(o, in);
 }
 
 /* ---- one run ---- */
@@ -199,7 +167,7 @@ static ds_status cmaes_create(const ds_host *host, const ds_problem *problem, vo
 /* The first mean: the start point in run 0, else uniform in the box. */
 static void choose_mean(cmaes *o)
 {
-    ds_random random = ds_random_open(o->host->seed, "init", o->plan.run);
+    ds_random random = ds_random_open(o->kit.host->seed, "init", o->plan.run);
     for (uint64_t i = 0; i < o->n; i++) {
         double v = 2 * ds_random_uniform(&random) - 1;
         if (o->start && o->plan.run == 0) {
@@ -219,23 +187,23 @@ static ds_status start_run(cmaes *o)
                            .eigen_share = o->eigen_share};
     double lambda = (double)o->plan.lambda, n = (double)o->n;
     options.generations = 900 * (n + 3) * (n + 3) / lambda;
-    if (o->problem->budget > 0) {
-        options.generations = fmin(options.generations, (double)o->problem->budget / lambda);
+    if (o->kit.problem->budget > 0) {
+        options.generations = fmin(options.generations, (double)o->kit.problem->budget / lambda);
     }
     free_run(o);
-    uint64_t rows = o->plan.lambda * sizeof(double);
+    uint64_t rows = o->plan.lambda;
     o->strategy = cma_new(&options);
-    o->x = malloc(rows * o->n);
-    o->v = malloc(rows * o->n);
-    o->point = malloc(rows * o->n);
-    o->loss = malloc(rows);
-    o->adjusted = malloc(rows);
-    if (!o->strategy || !o->x || !o->v || !o->point || !o->loss || !o->adjusted) {
+    o->x = memory_doubles(&o->memory, rows * o->n);
+    o->v = memory_doubles(&o->memory, rows * o->n);
+    o->point = memory_doubles(&o->memory, rows * o->n);
+    o->loss = memory_doubles(&o->memory, rows);
+    o->adjusted = memory_doubles(&o->memory, rows);
+    if (!o->strategy || o->memory.failed) {
         return DS_E_NOMEM;
     }
     choose_mean(o);
     cma_start(o->strategy, o->mean, o->plan.sigma);
-    o->random = ds_random_open(o->host->seed, "sample", o->plan.run);
+    o->random = ds_random_open(o->kit.host->seed, "sample", o->plan.run);
     o->evaluations = 0;
     int stall = o->restart_stalled && o->restarts != CMA_RESTART_NONE;
     if (cma_stop_start(&o->stop, o->strategy, o->tolfun, o->plan.max_generations, stall) != 0 ||
@@ -248,16 +216,17 @@ static ds_status start_run(cmaes *o)
 static void warn_clipped(cmaes *o, uint64_t clipped)
 {
     if (clipped > 0 && o->bounds == CMA_BOUNDS_NONE && !o->warned) {
-        o->host->log(o->host, DS_LOG_WARNING,
-                     "bounds = none: points outside the box are clipped for their evaluation: widen the box");
+        o->kit.host->log(
+            o->kit.host, DS_LOG_WARNING,
+            "bounds = none: points outside the box are clipped for their evaluation: widen the box");
         o->warned = 1;
     }
 }
 
 /* Evaluates the generation in o->v; the losses go to o->loss. */
-static ds_status evaluate(cmaes *o, const ds_objective *objective)
+static ds_status evaluate(cmaes *o)
 {
-    const ds_problem *p = o->problem;
+    const ds_problem *p = o->kit.problem;
     uint64_t lambda = o->plan.lambda;
     for (uint64_t k = 0, j = 0; k < lambda; k++) {
         for (uint64_t i = 0; i < o->n; i++, j++) {
@@ -271,7 +240,7 @@ static ds_status evaluate(cmaes *o, const ds_objective *objective)
                       .loss = o->loss,
                       .tag = "sample",
                       .group = o->plan.run};
-    ds_status status = objective->evaluate(objective, &batch);
+    ds_status status = o->kit.objective->evaluate(o->kit.objective, &batch);
     o->evaluations += batch.done;
     return status;
 }
@@ -287,12 +256,12 @@ static int all_failed(const cmaes *o)
 }
 
 /* One CMA-ES run, until a stop rule fires (DS_OK, *reason) or the objective says stop. */
-static ds_status do_run(cmaes *o, const ds_objective *objective, int *reason)
+static ds_status do_run(cmaes *o, int *reason)
 {
     cma *c = o->strategy;
     int failed = 0;
     for (*reason = CMA_GO_ON; *reason == CMA_GO_ON;) {
-        if (o->host->should_stop(o->host)) {
+        if (o->kit.host->should_stop(o->kit.host)) {
             return DS_STOPPED;
         }
         if (cma_sample(c, &o->random, o->x) != 0) {
@@ -300,7 +269,7 @@ static ds_status do_run(cmaes *o, const ds_objective *objective, int *reason)
             return DS_OK;
         }
         warn_clipped(o, cma_bounds_apply(&o->box, c, &o->random, o->x, o->v));
-        ds_status status = evaluate(o, objective);
+        ds_status status = evaluate(o);
         if (status != DS_OK) {
             return status;
         }
@@ -322,41 +291,36 @@ static ds_status do_run(cmaes *o, const ds_objective *objective, int *reason)
 
 static void say_why(const cmaes *o, int reason)
 {
-    ds_host_say(o->host, DS_LOG_INFO,
+    ds_host_say(o->kit.host, DS_LOG_INFO,
                 "run %" PRIu64 " ended after %" PRIu64 " evaluations: %s (population %" PRIu64
                 ", sigma %.3g)",
                 o->plan.run, o->evaluations, cma_stop_name(reason), o->plan.lambda, o->strategy->sigma);
 }
 
-static ds_status cmaes_run(void *self, const ds_objective *objective)
+static ds_status cmaes_begin(void *self)
 {
     cmaes *o = self;
     uint64_t lambda0 = o->lambda ? (uint64_t)o->lambda : cma_default_lambda(o->n);
-    cma_restart_start(&o->plan, (int)o->restarts, lambda0, o->sigma0, o->host->seed);
-    do {
-        int reason = CMA_GO_ON;
-        ds_status status = start_run(o);
-        if (status == DS_E_NOMEM) {
-            return ds_host_fail(
-                o->host, status,
-                "out of memory: set covariance = diagonal, a smaller lambda or restarts = none");
-        }
-        status = do_run(o, objective, &reason);
-        if (status != DS_OK) {
-            return status;
-        }
-        say_why(o, reason);
-    } while (cma_restart_next(&o->plan, o->evaluations));
+    cma_restart_start(&o->plan, (int)o->restarts, lambda0, o->sigma0, o->kit.host->seed);
     return DS_OK;
 }
 
+static ds_status cmaes_search(void *self)
+{
+    cmaes *o = self;
+    int reason = CMA_GO_ON;
+    ds_status status = start_run(o);
+    status = status != DS_OK ? status : do_run(o, &reason);
+    if (status == DS_OK) {
+        say_why(o, reason);
+        o->kit.finished = !cma_restart_next(&o->plan, o->evaluations);
+    }
+    return status;
+}
+
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("cmaes", "1"),
     .flags = DS_OPT_USES_BUDGET, /* covariance = auto and the damping of c-cmaes depend on it */
-    .id = "cmaes",
-    .version = "1",
-    .license = "Apache-2.0",
     .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
     .description =
         "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of lambda points. "
@@ -365,14 +329,15 @@ static const ds_desc desc = {
     .citation =
         "N. Hansen, The CMA evolution strategy: a tutorial, arXiv:1604.00772; N. Hansen, Benchmarking "
         "a BI-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = cmaes_create,
-    .destroy = cmaes_destroy,
-    .run = cmaes_run,
+static const opt_table table = {
+    .size = sizeof(cmaes),
+    .no_memory_run = "out of memory: set covariance = diagonal, a smaller lambda or restarts = none",
+    .read = read_params,
+    .release = free_run,
+    .begin = cmaes_begin,
+    .round = cmaes_search,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

@@ -13,16 +13,12 @@
  *
  * Every trial of a line search is one simulation. A trial that fails counts as infinitely high.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-
 #include "methods/base/blas.h"
 #include "methods/gradient/lbfgsb.h"
 #include "methods/gradient/multistart.h"
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct arm {
     lbfgsb *search;
@@ -32,10 +28,10 @@ typedef struct arm {
 } arm;
 
 typedef struct multi_lbfgsb {
+    multistart starts;
     lbfgsb_options options;
     int64_t patience, limit;
     arm *arms;
-    multistart starts;
 } multi_lbfgsb;
 
 static void multi_lbfgsb_begin(void *self_, size_t i, const double *start)
@@ -65,70 +61,38 @@ static int multi_lbfgsb_tell(void *self_, size_t i, double loss, const double *g
     return lbfgsb_tell(a->search, loss, gradient) == LBFGSB_EVALUATE;
 }
 
-static ds_status multi_lbfgsb_run(void *self_, const ds_objective *objective)
+static void read_parameters(void *self_, ds_param_reader *in)
 {
     static const local_search quasi_newton = {multi_lbfgsb_begin, multi_lbfgsb_point, multi_lbfgsb_tell};
     multi_lbfgsb *self = self_;
-    return multistart_run(&self->starts, objective, &quasi_newton, self);
+    blas_use_one_thread();
+    self->options = (lbfgsb_options){(int)ds_param_int(in, "memory"), ds_param_real(in, "ftol"),
+                                     ds_param_real(in, "gtol"), INT_MAX, INT_MAX};
+    self->limit = ds_param_int(in, "j");
+    self->patience = ds_param_int(in, "patience");
+    multistart_read(&self->starts, in, &quasi_newton);
 }
 
-static void multi_lbfgsb_destroy(void *self_)
+static int allocate(void *self_)
 {
     multi_lbfgsb *self = self_;
-    if (self) {
-        for (size_t i = 0; self->arms && i < self->starts.arms; i++) {
-            lbfgsb_destroy(self->arms[i].search);
-        }
-        free(self->arms);
-        multistart_free(&self->starts);
-        free(self);
+    opt_kit *kit = &self->starts.kit;
+    const double *box = opt_kit_box(&kit->memory, kit->n);
+    self->arms = memory_take(&kit->memory, self->starts.arms, sizeof *self->arms);
+    int made = multistart_allocate(&self->starts);
+    for (size_t i = 0; made && i < self->starts.arms; i++) {
+        self->arms[i].search = lbfgsb_create(kit->n, box, box + kit->n, &self->options);
+        made = self->arms[i].search != NULL;
     }
+    return made;
 }
 
-static ds_status allocate(multi_lbfgsb *self, const ds_host *host, size_t n)
+static void lbfgsb_release(void *self_)
 {
-    double *bounds = malloc(2 * n * sizeof(double));
-    self->arms = calloc(self->starts.arms, sizeof(*self->arms));
-    int ok = bounds && self->arms;
-    for (size_t k = 0; ok && k < n; k++) {
-        bounds[k] = -1.0;
-        bounds[n + k] = 1.0;
+    multi_lbfgsb *self = self_;
+    for (size_t i = 0; self->arms && i < self->starts.arms; i++) {
+        lbfgsb_destroy(self->arms[i].search);
     }
-    for (size_t i = 0; ok && i < self->starts.arms; i++) {
-        self->arms[i].search = lbfgsb_create(n, bounds, bounds + n, &self->options);
-        ok = self->arms[i].search != NULL;
-    }
-    free(bounds);
-    if (!ok) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory: lower arms or memory");
-    }
-    return DS_OK;
-}
-
-static ds_status multi_lbfgsb_create(const ds_host *host, const ds_problem *problem, void **out)
-{
-    blas_use_one_thread();
-    ds_status status = multistart_need_gradient(host, problem, "lbfgsb");
-    if (status != DS_OK) {
-        return status;
-    }
-    multi_lbfgsb *self = calloc(1, sizeof(*self));
-    if (!self) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    ds_param_reader in = {host, DS_OK};
-    self->options = (lbfgsb_options){(int)ds_param_int(&in, "memory"), ds_param_real(&in, "ftol"),
-                                     ds_param_real(&in, "gtol"), INT_MAX, INT_MAX};
-    self->limit = ds_param_int(&in, "j");
-    self->patience = ds_param_int(&in, "patience");
-    status = multistart_init(&self->starts, &in, problem);
-    status = status != DS_OK ? status : allocate(self, host, (size_t)problem->n);
-    if (status != DS_OK) {
-        multi_lbfgsb_destroy(self);
-        return status;
-    }
-    *out = self;
-    return DS_OK;
 }
 
 static const ds_param *const params[] = {
@@ -147,12 +111,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("lbfgsb", "0.1.0"),
     .flags = DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT,
-    .id = "lbfgsb",
-    .version = "0.1.0",
-    .license = "Apache-2.0",
     .summary = "Limited-memory quasi-Newton searches (L-BFGS-B) from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; minimise a quadratic model made of the last "
@@ -163,14 +123,17 @@ static const ds_desc desc = {
     .citation = "R. Byrd, P. Lu, J. Nocedal, C. Zhu: A limited memory algorithm for bound constrained "
                 "optimization. SIAM J. Sci. Comput. 16 (1995) 1190-1208; J. Morales, J. Nocedal: Remark on "
                 "algorithm 778. ACM Trans. Math. Softw. 38 (2011) 7",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = multi_lbfgsb_create,
-    .destroy = multi_lbfgsb_destroy,
-    .run = multi_lbfgsb_run,
+static const opt_table table = {
+    .size = sizeof(multi_lbfgsb),
+    .needs_gradient = "lbfgsb",
+    .no_memory = "out of memory: lower arms or memory",
+    .read = read_parameters,
+    .allocate = allocate,
+    .release = lbfgsb_release,
+    .begin = multistart_begin,
+    .round = multistart_round,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

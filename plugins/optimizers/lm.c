@@ -14,47 +14,38 @@
  * Residuals cost one evaluation, their Jacobian min(n, m) more: one for each product with a unit vector
  * (squares/least_squares.h). A step into a failing simulation is a rejected one.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-#include <diffsim/random.h>
-
 #include "methods/base/blas.h"
-#include "methods/base/box.h"
+#include "methods/base/opt_kit.h"
 #include "methods/squares/lm_params.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct levenberg {
-    const ds_host *host;
-    const ds_problem *problem;
+    opt_kit kit;
     lm_options options;
     int residuals, use_x0;
-    size_t n;
-    uint64_t starts;
     least_squares squares;
     lm *search;
-    double *v, *bounds, *r, *j; /* n: start; 2 n: the box [-1, 1]^n; m; m x n */
+    double *v, *r, *j; /* n: start; m; m x n */
 } levenberg;
 
-/* Start number 1, 2, ... */
-static void draw_start(levenberg *self)
+static void choose_start(levenberg *self)
 {
-    ds_random random = ds_random_open(self->host->seed, "start", ++self->starts);
-    for (size_t i = 0; i < self->n; i++) {
-        self->v[i] = 2 * ds_random_uniform(&random) - 1;
-    }
-    if (self->use_x0 && self->starts == 1) {
-        box_v_from_x(self->n, self->problem->lower, self->problem->upper, self->problem->x0, self->v);
+    if (self->use_x0 && self->kit.round == 1) {
+        opt_kit_x0(self->kit.problem, self->v);
+    } else {
+        opt_kit_start(self->kit.host, self->kit.round, self->kit.n, self->v);
     }
 }
 
 /* One search, from its start to its end. */
-static ds_status search(levenberg *self)
+static ds_status lm_search(void *self_)
 {
+    levenberg *self = self_;
     const size_t arm = 0;
-    const batch_label residuals = {"residuals", self->starts}, jacobian = {"jacobian", self->starts};
+    const batch_label residuals = {"residuals", self->kit.round}, jacobian = {"jacobian", self->kit.round};
     ds_status status = DS_OK;
+    choose_start(self);
     int next = lm_start(self->search, self->v);
     least_squares_begin(&self->squares, arm);
     while (status == DS_OK && next != LM_DONE) {
@@ -71,76 +62,41 @@ static ds_status search(levenberg *self)
     return status;
 }
 
-static ds_status prepare(levenberg *self, const ds_objective *objective)
+static ds_status lm_begin(void *self_)
 {
+    levenberg *self = self_;
+    opt_kit *kit = &self->kit;
     ds_status status =
-        least_squares_open(&self->squares, self->host, self->problem, objective, self->residuals, 1);
+        least_squares_open(&self->squares, kit->host, kit->problem, kit->objective, self->residuals, 1);
     if (status != DS_OK) {
         return status;
     }
-    size_t n = self->n, m = self->squares.m;
-    self->v = malloc((3 * n + m + m * n) * sizeof(double));
-    if (self->v) {
-        self->bounds = self->v + n;
-        self->r = self->bounds + 2 * n;
-        self->j = self->r + m;
-        for (size_t i = 0; i < n; i++) {
-            self->bounds[i] = -1;
-            self->bounds[n + i] = 1;
-        }
-        self->search = lm_create(n, m, self->bounds, self->bounds + n, &self->options);
-    }
+    size_t n = kit->n, m = self->squares.m;
+    const double *box = opt_kit_box(&kit->memory, n);
+    self->v = memory_doubles(&kit->memory, n);
+    self->r = memory_doubles(&kit->memory, m);
+    self->j = memory_doubles(&kit->memory, m * n);
+    self->search = kit->memory.failed ? NULL : lm_create(n, m, box, box + n, &self->options);
     if (!self->search) {
-        return ds_host_fail(self->host, DS_E_NOMEM, "out of memory for the Jacobian: use residuals = scalar");
+        return ds_host_fail(kit->host, DS_E_NOMEM, "out of memory for the Jacobian: use residuals = scalar");
     }
     return DS_OK;
 }
 
-static ds_status levenberg_run(void *self_, const ds_objective *objective)
+static void read_parameters(void *self_, ds_param_reader *in)
 {
     levenberg *self = self_;
-    ds_status status = prepare(self, objective);
-    while (status == DS_OK) {
-        draw_start(self);
-        status = search(self);
-        if (status == DS_OK && self->host->should_stop(self->host)) {
-            status = DS_STOPPED;
-        }
-    }
-    return status;
-}
-
-static void levenberg_destroy(void *self_)
-{
-    levenberg *self = self_;
-    if (self) {
-        lm_destroy(self->search);
-        least_squares_free(&self->squares);
-        free(self->v);
-        free(self);
-    }
-}
-
-static ds_status levenberg_create(const ds_host *host, const ds_problem *problem, void **out)
-{
     blas_use_one_thread();
-    levenberg *self = calloc(1, sizeof *self);
-    if (!self) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    ds_param_reader in = {host, DS_OK};
-    self->host = host;
-    self->problem = problem;
-    self->n = (size_t)problem->n;
-    self->options = lm_read_options(&in);
-    self->residuals = (int)ds_param_int(&in, "residuals");
-    self->use_x0 = ds_param_int(&in, "use_x0") != 0;
-    if (in.status != DS_OK) {
-        levenberg_destroy(self);
-        return in.status;
-    }
-    *out = self;
-    return DS_OK;
+    self->options = lm_read_options(in);
+    self->residuals = (int)ds_param_int(in, "residuals");
+    self->use_x0 = ds_param_int(in, "use_x0") != 0;
+}
+
+static void lm_release(void *self_)
+{
+    levenberg *self = self_;
+    lm_destroy(self->search);
+    least_squares_free(&self->squares);
 }
 
 static const ds_param *const params[] = {
@@ -149,12 +105,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("lm", "0.1"),
     .flags = DS_OPT_USES_GRADIENT,
-    .id = "lm",
-    .version = "0.1",
-    .license = "Apache-2.0",
     .summary = "Levenberg-Marquardt searches for sums of squares",
     .description =
         "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept "
@@ -167,14 +119,14 @@ static const ds_desc desc = {
         "K. Levenberg 1944; D. Marquardt: An algorithm for least-squares estimation of nonlinear "
         "parameters. SIAM J. Appl. Math. 11 (1963) 431-441; K. Madsen, H. Nielsen, O. Tingleff: Methods "
         "for non-linear least squares problems. DTU 2004",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = levenberg_create,
-    .destroy = levenberg_destroy,
-    .run = levenberg_run,
+static const opt_table table = {
+    .size = sizeof(levenberg),
+    .read = read_parameters,
+    .release = lm_release,
+    .begin = lm_begin,
+    .round = lm_search,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

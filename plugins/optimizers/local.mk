@@ -7,7 +7,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 
 %C%_methods_libbase_la_SOURCES = \
 	%D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/rank.h \
-	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h \
+	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h %D%/methods/base/memory.h \
+	%D%/methods/base/opt_kit.c %D%/methods/base/opt_kit.h \
 	%D%/methods/base/sobol.c %D%/methods/base/sobol.h
 
 %C%_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)
@@ -23,6 +24,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 %C%_methods_libbayes_la_LIBADD = %D%/methods/libbase.la $(OPENBLAS_LIBS)
 %C%_methods_libbayes_la_SOURCES = \
 	%D%/methods/bayes/acquisition.c %D%/methods/bayes/acquisition.h \
+	%D%/methods/bayes/bayes_search.c %D%/methods/bayes/bayes_search.h \
 	%D%/methods/bayes/gp.c %D%/methods/bayes/gp.h \
 	%D%/methods/bayes/gp_fit.c %D%/methods/bayes/gp_fit.h \
 	%D%/methods/bayes/gp_kernel.c %D%/methods/bayes/gp_kernel.h \
@@ -75,7 +77,7 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %
 %C%_boleap_la_LDFLAGS = $(plugin_link)
 %C%_boleap_la_LIBADD = %D%/methods/libbayes.la
 %C%_cmaes_la_LDFLAGS = $(plugin_link)
-%C%_cmaes_la_LIBADD = %D%/methods/libcma.la
+%C%_cmaes_la_LIBADD = %D%/methods/libcma.la %D%/methods/libbase.la
 %C%_lbfgsb_la_LDFLAGS = $(plugin_link)
 %C%_lbfgsb_la_LIBADD = %D%/methods/libbayes.la
 %C%_leaprefine_la_LDFLAGS = $(plugin_link)
@@ -85,13 +87,13 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/bo.la %D%/boleap.la %
 %C%_pbh_la_LDFLAGS = $(plugin_link)
 %C%_pbh_la_LIBADD = %D%/methods/libsquares.la %D%/methods/libbayes.la
 %C%_ppo_la_LDFLAGS = $(plugin_link)
-%C%_ppo_la_LIBADD = %D%/methods/librl.la
+%C%_ppo_la_LIBADD = %D%/methods/librl.la %D%/methods/libbase.la
 %C%_rand_la_LDFLAGS = $(plugin_link)
 %C%_rand_la_LIBADD = %D%/methods/libbase.la
 %C%_randdescents_la_LDFLAGS = $(plugin_link)
 %C%_randdescents_la_LIBADD = %D%/methods/libbayes.la
 %C%_sac_la_LDFLAGS = $(plugin_link)
-%C%_sac_la_LIBADD = %D%/methods/librl.la
+%C%_sac_la_LIBADD = %D%/methods/librl.la %D%/methods/libbase.la
 %C%_turbo_la_LDFLAGS = $(plugin_link)
 %C%_turbo_la_LIBADD = %D%/methods/libbayes.la
 

@@ -10,16 +10,11 @@
  * given the worst loss of the search so far, with a zero gradient, and a local search whose start fails is
  * given up for the next start.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-#include <diffsim/random.h>
-
 #include "methods/base/box.h"
-#include "methods/base/evaluator.h"
+#include "methods/base/opt_kit.h"
 
 #include <math.h>
 #include <nlopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LARGE 1e100          /* losses are cut at this size: NLopt squares them */
@@ -82,19 +77,17 @@ static const struct algorithm {
 } algorithms[] = {ALGORITHMS(ENTRY)};
 
 typedef struct library_search {
-    const ds_host *host;
-    const ds_problem *problem;
+    opt_kit kit;
     const struct algorithm *algorithm, *local; /* local: of those that are made of another one */
     double ftol, xtol, initial_step;
     int64_t population;
     int use_x0;
-    evaluator evaluator;
     nlopt_opt opt;
 
     /* The present search. */
     double *start; /* n values, then the end of the search */
-    double *v, *lower, *upper;
-    uint64_t number, evaluations;
+    double *v;
+    uint64_t evaluations;
     double worst;     /* largest finite loss; -INFINITY = none yet */
     ds_status status; /* what the objective answered last */
 } library_search;
@@ -153,14 +146,14 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
         }
         self->v[k] = box_clamp(v[k], -1.0, 1.0);
     }
-    if (self->status == DS_OK && self->host->should_stop(self->host)) {
+    if (self->status == DS_OK && self->kit.host->should_stop(self->kit.host)) {
         self->status = DS_STOPPED;
     }
     if (self->status == DS_OK) {
         batch_label label = {self->evaluations == 0 ? "init"
                                                     : (is_local(self->algorithm) ? "descent" : "sample"),
-                             self->number};
-        self->status = evaluator_run(&self->evaluator, label, 1, self->v, &loss, gradient, NULL, &done);
+                             self->kit.round};
+        self->status = evaluator_run(&self->kit.evaluator, label, 1, self->v, &loss, gradient, NULL, &done);
         self->evaluations++;
     }
     if (self->status != DS_OK) {
@@ -175,16 +168,13 @@ static double objective(unsigned n, const double *v, double *gradient, void *sel
 
 static void draw_start(library_search *self)
 {
-    const ds_problem *p = self->problem;
-    ds_random rng = ds_random_open(self->host->seed, "start", self->number);
-    for (size_t k = 0; k < self->evaluator.n; k++) {
-        self->start[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
-    }
-    if (self->use_x0 && self->number == 1) {
-        box_v_from_x(self->evaluator.n, p->lower, p->upper, p->x0, self->start);
+    if (self->use_x0 && self->kit.round == 1) {
+        opt_kit_x0(self->kit.problem, self->start);
+    } else {
+        opt_kit_start(self->kit.host, self->kit.round, self->kit.n, self->start);
     }
     /* NLopt's generator is global in each thread; every search seeds it anew. */
-    rng = ds_random_open(self->host->seed, "nlopt", self->number);
+    ds_random rng = ds_random_open(self->kit.host->seed, "nlopt", self->kit.round);
     nlopt_srand(ds_random_u32(&rng));
 }
 
@@ -192,45 +182,37 @@ static void draw_start(library_search *self)
 static ds_status refused(const library_search *self, nlopt_result result)
 {
     const char *why = nlopt_get_errmsg(self->opt);
-    return ds_host_fail(self->host, DS_E_UNSUPPORTED,
+    return ds_host_fail(self->kit.host, DS_E_UNSUPPORTED,
                         "NLopt does not run algorithm = %s on this problem of %zu variables (%s%s%s): choose "
                         "another one; the stogo algorithms and gn_ags are missing where NLopt was built "
                         "without C++",
-                        self->algorithm->name, self->evaluator.n, nlopt_result_to_string(result),
-                        why ? ": " : "", why ? why : "");
+                        self->algorithm->name, self->kit.n, nlopt_result_to_string(result), why ? ": " : "",
+                        why ? why : "");
 }
 
-static ds_status nlopt_search_run(void *self_, const ds_objective *host_objective)
+static ds_status nlopt_search(void *self_)
 {
     library_search *self = self_;
-    self->evaluator.objective = host_objective;
-    do {
-        double least;
-        self->number++;
-        self->evaluations = 0;
-        self->worst = -INFINITY;
-        draw_start(self);
-        nlopt_set_force_stop(self->opt, 0);
-        nlopt_result result = nlopt_optimize(self->opt, self->start, &least);
-        if (self->status == DS_OK && result == NLOPT_OUT_OF_MEMORY) {
-            return ds_host_fail(self->host, DS_E_NOMEM, "out of memory in NLopt");
-        }
-        if (self->status == DS_OK && self->evaluations == 0) {
-            return refused(self, result);
-        }
-    } while (self->status == DS_OK && self->algorithm->varies);
+    double least;
+    self->evaluations = 0;
+    self->worst = -INFINITY;
+    draw_start(self);
+    nlopt_set_force_stop(self->opt, 0);
+    nlopt_result result = nlopt_optimize(self->opt, self->start, &least);
+    if (self->status == DS_OK && result == NLOPT_OUT_OF_MEMORY) {
+        return ds_host_fail(self->kit.host, DS_E_NOMEM, "out of memory in NLopt");
+    }
+    if (self->status == DS_OK && self->evaluations == 0) {
+        return refused(self, result);
+    }
+    self->kit.finished = !self->algorithm->varies;
     return self->status;
 }
 
-static void nlopt_search_destroy(void *self_)
+static void nlopt_release(void *self_)
 {
     library_search *self = self_;
-    if (self) {
-        nlopt_destroy(self->opt);
-        evaluator_free(&self->evaluator);
-        free(self->start);
-        free(self);
-    }
+    nlopt_destroy(self->opt);
 }
 
 /* Tolerances end local searches; global ones would end when they happen to improve by little. mlsl hands them
@@ -244,20 +226,21 @@ static void set_tolerances(const library_search *self, nlopt_opt opt)
     }
 }
 
-static int set_up(library_search *self)
+static int allocate(void *self_)
 {
-    unsigned n = (unsigned)self->evaluator.n;
+    library_search *self = self_;
+    unsigned n = (unsigned)self->kit.n;
+    self->start = memory_doubles(&self->kit.memory, n);
+    self->v = memory_doubles(&self->kit.memory, n);
+    if (!opt_kit_rows(&self->kit, 1)) {
+        return 0;
+    }
     self->opt = nlopt_create(self->algorithm->constant, n);
     if (!self->opt) {
         return 0;
     }
-    for (unsigned k = 0; k < n; k++) {
-        self->lower[k] = -1.0;
-        self->upper[k] = 1.0;
-    }
     nlopt_set_vector_storage(self->opt, MEMORY);
-    int ok = nlopt_set_lower_bounds(self->opt, self->lower) >= 0 &&
-             nlopt_set_upper_bounds(self->opt, self->upper) >= 0 &&
+    int ok = nlopt_set_lower_bounds1(self->opt, -1.0) >= 0 && nlopt_set_upper_bounds1(self->opt, 1.0) >= 0 &&
              nlopt_set_min_objective(self->opt, objective, self) >= 0;
     if (is_local(self->algorithm) || strstr(self->algorithm->name, "mlsl")) {
         set_tolerances(self, self->opt);
@@ -282,12 +265,12 @@ static ds_status check_algorithm(const library_search *self)
 {
     const struct algorithm *a = takes_local(self->algorithm) ? self->local : self->algorithm;
     if (takes_local(self->algorithm) && (a->name[0] != 'l' || strstr(a->name, "auglag"))) {
-        return ds_host_fail(self->host, DS_E_PARAM,
+        return ds_host_fail(self->kit.host, DS_E_PARAM,
                             "local = %s is no local algorithm: choose one that begins with ln_ or ld_",
                             a->name);
     }
-    if (takes_gradient(a) && !self->problem->has_gradient) {
-        return ds_host_fail(self->host, DS_E_UNSUPPORTED,
+    if (takes_gradient(a) && !self->kit.problem->has_gradient) {
+        return ds_host_fail(self->kit.host, DS_E_UNSUPPORTED,
                             "algorithm %s needs gradients and this environment has none: choose one whose "
                             "name begins with ln_ or gn_",
                             a->name);
@@ -295,39 +278,17 @@ static ds_status check_algorithm(const library_search *self)
     return DS_OK;
 }
 
-static ds_status nlopt_search_create(const ds_host *host, const ds_problem *problem, void **out)
+static void read_parameters(void *self_, ds_param_reader *in)
 {
-    library_search *self = calloc(1, sizeof(*self));
-    if (!self) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    self->host = host;
-    self->problem = problem;
-    ds_param_reader in = {host, DS_OK};
-    self->algorithm = choose(ds_param_int(&in, "algorithm"), "g_mlsl_lds");
-    self->local = choose(ds_param_int(&in, "local"), problem->has_gradient ? "ld_lbfgs" : "ln_sbplx");
-    self->ftol = ds_param_real(&in, "ftol");
-    self->xtol = ds_param_real(&in, "xtol");
-    self->initial_step = ds_param_real(&in, "initial_step");
-    self->population = ds_param_int(&in, "population");
-    self->use_x0 = ds_param_int(&in, "use_x0") != 0;
-    ds_status status = in.status != DS_OK ? in.status : check_algorithm(self);
-    if (status == DS_OK) {
-        size_t n = (size_t)problem->n;
-        self->start = calloc(4 * n, sizeof(double));
-        self->v = self->start + n;
-        self->lower = self->v + n;
-        self->upper = self->lower + n;
-        if (!self->start || !evaluator_init(&self->evaluator, problem, 1) || !set_up(self)) {
-            status = ds_host_fail(host, DS_E_NOMEM, "NLopt could not be set up: out of memory");
-        }
-    }
-    if (status != DS_OK) {
-        nlopt_search_destroy(self);
-        return status;
-    }
-    *out = self;
-    return DS_OK;
+    library_search *self = self_;
+    self->algorithm = choose(ds_param_int(in, "algorithm"), "g_mlsl_lds");
+    self->local = choose(ds_param_int(in, "local"), self->kit.has_gradient ? "ld_lbfgs" : "ln_sbplx");
+    self->ftol = ds_param_real(in, "ftol");
+    self->xtol = ds_param_real(in, "xtol");
+    self->initial_step = ds_param_real(in, "initial_step");
+    self->population = ds_param_int(in, "population");
+    self->use_x0 = ds_param_int(in, "use_x0") != 0;
+    in->status = in->status != DS_OK ? in->status : check_algorithm(self);
 }
 
 static const ds_param *const params[] = {
@@ -351,12 +312,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("nlopt", "0.1.0"),
     .flags = DS_OPT_USES_GRADIENT,
-    .id = "nlopt",
-    .version = "0.1.0",
-    .license = "Apache-2.0",
     .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP "
                "and others",
     .description =
@@ -370,14 +327,15 @@ static const ds_desc desc = {
     .citation =
         "S. Johnson: The NLopt nonlinear-optimization package, https://nlopt.readthedocs.io; the paper "
         "of each algorithm is named there",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = nlopt_search_create,
-    .destroy = nlopt_search_destroy,
-    .run = nlopt_search_run,
+static const opt_table table = {
+    .size = sizeof(library_search),
+    .no_memory = "NLopt could not be set up: out of memory",
+    .read = read_parameters,
+    .allocate = allocate,
+    .release = nlopt_release,
+    .round = nlopt_search,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

@@ -13,24 +13,19 @@
  * The workers of the paper are threads that meet whenever they like. These meet at the end of each round, and
  * their random numbers belong to worker and round: the search is the same for every number of jobs.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-#include <diffsim/random.h>
-
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
-#include "methods/gradient/multistart.h"
+#include "methods/base/opt_kit.h"
 #include "methods/squares/lm_params.h"
 #include "methods/squares/local_solver.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct basin_hopping {
-    const ds_host *host;
-    const ds_problem *problem;
+    opt_kit kit;
     local_options local;
+    local_solver *solver;
     size_t n, workers;
     double std, cost_limit;
     int fade, use_x0;
@@ -41,11 +36,11 @@ typedef struct basin_hopping {
 /* Where worker w begins round k. */
 static void draw_start(basin_hopping *self, uint64_t k, size_t w)
 {
-    ds_random random = ds_random_open(self->host->seed, "start", (k - 1) * self->workers + w);
+    ds_random random = ds_random_open(self->kit.host->seed, "start", (k - 1) * self->workers + w);
     double std = 2 * self->std / (self->fade ? (double)k : 1); /* the box is 2 wide */
     double *v = self->start + w * self->n;
     if (k == 1 && w == 0 && self->use_x0) {
-        box_v_from_x(self->n, self->problem->lower, self->problem->upper, self->problem->x0, v);
+        opt_kit_x0(self->kit.problem, v);
         return;
     }
     for (size_t i = 0; i < self->n; i++) {
@@ -64,34 +59,32 @@ static void publish(basin_hopping *self)
     }
 }
 
-static ds_status pbh_run(void *self_, const ds_objective *objective)
+static ds_status pbh_begin(void *self_)
 {
     basin_hopping *self = self_;
     ds_status status = DS_OK;
-    local_solver *solver =
-        local_solver_create(self->host, self->problem, objective, self->workers, &self->local, &status);
-    for (uint64_t k = 1; status == DS_OK && !(self->best_loss < self->cost_limit); k++) {
-        for (size_t w = 0; w < self->workers; w++) {
-            draw_start(self, k, w);
-        }
-        status = local_solver_run(solver, k, self->start, self->loss, self->end);
-        publish(self);
-    }
-    local_solver_destroy(solver);
+    self->solver = local_solver_create(&self->kit, self->workers, &self->local, &status);
     return status;
 }
 
-static void pbh_destroy(void *self_)
+static ds_status pbh_search(void *self_)
 {
     basin_hopping *self = self_;
-    if (self) {
-        free(self->start);
-        free(self);
+    for (size_t w = 0; w < self->workers; w++) {
+        draw_start(self, self->kit.round, w);
     }
+    ds_status status = local_solver_run(self->solver, self->kit.round, self->start, self->loss, self->end);
+    publish(self);
+    self->kit.finished = self->best_loss < self->cost_limit;
+    return status;
 }
 
-static void read_parameters(basin_hopping *self, ds_param_reader *in)
+static void read_parameters(void *self_, ds_param_reader *in)
 {
+    basin_hopping *self = self_;
+    blas_use_one_thread();
+    self->n = self->kit.n;
+    self->best_loss = INFINITY;
     self->workers = (size_t)ds_param_int(in, "workers");
     self->local.kind = (int)ds_param_int(in, "local");
     self->local.limit = (size_t)ds_param_int(in, "j");
@@ -102,44 +95,26 @@ static void read_parameters(basin_hopping *self, ds_param_reader *in)
     self->fade = ds_param_int(in, "fade_std") != 0;
     self->cost_limit = ds_param_real(in, "cost_limit");
     self->use_x0 = ds_param_int(in, "use_x0") != 0;
+    if (in->status == DS_OK && self->local.kind != LOCAL_LM) {
+        in->status = opt_kit_need_gradient(in->host, self->kit.problem, "the local solver (parameter local)");
+    }
 }
 
-static ds_status allocate(basin_hopping *self)
+static int allocate(void *self_)
 {
-    size_t n = self->n, workers = self->workers;
-    self->start = malloc((2 * workers * n + workers + n) * sizeof(double));
-    if (!self->start) {
-        return ds_host_fail(self->host, DS_E_NOMEM, "out of memory: lower workers");
-    }
-    self->end = self->start + workers * n;
-    self->loss = self->end + workers * n;
-    self->best = self->loss + workers;
-    return DS_OK;
+    basin_hopping *self = self_;
+    memory *own = &self->kit.memory;
+    self->start = memory_doubles(own, self->workers * self->n);
+    self->end = memory_doubles(own, self->workers * self->n);
+    self->loss = memory_doubles(own, self->workers);
+    self->best = memory_doubles(own, self->n);
+    return 1;
 }
 
-static ds_status pbh_create(const ds_host *host, const ds_problem *problem, void **out)
+static void pbh_release(void *self_)
 {
-    blas_use_one_thread();
-    basin_hopping *self = calloc(1, sizeof *self);
-    if (!self) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    ds_param_reader in = {host, DS_OK};
-    self->host = host;
-    self->problem = problem;
-    self->n = (size_t)problem->n;
-    self->best_loss = INFINITY;
-    read_parameters(self, &in);
-    ds_status status = in.status != DS_OK ? in.status : allocate(self);
-    if (status == DS_OK && self->local.kind != LOCAL_LM) {
-        status = multistart_need_gradient(host, problem, "the local solver (parameter local)");
-    }
-    if (status != DS_OK) {
-        pbh_destroy(self);
-        return status;
-    }
-    *out = self;
-    return DS_OK;
+    basin_hopping *self = self_;
+    local_solver_destroy(self->solver);
 }
 
 static const char *const locals[] = {"lm", "lbfgsb", "adam", NULL};
@@ -161,12 +136,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("pbh", "0.1"),
     .flags = DS_OPT_USES_GRADIENT,
-    .id = "pbh",
-    .version = "0.1",
-    .license = "Apache-2.0",
     .summary = "Parallel basin hopping: local searches from random steps around the best",
     .description =
         "Several workers minimise from different starts with a local solver; then all of them start "
@@ -178,14 +149,16 @@ static const ds_desc desc = {
                 "differentiable simulators with neural networks. ICRA 2021, arXiv:2011.04217; S. "
                 "McCarty, L. Burke, M. McGuire: Parallel monotonic basin hopping for low thrust "
                 "trajectory optimization. 2018",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = pbh_create,
-    .destroy = pbh_destroy,
-    .run = pbh_run,
+static const opt_table table = {
+    .size = sizeof(basin_hopping),
+    .no_memory = "out of memory: lower workers",
+    .read = read_parameters,
+    .allocate = allocate,
+    .release = pbh_release,
+    .begin = pbh_begin,
+    .round = pbh_search,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

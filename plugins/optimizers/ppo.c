@@ -12,9 +12,8 @@
  * Actions are drawn in [-1, 1]^m and cut to it before the step; the networks are those of
  * rl/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1.
  */
-#include <diffsim/plugin.h>
-
 #include "methods/base/blas.h"
+#include "methods/base/opt_kit.h"
 #include "methods/rl/actor_critic.h"
 #include "methods/rl/float_adam.h"
 #include "methods/rl/rl_settings.h"
@@ -22,7 +21,6 @@
 #include "methods/rl/running_moments.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double obs_limit = 10.0; /* of normalised observations and rewards */
@@ -30,8 +28,7 @@ static const double kl_tolerance =
     1.5; /* an update ends where the divergence exceeds target_kl by this factor */
 
 typedef struct ppo {
-    const ds_host *host;
-    const ds_problem *problem;
+    opt_kit kit;
     /* parameters */
     actor_critic_shape shape;
     ppo_coefficients loss;
@@ -89,7 +86,7 @@ static void draw(ppo *p, size_t lane, const float *mean)
     size_t act = p->train.act, t = p->train.lane[lane].t;
     float *a = p->lane_action + lane * act, *map = p->map + lane * p->ac.latent * act;
     if (t == 0) {
-        p->random[lane] = ds_random_open(p->host->seed, "action", p->train.lane[lane].episode);
+        p->random[lane] = ds_random_open(p->kit.host->seed, "action", p->train.lane[lane].episode);
     }
     if (p->shape.sde && (t == 0 || p->updated || (p->sde_every > 0 && t % (size_t)p->sde_every == 0))) {
         actor_critic_draw_map(&p->ac, &p->random[lane], map);
@@ -215,8 +212,8 @@ static double learning_rate(const ppo *p)
 {
     double steps = p->n_steps > 0 ? (double)p->n_steps * (double)p->train.lanes
                                   : (double)p->episodes * (double)p->train.horizon;
-    double updates = ceil((double)p->problem->budget * (double)p->train.horizon / steps);
-    if (!p->anneal || p->problem->budget == 0) {
+    double updates = ceil((double)p->kit.problem->budget * (double)p->train.horizon / steps);
+    if (!p->anneal || p->kit.problem->budget == 0) {
         return p->lr;
     }
     return p->lr * fmax(1.0 - (double)p->update / updates, 1.0 / updates);
@@ -227,8 +224,8 @@ static void improve(ppo *p)
 {
     double lr = learning_rate(p);
     size_t size = (size_t)p->minibatch;
-    ds_random random = ds_random_open(p->host->seed, "shuffle", p->update);
-    for (int64_t epoch = 0; epoch < p->epochs && !p->host->should_stop(p->host); epoch++) {
+    ds_random random = ds_random_open(p->kit.host->seed, "shuffle", p->update);
+    for (int64_t epoch = 0; epoch < p->epochs && !p->kit.host->should_stop(p->kit.host); epoch++) {
         rollout_shuffle(&p->rollout, &random);
         for (size_t at = 0; at < p->rollout.used; at += size) {
             ppo_minibatch b = rollout_take(&p->rollout, at, size);
@@ -282,16 +279,18 @@ static void choose_mean(void *self, float *action)
 
 /* ---- run ---- */
 
-static ds_status prepare(ppo *p, const ds_objective *objective)
+static ds_status ppo_begin(void *self)
 {
+    ppo *p = self;
     size_t lanes = (size_t)(p->envs > 0 ? p->envs : p->n_steps > 0 ? 1 : p->episodes);
-    ds_status status = rl_open(&p->common, p->host, p->problem, objective, lanes, &p->train, &p->trial);
+    ds_status status = rl_open(&p->common, &p->kit, lanes, &p->train, &p->trial);
     if (status != DS_OK) {
         return status;
     }
     const stepwise *s = &p->train;
     if (s->lanes < lanes && p->envs > 0) {
-        p->host->log(p->host, DS_LOG_WARNING, "fewer episodes at a time than envs: the host has fewer lanes");
+        p->kit.host->log(p->kit.host, DS_LOG_WARNING,
+                         "fewer episodes at a time than envs: the host has fewer lanes");
     }
     size_t most = s->lanes > p->trial.lanes ? s->lanes : p->trial.lanes;
     size_t rows = p->n_steps > 0 ? (size_t)p->n_steps * s->lanes : (size_t)p->episodes * s->horizon;
@@ -300,61 +299,54 @@ static ds_status prepare(ppo *p, const ds_objective *objective)
     size_t mini = (size_t)p->minibatch < rows ? (size_t)p->minibatch : rows;
     p->shape.obs = s->obs;
     p->shape.act = s->act;
-    ds_random random = ds_random_open(p->host->seed, "init", 0);
+    ds_random random = ds_random_open(p->kit.host->seed, "init", 0);
     int ok = actor_critic_init(&p->ac, &p->shape, mini > most ? mini : most, &random) &&
              float_adam_init(&p->adam, p->ac.count, p->adam_eps) &&
              rollout_init(&p->rollout, rows, s->lanes, s->obs, s->act, mini);
-    p->moments = calloc(2 * s->obs, sizeof *p->moments);
-    p->was_open = malloc(most * sizeof *p->was_open);
-    p->batch_obs = malloc((most * (s->obs + s->act + p->ac.latent * s->act) + s->obs) * sizeof(float));
-    p->random = calloc(most, sizeof *p->random);
-    if (!ok || !p->moments || !p->was_open || !p->batch_obs || !p->random) {
-        return ds_host_fail(p->host, DS_E_NOMEM, "out of memory: lower episodes, n_steps, envs or hidden");
+    memory *own = &p->kit.memory;
+    p->moments = memory_take(own, s->obs, sizeof *p->moments);
+    p->next_moments = memory_take(own, s->obs, sizeof *p->moments);
+    p->was_open = memory_take(own, most, sizeof *p->was_open);
+    p->random = memory_take(own, most, sizeof *p->random);
+    p->batch_obs = memory_take(own, most * s->obs, sizeof(float));
+    p->lane_action = memory_take(own, most * s->act, sizeof(float));
+    p->map = memory_take(own, most * p->ac.latent * s->act, sizeof(float));
+    p->state = memory_take(own, s->obs, sizeof(float));
+    if (!ok || own->failed) {
+        return ds_host_fail(p->kit.host, DS_E_NOMEM,
+                            "out of memory: lower episodes, n_steps, envs or hidden");
     }
-    p->next_moments = p->moments + s->obs;
-    p->lane_action = p->batch_obs + most * s->obs;
-    p->map = p->lane_action + most * s->act;
-    p->state = p->map + most * p->ac.latent * s->act;
     return DS_OK;
 }
 
-static ds_status ppo_run(void *self, const ds_objective *objective)
+static ds_status ppo_search(void *self)
 {
     ppo *p = self;
-    ds_status status = prepare(p, objective);
-    while (status == DS_OK) {
-        rollout_clear(&p->rollout);
-        status = p->n_steps > 0 ? collect_steps(p) : collect_episodes(p);
-        if (status != DS_OK) {
-            return status;
-        }
-        learn(p);
-        status = rl_try_policy(&p->common, &p->train, &p->trial, p->update, p->lane_action, choose_mean, p);
+    rollout_clear(&p->rollout);
+    ds_status status = p->n_steps > 0 ? collect_steps(p) : collect_episodes(p);
+    if (status != DS_OK) {
+        return status;
     }
-    return status;
+    learn(p);
+    return rl_try_policy(&p->common, &p->train, &p->trial, p->update, p->lane_action, choose_mean, p);
 }
 
 /* ---- plugin ---- */
 
-static void ppo_destroy(void *self)
+static void ppo_release(void *self)
 {
     ppo *p = self;
-    if (p) {
-        stepwise_free(&p->train);
-        stepwise_free(&p->trial);
-        actor_critic_free(&p->ac);
-        float_adam_free(&p->adam);
-        free(p->moments);
-        rollout_free(&p->rollout);
-        free(p->was_open);
-        free(p->batch_obs);
-        free(p->random);
-        free(p);
-    }
+    stepwise_free(&p->train);
+    stepwise_free(&p->trial);
+    actor_critic_free(&p->ac);
+    float_adam_free(&p->adam);
+    rollout_free(&p->rollout);
 }
 
-static void read_params(ppo *p, ds_param_reader *in)
+static void read_params(void *self, ds_param_reader *in)
 {
+    ppo *p = self;
+    blas_use_one_thread();
     p->common = rl_read_settings(in);
     rl_hidden_layers(&p->common, &p->shape.hidden_count, p->shape.hidden, &p->shape.activation);
     p->shape.log_std = ds_param_real(in, "log_std");
@@ -380,29 +372,10 @@ static void read_params(ppo *p, ds_param_reader *in)
     p->target_kl = ds_param_real(in, "target_kl");
     p->normalise_obs = ds_param_int(in, "normalise_obs") != 0;
     p->normalise_reward = ds_param_int(in, "normalise_reward") != 0;
-}
-
-static ds_status ppo_create(const ds_host *host, const ds_problem *problem, void **out)
-{
-    ppo *p = calloc(1, sizeof *p);
-    if (!p) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
+    if (in->status == DS_OK && p->shape.sde && p->shape.hidden_count == 0) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "sde = true needs a hidden layer: give hidden at least one width");
     }
-    ds_param_reader in = {host, DS_OK};
-    p->host = host;
-    p->problem = problem;
-    read_params(p, &in);
-    if (in.status == DS_OK && p->shape.sde && p->shape.hidden_count == 0) {
-        in.status =
-            ds_host_fail(host, DS_E_PARAM, "sde = true needs a hidden layer: give hidden at least one width");
-    }
-    if (in.status != DS_OK) {
-        ppo_destroy(p);
-        return in.status;
-    }
-    blas_use_one_thread();
-    *out = p;
-    return DS_OK;
 }
 
 static const char *const value_losses[] = {"squared", "half_max", NULL};
@@ -448,12 +421,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("ppo", "0.1"),
     .flags = DS_OPT_USES_BUDGET | DS_OPT_NEEDS_RL,
-    .id = "ppo",
-    .version = "0.1",
-    .license = "Apache-2.0",
     .summary = "Proximal policy optimization (stepwise control)",
     .description = "Learns a control law from observations and rewards of every step, without gradients of "
                    "the simulation: a baseline of model-free reinforcement learning. Needs an environment "
@@ -463,14 +432,14 @@ static const ds_desc desc = {
                    "Stable-Baselines3 and CleanRL.",
     .citation = "J. Schulman, F. Wolski, P. Dhariwal, A. Radford, O. Klimov: Proximal policy optimization "
                 "algorithms. arXiv:1707.06347",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = ppo_create,
-    .destroy = ppo_destroy,
-    .run = ppo_run,
+static const opt_table table = {
+    .size = sizeof(ppo),
+    .read = read_params,
+    .release = ppo_release,
+    .begin = ppo_begin,
+    .round = ppo_search,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

@@ -2,13 +2,9 @@
 /* rand - random search: every point is drawn uniformly from the box, whatever the answers are.
  * The baseline that any other optimizer has to beat at equal budget. Independent points, or a Sobol sequence.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-#include <diffsim/random.h>
-
+#include "methods/base/opt_kit.h"
 #include "methods/base/sobol.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Rows per call: enough to feed the workers. Results do not depend on it. */
@@ -24,7 +20,7 @@ static const ds_param *const params[] = {
     DS_BOOL("use_x0", "false", "Evaluate the start point that the environment suggests first."), NULL};
 
 typedef struct rand_search {
-    const ds_problem *problem;
+    opt_kit kit;
     ds_random random;
     int64_t use_x0, sequence;
     uint64_t drawn; /* points so far */
@@ -32,47 +28,26 @@ typedef struct rand_search {
     double *loss;   /* ROWS */
 } rand_search;
 
-static void rand_destroy(void *self)
+static void read_parameters(void *self, ds_param_reader *in)
 {
     rand_search *r = self;
-    if (r) {
-        free(r->x);
-        free(r->loss);
-        free(r);
-    }
+    r->use_x0 = ds_param_int(in, "use_x0");
+    r->sequence = r->kit.n > SOBOL_MAX_DIM ? IID : ds_param_int(in, "sequence");
+    r->random = ds_random_open(r->kit.host->seed, "sample", 0);
 }
 
-static ds_status rand_create(const ds_host *host, const ds_problem *problem, void **out)
+static int allocate(void *self)
 {
-    rand_search *r = calloc(1, sizeof *r);
-    if (r) {
-        r->x = malloc(ROWS * problem->n * sizeof(double));
-        r->loss = malloc(ROWS * sizeof(double));
-    }
-    if (!r || !r->x || !r->loss) {
-        rand_destroy(r);
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    r->problem = problem;
-    r->random = ds_random_open(host->seed, "sample", 0);
-    ds_param_reader in = {host, DS_OK};
-    r->use_x0 = ds_param_int(&in, "use_x0");
-    r->sequence = ds_param_int(&in, "sequence");
-    if (problem->n > SOBOL_MAX_DIM) {
-        r->sequence = IID;
-    }
-    if (in.status != DS_OK) {
-        rand_destroy(r);
-        return in.status;
-    }
-    *out = r;
-    return DS_OK;
+    rand_search *r = self;
+    r->x = memory_doubles(&r->kit.memory, ROWS * r->kit.n);
+    r->loss = memory_doubles(&r->kit.memory, ROWS);
+    return 1;
 }
 
-static ds_status evaluate(rand_search *r, const ds_objective *objective, uint64_t count, const char *tag)
+static ds_status evaluate(rand_search *r, uint64_t count, const char *tag)
 {
     ds_batch batch = {.struct_size = sizeof batch, .count = count, .x = r->x, .loss = r->loss, .tag = tag};
-    return objective->evaluate(objective, &batch);
+    return r->kit.objective->evaluate(r->kit.objective, &batch);
 }
 
 /* The next ROWS points of the unit cube. */
@@ -80,11 +55,11 @@ static void draw(rand_search *r)
 {
     if (r->sequence == SOBOL) {
         ds_random shift = r->random; /* every block with the same random shift */
-        sobol_points_from(r->drawn, ROWS, r->problem->n, &shift, r->x);
+        sobol_points_from(r->drawn, ROWS, r->kit.n, &shift, r->x);
         r->drawn += ROWS;
         return;
     }
-    for (uint64_t k = 0; k < ROWS * r->problem->n; k++) {
+    for (uint64_t k = 0; k < ROWS * r->kit.n; k++) {
         r->x[k] = ds_random_uniform(&r->random);
     }
 }
@@ -97,39 +72,37 @@ static void stretch_to_box(const ds_problem *p, double *x)
     }
 }
 
-static ds_status rand_run(void *self, const ds_objective *objective)
+static ds_status rand_begin(void *self)
 {
     rand_search *r = self;
-    ds_status status = DS_OK;
-    if (r->use_x0) {
-        memcpy(r->x, r->problem->x0, r->problem->n * sizeof(double));
-        status = evaluate(r, objective, 1, "init");
+    if (!r->use_x0) {
+        return DS_OK;
     }
-    while (status == DS_OK) {
-        draw(r);
-        stretch_to_box(r->problem, r->x);
-        status = evaluate(r, objective, ROWS, "sample");
-    }
-    return status;
+    memcpy(r->x, r->kit.problem->x0, r->kit.n * sizeof(double));
+    return evaluate(r, 1, "init");
+}
+
+static ds_status rand_round(void *self)
+{
+    rand_search *r = self;
+    draw(r);
+    stretch_to_box(r->kit.problem, r->x);
+    return evaluate(r, ROWS, "sample");
 }
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
-    .id = "rand",
-    .version = "1",
-    .license = "Apache-2.0",
+    OPT_KIT_DESC("rand", "1"),
     .summary = "Random search: points drawn uniformly from the box.",
     .description = "",
     .citation = "",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = rand_create,
-    .destroy = rand_destroy,
-    .run = rand_run,
+static const opt_table table = {
+    .size = sizeof(rand_search),
+    .read = read_parameters,
+    .allocate = allocate,
+    .begin = rand_begin,
+    .round = rand_round,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

@@ -13,22 +13,18 @@
  * Losses and networks: rl/soft_actor_critic.h. Source: T. Haarnoja et al.,
  * arXiv:1812.05905, Algorithm 1.
  */
-#include <diffsim/plugin.h>
-
 #include "methods/base/blas.h"
+#include "methods/base/opt_kit.h"
 #include "methods/rl/replay_buffer.h"
 #include "methods/rl/rl_settings.h"
 #include "methods/rl/soft_actor_critic.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { WIDE_STEPS = 20000 }; /* from so many steps per thousand episodes on, wide networks */
 
 typedef struct sac {
-    const ds_host *host;
-    const ds_problem *problem;
+    opt_kit kit;
     /* parameters */
     sac_shape shape;
     rl_settings common;
@@ -96,7 +92,7 @@ static void learn(sac *s)
     }
     /* It settles when the first ten episodes have ended. */
     s->scale = s->common.reward_scale >= 0.0 ? s->common.reward_scale : stepwise_scale(&s->train);
-    for (int64_t k = 0; k < s->updates && !s->host->should_stop(s->host); k++) {
+    for (int64_t k = 0; k < s->updates && !s->kit.host->should_stop(s->kit.host); k++) {
         gradient_step(s);
     }
 }
@@ -165,58 +161,52 @@ static void choose_defaults(sac *s)
     s->target_entropy = isnan(s->target_entropy) ? -(double)s->shape.act : s->target_entropy;
 }
 
-static ds_status prepare(sac *s, const ds_objective *objective)
+static ds_status sac_begin(void *self)
 {
-    ds_status status = rl_open(&s->common, s->host, s->problem, objective, 1, &s->train, &s->trial);
+    sac *s = self;
+    ds_status status = rl_open(&s->common, &s->kit, 1, &s->train, &s->trial);
     if (status != DS_OK) {
         return status;
     }
     choose_defaults(s);
     size_t lanes = s->trial.lanes > 1 ? s->trial.lanes : 1, rows = s->shape.batch;
-    s->explore = ds_random_open(s->host->seed, "action", 0);
-    s->sample = ds_random_open(s->host->seed, "sample", 0);
-    s->draw = ds_random_open(s->host->seed, "minibatch", 0);
-    ds_random init = ds_random_open(s->host->seed, "init", 0);
-    s->action = calloc(lanes * s->shape.act, sizeof(float));
-    s->mini = malloc(rows * (2 * s->shape.obs + s->shape.act + 2) * sizeof(float));
-    if (!s->action || !s->mini || !sac_init(&s->nets, &s->shape, s->alpha, &init) ||
+    s->explore = ds_random_open(s->kit.host->seed, "action", 0);
+    s->sample = ds_random_open(s->kit.host->seed, "sample", 0);
+    s->draw = ds_random_open(s->kit.host->seed, "minibatch", 0);
+    ds_random init = ds_random_open(s->kit.host->seed, "init", 0);
+    s->action = memory_take(&s->kit.memory, lanes * s->shape.act, sizeof(float));
+    s->mini = memory_take(&s->kit.memory, rows * (2 * s->shape.obs + s->shape.act + 2), sizeof(float));
+    if (s->kit.memory.failed || !sac_init(&s->nets, &s->shape, s->alpha, &init) ||
         !replay_buffer_init(&s->buffer, s->shape.obs, s->shape.act, (size_t)s->buffer_size)) {
-        return ds_host_fail(s->host, DS_E_NOMEM, "out of memory: lower buffer, batch or hidden");
+        return ds_host_fail(s->kit.host, DS_E_NOMEM, "out of memory: lower buffer, batch or hidden");
     }
     return DS_OK;
 }
 
-static ds_status sac_run(void *self, const ds_objective *objective)
+static ds_status sac_search(void *self)
 {
     sac *s = self;
-    ds_status status = prepare(s, objective);
-    while (status == DS_OK) {
-        status = train(s);
-        status = status != DS_OK ? status
-                                 : rl_try_policy(&s->common, &s->train, &s->trial, s->common.trials + 1,
-                                                 s->action, choose_mean, s);
-    }
-    return status;
+    ds_status status = train(s);
+    return status != DS_OK ? status
+                           : rl_try_policy(&s->common, &s->train, &s->trial, s->common.trials + 1, s->action,
+                                           choose_mean, s);
 }
 
 /* ---- plugin ---- */
 
-static void sac_destroy(void *self)
+static void sac_release(void *self)
 {
     sac *s = self;
-    if (s) {
-        stepwise_free(&s->train);
-        stepwise_free(&s->trial);
-        sac_free(&s->nets);
-        replay_buffer_free(&s->buffer);
-        free(s->action);
-        free(s->mini);
-        free(s);
-    }
+    stepwise_free(&s->train);
+    stepwise_free(&s->trial);
+    sac_free(&s->nets);
+    replay_buffer_free(&s->buffer);
 }
 
-static void read_params(sac *s, ds_param_reader *in)
+static void read_params(void *self, ds_param_reader *in)
 {
+    sac *s = self;
+    blas_use_one_thread();
     s->common = rl_read_settings(in);
     rl_hidden_layers(&s->common, &s->shape.hidden_count, s->shape.hidden, &s->shape.activation);
     s->shape.log_std = (int)ds_param_int(in, "log_std");
@@ -238,25 +228,6 @@ static void read_params(sac *s, ds_param_reader *in)
     s->auto_alpha = ds_param_int(in, "auto_alpha") != 0;
     s->alpha_form = ds_param_int(in, "alpha_loss");
     s->target_entropy = rl_param_auto(in, "target_entropy", (double)NAN);
-}
-
-static ds_status sac_create(const ds_host *host, const ds_problem *problem, void **out)
-{
-    sac *s = calloc(1, sizeof *s);
-    if (!s) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    ds_param_reader in = {host, DS_OK};
-    s->host = host;
-    s->problem = problem;
-    read_params(s, &in);
-    if (in.status != DS_OK) {
-        sac_destroy(s);
-        return in.status;
-    }
-    blas_use_one_thread();
-    *out = s;
-    return DS_OK;
 }
 
 static const char *const log_stds[] = {"clamp", "tanh", NULL};
@@ -298,12 +269,8 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
+    OPT_KIT_DESC("sac", "0.1"),
     .flags = DS_OPT_NEEDS_RL,
-    .id = "sac",
-    .version = "0.1",
-    .license = "Apache-2.0",
     .summary = "Soft actor-critic (stepwise control)",
     .description =
         "Learns a control law from observations and rewards of every step, without gradients of the "
@@ -313,14 +280,14 @@ static const ds_desc desc = {
         "docs/optimizers.md has the settings of Stable-Baselines3 and CleanRL.",
     .citation = "T. Haarnoja, A. Zhou, K. Hartikainen, G. Tucker et al.: Soft actor-critic algorithms and "
                 "applications. arXiv:1812.05905",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = sac_create,
-    .destroy = sac_destroy,
-    .run = sac_run,
+static const opt_table table = {
+    .size = sizeof(sac),
+    .read = read_params,
+    .release = sac_release,
+    .begin = sac_begin,
+    .round = sac_search,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

@@ -15,13 +15,9 @@
  * Where gradients are known, j > 0 adds a descent of j evaluations from the best point of each batch; its
  * points are data, too. Everything is in [0, 1]^n.
  */
-#include <diffsim/plugin.h>
-#include <diffsim/helper/params.h>
-#include <diffsim/random.h>
-
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
-#include "methods/base/evaluator.h"
+#include "methods/base/opt_kit.h"
 #include "methods/base/sobol.h"
 #include "methods/bayes/gp_sample.h"
 #include "methods/gradient/descent.h"
@@ -42,13 +38,13 @@
 #define MOST_CANDIDATES 2000 /* a draw costs their cube; the paper has 5000 */
 
 typedef struct turbo {
-    const ds_host *host;
+    opt_kit kit;
     size_t n, n_init, batch, candidates, n_max;
     int64_t J; /* evaluations of a descent; 0 = none */
-    evaluator evaluator;
+    descent_options steps;
     descent descent;
     gp *model;
-    uint64_t restart, trial;
+    uint64_t trial;
 
     /* Data of this trust region. */
     size_t count, capacity, fitted; /* points; allocated; at the last fit of the length scales */
@@ -87,10 +83,10 @@ static ds_status simulate(turbo *self, const char *tag, size_t count, const doub
                           double *gradient, uint32_t *outcome)
 {
     size_t done;
-    batch_label label = {tag, self->restart};
-    ds_status status = evaluator_run(&self->evaluator, label, count, v, loss, gradient, outcome, &done);
+    batch_label label = {tag, self->kit.round};
+    ds_status status = evaluator_run(&self->kit.evaluator, label, count, v, loss, gradient, outcome, &done);
     if (!reserve_data(self, self->count + done)) {
-        return ds_host_fail(self->host, DS_E_NOMEM, "out of memory");
+        return ds_host_fail(self->kit.host, DS_E_NOMEM, "out of memory");
     }
     for (size_t i = 0; i < done; i++) {
         double *u = self->u + self->count * self->n;
@@ -114,7 +110,7 @@ static ds_status simulate_step(void *self_, const double *s, double *loss, doubl
 static ds_status evaluate_design(turbo *self)
 {
     size_t m = self->n_init;
-    ds_random rng = ds_random_open(self->host->seed, "design", self->restart);
+    ds_random rng = ds_random_open(self->kit.host->seed, "design", self->kit.round);
     self->count = self->fitted = 0;
     self->best_loss = INFINITY;
     self->L = L_INIT;
@@ -186,8 +182,8 @@ static ds_status fit_model(turbo *self)
     ds_status status = DS_OK;
     scale_losses(self, count);
     if (self->count <= FIT_ALWAYS || (double)self->count >= FIT_GROWTH * (double)self->fitted) {
-        ds_random rng = ds_random_open(self->host->seed, "fit", self->trial);
-        status = gp_fit(self->model, count, u, self->y, FIT_ITERATIONS, &rng, stop_requested, self->host);
+        ds_random rng = ds_random_open(self->kit.host->seed, "fit", self->trial);
+        status = gp_fit(self->model, count, u, self->y, FIT_ITERATIONS, &rng, stop_requested, self->kit.host);
         self->fitted = self->count;
     }
     if (status == DS_STOPPED || status == DS_E_NOMEM) {
@@ -207,7 +203,7 @@ static void draw_candidates(turbo *self)
     size_t n = self->n, m = self->candidates;
     const double *length = self->model->hyper.length;
     double log_mean = 0.0, change = fmin((double)CHANGED_VARIABLES / (double)n, 1.0);
-    ds_random rng = ds_random_open(self->host->seed, "candidates", self->trial);
+    ds_random rng = ds_random_open(self->kit.host->seed, "candidates", self->trial);
     for (size_t k = 0; k < n; k++) {
         log_mean += log(length[k]) / (double)n;
     }
@@ -236,7 +232,7 @@ static void draw_candidates(turbo *self)
 static ds_status choose_batch(turbo *self, ds_status fitted)
 {
     size_t n = self->n, m = self->candidates;
-    ds_random rng = ds_random_open(self->host->seed, "thompson", self->trial);
+    ds_random rng = ds_random_open(self->kit.host->seed, "thompson", self->trial);
     ds_status status = fitted;
     status =
         status != DS_OK ? status : gp_sample(self->model, m, self->candidate, self->batch, &rng, self->draw);
@@ -303,94 +299,62 @@ static ds_status take_trial(turbo *self)
     return status;
 }
 
-static ds_status turbo_run(void *self_, const ds_objective *objective)
+/* The searches of one trust region. */
+static ds_status turbo_search(void *self_)
 {
     turbo *self = self_;
-    ds_status status = DS_OK;
-    self->evaluator.objective = objective;
-    while (status == DS_OK) {
-        self->restart++;
-        status = evaluate_design(self);
-        while (status == DS_OK && self->L >= L_MIN && isfinite(self->best_loss)) {
-            status = take_trial(self);
-        }
-        if (status == DS_OK && self->host->should_stop(self->host)) {
-            status = DS_STOPPED;
-        }
-    }
-    if (status == DS_E_NOMEM) {
-        return ds_host_fail(self->host, status, "out of memory: lower n_max, candidates or batch");
+    ds_status status = evaluate_design(self);
+    while (status == DS_OK && self->L >= L_MIN && isfinite(self->best_loss)) {
+        status = take_trial(self);
     }
     return status;
 }
 
-static void turbo_destroy(void *self_)
+static void read_parameters(void *self_, ds_param_reader *in)
 {
     turbo *self = self_;
-    if (self) {
-        gp_destroy(self->model);
-        descent_free(&self->descent);
-        evaluator_free(&self->evaluator);
-        free(self->u);
-        free(self->loss);
-        free(self->y);
-        free(self->candidate);
-        free(self);
-    }
-}
-
-static int allocate(turbo *self, const ds_problem *problem, const descent_options *steps)
-{
-    static const gp_model matern = {GP_MATERN52, GP_PRIOR_FLAT, 0.0};
-    size_t n = self->n, rows = self->n_init > self->batch ? self->n_init : self->batch;
-    self->model = gp_create(n, &matern);
-    self->candidate = calloc(self->candidates * (n + self->batch) + rows * (n + 1) + n, sizeof(double));
-    if (!self->model || !self->candidate || !reserve_data(self, rows)) {
-        return 0;
-    }
-    self->draw = self->candidate + self->candidates * n;
-    self->v = self->draw + self->candidates * self->batch;
-    self->batch_loss = self->v + rows * n;
-    self->best = self->batch_loss + rows;
-    return descent_init(&self->descent, n, steps) && evaluator_init(&self->evaluator, problem, rows);
-}
-
-static ds_status turbo_create(const ds_host *host, const ds_problem *problem, void **out)
-{
+    size_t n = self->n = self->kit.n;
     blas_use_one_thread();
-    turbo *self = calloc(1, sizeof(*self));
-    if (!self) {
-        return ds_host_fail(host, DS_E_NOMEM, "out of memory");
-    }
-    ds_param_reader in = {host, DS_OK};
-    self->host = host;
-    self->n = (size_t)problem->n;
-    self->n_init = (size_t)ds_param_int(&in, "n_init");
-    self->batch = (size_t)ds_param_int(&in, "batch");
-    self->candidates = (size_t)ds_param_int(&in, "candidates");
-    self->n_max = (size_t)ds_param_int(&in, "n_max");
-    self->J = ds_param_int(&in, "j");
-    descent_options steps = descent_read_options(&in);
-    if (self->J > 0 && !problem->has_gradient) {
-        host->log(host, DS_LOG_INFO, "the environment has no gradient: j = 0, no descents");
+    self->n_init = (size_t)ds_param_int(in, "n_init");
+    self->batch = (size_t)ds_param_int(in, "batch");
+    self->candidates = (size_t)ds_param_int(in, "candidates");
+    self->n_max = (size_t)ds_param_int(in, "n_max");
+    self->J = ds_param_int(in, "j");
+    self->steps = descent_read_options(in);
+    if (self->J > 0 && !self->kit.has_gradient) {
+        in->host->log(in->host, DS_LOG_INFO, "the environment has no gradient: j = 0, no descents");
         self->J = 0;
     }
-    if (self->n_init == 0) {
-        self->n_init = 2 * self->n;
-    }
+    self->n_init = self->n_init > 0 ? self->n_init : 2 * n;
     if (self->candidates == 0) {
-        self->candidates = 100 * self->n < MOST_CANDIDATES ? 100 * self->n : MOST_CANDIDATES;
+        self->candidates = 100 * n < MOST_CANDIDATES ? 100 * n : MOST_CANDIDATES;
     }
-    ds_status status = in.status;
-    if (status == DS_OK && !allocate(self, problem, &steps)) {
-        status = ds_host_fail(host, DS_E_NOMEM, "out of memory: lower candidates or batch");
-    }
-    if (status != DS_OK) {
-        turbo_destroy(self);
-        return status;
-    }
-    *out = self;
-    return DS_OK;
+}
+
+static int allocate(void *self_)
+{
+    static const gp_model matern = {GP_MATERN52, GP_PRIOR_FLAT, 0.0};
+    turbo *self = self_;
+    memory *own = &self->kit.memory;
+    size_t n = self->n, rows = self->n_init > self->batch ? self->n_init : self->batch;
+    self->candidate = memory_doubles(own, self->candidates * n);
+    self->draw = memory_doubles(own, self->candidates * self->batch);
+    self->v = memory_doubles(own, rows * n);
+    self->batch_loss = memory_doubles(own, rows);
+    self->best = memory_doubles(own, n);
+    self->model = gp_create(n, &matern);
+    return self->model && reserve_data(self, rows) && descent_init(&self->descent, n, &self->steps) &&
+           opt_kit_rows(&self->kit, rows);
+}
+
+static void turbo_release(void *self_)
+{
+    turbo *self = self_;
+    gp_destroy(self->model);
+    descent_free(&self->descent);
+    free(self->u);
+    free(self->loss);
+    free(self->y);
 }
 
 static const ds_param *const params[] = {
@@ -407,12 +371,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    .struct_size = sizeof(ds_desc),
-    .kind = DS_KIND_OPTIMIZER,
-    .flags = 0,
-    .id = "turbo",
-    .version = "0.1.0",
-    .license = "Apache-2.0",
+    OPT_KIT_DESC("turbo", "0.1.0"),
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
     .description =
         "Repeats: evaluate a Latin hypercube; then, in a box around the best point, fit a Gaussian "
@@ -423,14 +382,16 @@ static const ds_desc desc = {
     .citation =
         "D. Eriksson, M. Pearce, J. Gardner, R. Turner, M. Poloczek: Scalable global optimization via local "
         "Bayesian optimization. NeurIPS 2019, arXiv:1910.01739; constants of uber-research/TuRBO",
-    .params = params,
 };
 
-static const ds_optimizer_vtable vtable = {
-    .struct_size = sizeof(ds_optimizer_vtable),
-    .create = turbo_create,
-    .destroy = turbo_destroy,
-    .run = turbo_run,
+static const opt_table table = {
+    .size = sizeof(turbo),
+    .no_memory = "out of memory: lower candidates or batch",
+    .no_memory_run = "out of memory: lower n_max, candidates or batch",
+    .read = read_parameters,
+    .allocate = allocate,
+    .release = turbo_release,
+    .round = turbo_search,
 };
 
-DS_DEFINE_OPTIMIZER(desc, vtable)
+OPT_KIT_DEFINE(table, desc)

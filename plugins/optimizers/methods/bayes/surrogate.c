@@ -14,6 +14,7 @@
 #include "methods/bayes/surrogate.h"
 
 #include "methods/base/box.h"
+#include "methods/base/opt_kit.h"
 #include "methods/base/sobol.h"
 #include "methods/bayes/acquisition.h"
 
@@ -485,14 +486,6 @@ static size_t best_inputs(surrogate *s)
     return good;
 }
 
-static void propose_uniform(const surrogate *s, uint64_t trial, double *v)
-{
-    ds_random rng = ds_random_open(s->host->seed, "start", trial);
-    for (size_t k = 0; k < s->n; k++) {
-        v[k] = 2.0 * ds_random_uniform(&rng) - 1.0;
-    }
-}
-
 /* Adds the points of other searches behind the data, until drop_fantasies(). */
 static ds_status add_fantasies(surrogate *s, size_t count, const double *points, const double *loss)
 {
@@ -533,7 +526,7 @@ ds_status surrogate_propose_beside(surrogate *s, uint64_t trial, size_t count, c
             s->host->log(s->host, DS_LOG_WARNING,
                          "no Gaussian process fits the data: starting at a random point");
         }
-        propose_uniform(s, trial, v);
+        opt_kit_start(s->host, trial, s->n, v);
         return DS_OK;
     }
     if (status != DS_OK) {

@@ -9,9 +9,7 @@
 #ifndef DS_METHODS_MULTISTART_H
 #define DS_METHODS_MULTISTART_H
 
-#include "methods/base/evaluator.h"
-
-#include <diffsim/helper/params.h>
+#include "methods/base/opt_kit.h"
 
 /* Schema entries of the options. */
 #define MULTISTART_PARAMS                                                                                    \
@@ -28,10 +26,11 @@ typedef struct local_search {
     int (*tell)(void *self, size_t arm, double loss, const double *gradient, uint32_t outcome);
 } local_search;
 
+/* What an optimizer made of such searches begins with. */
 typedef struct multistart {
-    const ds_host *host;
-    evaluator evaluator;
-    size_t n, arms;
+    opt_kit kit;
+    const local_search *search;
+    size_t arms;
     int use_x0;
     uint64_t starts;  /* begun so far */
     uint64_t *number; /* of the start of each arm */
@@ -40,17 +39,13 @@ typedef struct multistart {
     uint32_t *outcome;
 } multistart;
 
-/* Reads the options and allocates. On failure the host has been told why; multistart_free() in
- * either case. */
-ds_status multistart_init(multistart *m, ds_param_reader *in, const ds_problem *problem);
-void multistart_free(multistart *m);
+/* Reads the options and allocates. 0 without memory; all is released with the kit. */
+void multistart_read(multistart *m, ds_param_reader *in, const local_search *search);
+int multistart_allocate(multistart *m);
 
-/* Searches until the objective answers something else than DS_OK. Batches carry the tag "init" where every
- * row is a start, else "descent", and as their group the least start number among their rows. */
-ds_status multistart_run(multistart *m, const ds_objective *objective, const local_search *search,
-                         void *self);
-
-/* `name` needs gradients and the environment has none: tells the host, DS_E_UNSUPPORTED; else DS_OK. */
-ds_status multistart_need_gradient(const ds_host *host, const ds_problem *problem, const char *name);
+/* opt_table.begin and round: the first starts; the next point of every arm. Batches carry the tag "init"
+ * where every row is a start, else "descent", and as their group the least start number among their rows. */
+ds_status multistart_begin(void *self);
+ds_status multistart_round(void *self);
 
 #endif

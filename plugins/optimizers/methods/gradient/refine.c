@@ -3,13 +3,13 @@
 #include "methods/gradient/refine.h"
 
 #include "methods/base/box.h"
+#include "methods/base/opt_kit.h"
 #include "methods/base/rank.h"
 #include "methods/cma/cma2001.h"
 #include "methods/gradient/descent.h"
 #include "methods/gradient/lbfgsb.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TURN 30 /* most evaluations of a turn of L-BFGS-B */
@@ -42,6 +42,7 @@ struct refine {
     int is_sampling;
     double *x, *ranked, *mean, *shift, *gradient, *loss; /* lambda x n twice, n thrice, lambda */
     size_t *order;
+    memory memory;
 };
 
 size_t refine_rows(size_t n)
@@ -61,26 +62,22 @@ refine *refine_create(size_t n, unsigned arms, uint64_t seed)
     r->n = n;
     r->arms = arms;
     r->seed = seed;
-    r->x = calloc((2 * lambda + 3) * n + lambda, sizeof(double));
-    double *bound = malloc(2 * n * sizeof(double));
-    for (size_t k = 0; bound && k < n; k++) {
-        bound[k] = -1.0;
-        bound[n + k] = 1.0;
-    }
-    r->search = bound ? lbfgsb_create(n, bound, bound + n, &options) : NULL;
-    free(bound);
-    r->order = calloc(lambda, sizeof(size_t));
-    int ok = r->x && r->search && r->order && descent_init(&r->descent, n, &steps);
+    memory *own = &r->memory;
+    const double *box = opt_kit_box(own, n);
+    r->x = memory_doubles(own, lambda * n);
+    r->ranked = memory_doubles(own, lambda * n);
+    r->mean = memory_doubles(own, n);
+    r->shift = memory_doubles(own, n);
+    r->gradient = memory_doubles(own, n);
+    r->loss = memory_doubles(own, lambda);
+    r->order = memory_take(own, lambda, sizeof *r->order);
+    r->search = box ? lbfgsb_create(n, box, box + n, &options) : NULL;
+    int ok = !own->failed && r->search && descent_init(&r->descent, n, &steps);
     if (!ok || ((arms & (1u << REFINE_SAMPLES)) &&
                 !cma2001_init(&r->cma, n, lambda, lambda / 2, CMA2001_LOG_WEIGHTS, CMA2001_TUTORIAL))) {
         refine_destroy(r);
         return NULL;
     }
-    r->ranked = r->x + lambda * n;
-    r->mean = r->ranked + lambda * n;
-    r->shift = r->mean + n;
-    r->gradient = r->shift + n;
-    r->loss = r->gradient + n;
     return r;
 }
 
@@ -90,8 +87,7 @@ void refine_destroy(refine *r)
         descent_free(&r->descent);
         lbfgsb_destroy(r->search);
         cma2001_free(&r->cma);
-        free(r->x);
-        free(r->order);
+        memory_free(&r->memory);
         free(r);
     }
 }

@@ -4,10 +4,10 @@
 #ifndef DS_METHODS_RL_SETTINGS_H
 #define DS_METHODS_RL_SETTINGS_H
 
+#include "methods/base/opt_kit.h"
 #include "methods/rl/mlp.h"
 #include "methods/rl/stepwise.h"
 
-#include <diffsim/helper/params.h>
 #include <math.h>
 #include <string.h>
 
@@ -88,18 +88,19 @@ static inline void rl_hidden_layers(const rl_settings *s, size_t *count, size_t 
 
 /* Takes `lanes` lanes of the host for training and, where there are trials, more for these; chooses gamma.
  * DS_E_UNSUPPORTED or DS_E_NOMEM after host->error(). */
-static inline ds_status rl_open(rl_settings *s, const ds_host *host, const ds_problem *problem,
-                                const ds_objective *objective, size_t lanes, stepwise *train, stepwise *trial)
+static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes, stepwise *train,
+                                stepwise *trial)
 {
+    const ds_objective *objective = kit->objective;
     const ds_episodes *host_lanes =
         objective->get_extension ? objective->get_extension(objective, DS_EXT_EPISODES) : NULL;
     if (host_lanes && s->evaluate_every > 0 && host_lanes->lanes > 1 && lanes >= host_lanes->lanes) {
         lanes = (size_t)host_lanes->lanes - 1; /* one is left for the trials */
     }
-    ds_status status = stepwise_init(train, host, problem, objective, 0, lanes, &s->look);
+    ds_status status = stepwise_init(train, kit->host, kit->problem, objective, 0, lanes, &s->look);
     if (status == DS_OK && s->evaluate_every > 0) {
-        status = stepwise_init(trial, host, problem, objective, train->lanes, (size_t)s->evaluate_episodes,
-                               &s->look);
+        status = stepwise_init(trial, kit->host, kit->problem, objective, train->lanes,
+                               (size_t)s->evaluate_episodes, &s->look);
     }
     if (status == DS_OK && s->gamma < 0.0) {
         s->gamma = train->horizon <= RL_SHORT_HORIZON ? 1.0 : 0.99;

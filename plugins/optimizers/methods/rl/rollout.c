@@ -2,7 +2,6 @@
 /* rollout.c - see rollout.h. */
 #include "methods/rl/rollout.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int rollout_init(rollout *r, size_t rows, size_t lanes, size_t obs, size_t act, size_t most)
@@ -10,34 +9,25 @@ int rollout_init(rollout *r, size_t rows, size_t lanes, size_t obs, size_t act, 
     memset(r, 0, sizeof *r);
     r->n = obs;
     r->m = act;
-    r->obs = malloc((rows + most) * (obs + act) * sizeof(float));
-    r->log_density = malloc((5 * rows + 4 * most) * sizeof(double));
-    r->segment = malloc((rows + lanes) * sizeof *r->segment);
-    r->order = malloc((rows + 2 * lanes) * sizeof(size_t));
-    if (!r->obs || !r->log_density || !r->segment || !r->order) {
-        rollout_free(r);
-        return 0;
+    r->obs = memory_take(&r->memory, rows * obs, sizeof(float));
+    r->action = memory_take(&r->memory, rows * act, sizeof(float));
+    r->mini_obs = memory_take(&r->memory, most * obs, sizeof(float));
+    r->mini_action = memory_take(&r->memory, most * act, sizeof(float));
+    double **column[] = {&r->log_density, &r->reward, &r->value, &r->advantage, &r->target};
+    for (size_t i = 0; i < sizeof column / sizeof column[0]; i++) {
+        *column[i] = memory_doubles(&r->memory, rows);
     }
-    r->action = r->obs + rows * obs;
-    r->mini_obs = r->action + rows * act;
-    r->mini_action = r->mini_obs + most * obs;
-    r->reward = r->log_density + rows;
-    r->value = r->reward + rows;
-    r->advantage = r->value + rows;
-    r->target = r->advantage + rows;
-    r->mini = r->target + rows;
-    r->block = r->order + rows;
-    r->fill = r->block + lanes;
-    return 1;
+    r->mini = memory_doubles(&r->memory, 4 * most);
+    r->segment = memory_take(&r->memory, rows + lanes, sizeof *r->segment);
+    r->order = memory_take(&r->memory, rows, sizeof *r->order);
+    r->block = memory_take(&r->memory, lanes, sizeof *r->block);
+    r->fill = memory_take(&r->memory, lanes, sizeof *r->fill);
+    return !r->memory.failed;
 }
 
 void rollout_free(rollout *r)
 {
-    free(r->obs);
-    free(r->log_density);
-    free(r->segment);
-    free(r->order);
-    memset(r, 0, sizeof *r);
+    memory_free(&r->memory);
 }
 
 void rollout_clear(rollout *r)

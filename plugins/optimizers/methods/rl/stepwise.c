@@ -6,7 +6,6 @@
 
 #include <diffsim/helper/fail.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SCALE_EPISODES = 10 };
@@ -17,21 +16,21 @@ enum { SCALE_EPISODES = 10 };
 static int allocate(stepwise *s, size_t lanes)
 {
     size_t n_obs = (size_t)s->ext->info->n_obs;
-    s->lane = calloc(lanes, sizeof *s->lane);
-    s->number = calloc(lanes, sizeof *s->number);
-    s->row = calloc(lanes, sizeof *s->row);
-    s->x = calloc(lanes * (s->act + n_obs + 2), sizeof(double));
-    s->ended = calloc(2 * lanes, sizeof *s->ended);
-    s->features = calloc(2 * lanes * s->obs, sizeof(float));
-    if (!s->lane || !s->number || !s->row || !s->x || !s->ended || !s->features) {
+    s->lane = memory_take(&s->memory, lanes, sizeof *s->lane);
+    s->number = memory_take(&s->memory, lanes, sizeof *s->number);
+    s->row = memory_take(&s->memory, lanes, sizeof *s->row);
+    s->x = memory_doubles(&s->memory, lanes * s->act);
+    s->raw = memory_doubles(&s->memory, lanes * n_obs);
+    s->reward = memory_doubles(&s->memory, lanes);
+    s->loss = memory_doubles(&s->memory, lanes);
+    s->ended = memory_take(&s->memory, lanes, sizeof *s->ended);
+    s->outcome = memory_take(&s->memory, lanes, sizeof *s->outcome);
+    float *features = memory_take(&s->memory, 2 * lanes * s->obs, sizeof(float));
+    if (s->memory.failed) {
         return 0;
     }
-    s->raw = s->x + lanes * s->act;
-    s->reward = s->raw + lanes * n_obs;
-    s->loss = s->reward + lanes;
-    s->outcome = s->ended + lanes;
     for (size_t i = 0; i < lanes; i++) {
-        s->lane[i].obs = s->features + 2 * i * s->obs;
+        s->lane[i].obs = features + 2 * i * s->obs;
         s->lane[i].previous = s->lane[i].obs + s->obs;
     }
     s->lanes = lanes;
@@ -68,12 +67,7 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
 
 void stepwise_free(stepwise *s)
 {
-    free(s->features);
-    free(s->lane);
-    free(s->number);
-    free(s->row);
-    free(s->x);
-    free(s->ended);
+    memory_free(&s->memory);
     memset(s, 0, sizeof *s);
 }
 

@@ -5,6 +5,8 @@
 #ifndef DS_METHODS_STEPWISE_H
 #define DS_METHODS_STEPWISE_H
 
+#include "methods/base/memory.h"
+
 #include <diffsim/ext/rl.h>
 #include <diffsim/optimizer.h>
 
@@ -32,7 +34,7 @@ typedef struct stepwise {
     double range;             /* half width of the box in the units of the policy */
     size_t first_lane, lanes; /* of the host */
     stepwise_lane *lane;
-    float *features;
+    memory memory;
     uint64_t begun, finished; /* episodes */
     double worst;             /* least sum of rewards of a finished episode; INFINITY before the first */
     /* Losses of the first episodes: see stepwise_scale(). */

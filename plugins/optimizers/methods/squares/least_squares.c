@@ -16,10 +16,7 @@ static const double difference = 1e-6; /* in units of half the box */
 void least_squares_free(least_squares *q)
 {
     evaluator_free(&q->evaluator);
-    free(q->x);
-    free(q->outcome);
-    free(q->last_loss);
-    free(q->fresh);
+    memory_free(&q->memory);
     memset(q, 0, sizeof *q);
 }
 
@@ -43,19 +40,19 @@ ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_pro
     size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
     q->chunk = rows;
     rows = rows > arms ? rows : arms;
-    q->x = malloc(rows * (q->n + 2 * most + 1) * sizeof(double));
-    q->outcome = malloc(rows * sizeof(*q->outcome));
-    q->last_loss = calloc(arms * (q->n + 2), sizeof(double));
-    q->fresh = calloc(arms, sizeof(*q->fresh));
-    if (!evaluator_init(&q->evaluator, problem, rows) || !q->x || !q->outcome || !q->last_loss || !q->fresh) {
+    q->x = memory_doubles(&q->memory, rows * q->n);
+    q->seed = memory_doubles(&q->memory, rows * most);
+    q->out = memory_doubles(&q->memory, rows * most);
+    q->loss = memory_doubles(&q->memory, rows);
+    q->outcome = memory_take(&q->memory, rows, sizeof *q->outcome);
+    q->last_loss = memory_doubles(&q->memory, arms);
+    q->floor = memory_doubles(&q->memory, arms);
+    q->last_gradient = memory_doubles(&q->memory, arms * q->n);
+    q->fresh = memory_take(&q->memory, arms, sizeof *q->fresh);
+    if (!evaluator_init(&q->evaluator, problem, rows) || q->memory.failed) {
         return ds_host_fail(host, DS_E_NOMEM, "out of memory");
     }
     q->evaluator.objective = objective;
-    q->seed = q->x + rows * q->n;
-    q->out = q->seed + rows * most;
-    q->loss = q->out + rows * most;
-    q->floor = q->last_loss + arms;
-    q->last_gradient = q->floor + arms;
     return DS_OK;
 }
 

@@ -13,6 +13,7 @@
 #define DS_METHODS_LEAST_SQUARES_H
 
 #include "methods/base/evaluator.h"
+#include "methods/base/memory.h"
 
 #include <diffsim/ext/residuals.h>
 
@@ -23,6 +24,7 @@ typedef struct least_squares {
     const ds_objective *objective;
     const ds_residual_objective *vector; /* NULL = one residual */
     evaluator evaluator;
+    memory memory;
     size_t n, m, arms, chunk;      /* chunk: most rows of one batch */
     double *x, *seed, *out, *loss; /* `chunk` rows of a batch */
     uint32_t *outcome;

@@ -2,7 +2,6 @@
 /* local_solver.c - local searches of several workers in step, see local_solver.h. */
 #include "methods/squares/local_solver.h"
 
-#include <diffsim/helper/fail.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@ typedef struct worker {
 
 struct local_solver {
     const ds_host *host;
+    memory memory;
     local_options options;
     size_t n, workers;
     worker *worker;
@@ -38,80 +38,77 @@ void local_solver_destroy(local_solver *s)
         }
         least_squares_free(&s->squares);
         evaluator_free(&s->evaluator);
-        free(s->worker);
-        free(s->v);
-        free(s->arm);
-        free(s->outcome);
+        memory_free(&s->memory);
         free(s);
     }
 }
 
-static int make_worker(local_solver *s, worker *w)
+static int make_worker(local_solver *s, worker *w, const double *box)
 {
     static const lbfgsb_options quasi_newton = {10, 2.220446e-9, 1e-5, INT_MAX, INT_MAX};
     const descent_options adam = {.step = DESCENT_ADAM, .lr = s->options.lr, .patience = 3, .tol = 1e-9};
     size_t n = s->n;
-    double *bounds = malloc(2 * n * sizeof(double));
-    for (size_t i = 0; bounds && i < n; i++) {
-        bounds[i] = -1;
-        bounds[n + i] = 1;
+    switch (s->options.kind) {
+    case LOCAL_LM:
+        return (w->lm = lm_create(n, s->squares.m, box, box + n, &s->options.lm)) != NULL;
+    case LOCAL_LBFGSB:
+        return (w->lbfgsb = lbfgsb_create(n, box, box + n, &quasi_newton)) != NULL;
+    default:
+        return descent_init(&w->descent, n, &adam);
     }
-    if (bounds && s->options.kind == LOCAL_LM) {
-        w->lm = lm_create(n, s->squares.m, bounds, bounds + n, &s->options.lm);
-    } else if (bounds && s->options.kind == LOCAL_LBFGSB) {
-        w->lbfgsb = lbfgsb_create(n, bounds, bounds + n, &quasi_newton);
-    }
-    int made =
-        bounds && (s->options.kind == LOCAL_ADAM ? descent_init(&w->descent, n, &adam) : w->lm || w->lbfgsb);
-    free(bounds);
-    return made;
 }
 
-local_solver *local_solver_create(const ds_host *host, const ds_problem *problem,
-                                  const ds_objective *objective, size_t workers, const local_options *options,
+/* What the solver asks for losses. */
+static ds_status open_objective(local_solver *s, const opt_kit *kit)
+{
+    if (s->options.kind != LOCAL_LM) {
+        int made = evaluator_init(&s->evaluator, kit->problem, s->workers);
+        s->evaluator.objective = kit->objective;
+        return made ? DS_OK : DS_E_NOMEM;
+    }
+    ds_status status = least_squares_open(&s->squares, kit->host, kit->problem, kit->objective,
+                                          s->options.residuals, s->workers);
+    if (status == DS_OK && s->options.limit > 0 && s->options.limit < least_squares_cost(&s->squares) + 2) {
+        return ds_host_fail(kit->host, DS_E_PARAM,
+                            "j leaves a search no evaluation for a step: it needs 2 and the products of a "
+                            "Jacobian, min(variables, residuals) + 2 in all");
+    }
+    return status;
+}
+
+static ds_status make_workers(local_solver *s)
+{
+    size_t n = s->n, workers = s->workers, m = s->options.kind == LOCAL_LM ? s->squares.m : 1;
+    const double *box = opt_kit_box(&s->memory, n);
+    s->worker = memory_take(&s->memory, workers, sizeof *s->worker);
+    s->v = memory_doubles(&s->memory, workers * n);
+    s->value = memory_doubles(&s->memory, workers);
+    s->gradient = memory_doubles(&s->memory, workers * (n > m ? n : m));
+    s->j = memory_doubles(&s->memory, m * n);
+    s->arm = memory_take(&s->memory, workers, sizeof *s->arm);
+    s->outcome = memory_take(&s->memory, workers, sizeof *s->outcome);
+    int made = !s->memory.failed;
+    for (size_t w = 0; made && w < workers; w++) {
+        made = make_worker(s, &s->worker[w], box);
+    }
+    return made ? DS_OK : DS_E_NOMEM;
+}
+
+local_solver *local_solver_create(const opt_kit *kit, size_t workers, const local_options *options,
                                   ds_status *status)
 {
     local_solver *s = calloc(1, sizeof *s);
-    size_t n = (size_t)problem->n, m = 1;
-    *status = s ? DS_OK : DS_E_NOMEM;
+    *status = DS_E_NOMEM;
     if (s) {
-        s->host = host;
+        s->host = kit->host;
         s->options = *options;
-        s->n = n;
+        s->n = kit->n;
         s->workers = workers;
-    }
-    if (s && options->kind == LOCAL_LM) {
-        *status = least_squares_open(&s->squares, host, problem, objective, options->residuals, workers);
-        m = s->squares.m;
-        if (*status == DS_OK && options->limit > 0 && options->limit < least_squares_cost(&s->squares) + 2) {
-            *status = ds_host_fail(
-                host, DS_E_PARAM,
-                "j leaves a search no evaluation for a step: it needs 2 and the products of a Jacobian, "
-                "min(variables, residuals) + 2 in all");
-        }
-    } else if (s) {
-        *status = evaluator_init(&s->evaluator, problem, workers) ? DS_OK : DS_E_NOMEM;
-        s->evaluator.objective = objective;
-    }
-    if (*status == DS_OK) {
-        size_t row = n > m ? n : m;
-        s->worker = calloc(workers, sizeof *s->worker);
-        s->v = malloc((workers * (n + 1 + row) + m * n) * sizeof(double));
-        s->arm = malloc(workers * sizeof *s->arm);
-        s->outcome = malloc(workers * sizeof *s->outcome);
-        int made = s->worker && s->v && s->arm && s->outcome;
-        for (size_t w = 0; made && w < workers; w++) {
-            made = make_worker(s, &s->worker[w]);
-        }
-        if (made) {
-            s->value = s->v + workers * n;
-            s->gradient = s->value + workers;
-            s->j = s->gradient + workers * row;
-        }
-        *status = made ? DS_OK : DS_E_NOMEM;
+        *status = open_objective(s, kit);
+        *status = *status != DS_OK ? *status : make_workers(s);
     }
     if (*status == DS_E_NOMEM) {
-        ds_host_fail(host, *status, "out of memory: lower workers");
+        ds_host_fail(kit->host, *status, "out of memory: lower workers");
     }
     if (*status != DS_OK) {
         local_solver_destroy(s);

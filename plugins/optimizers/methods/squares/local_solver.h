@@ -4,6 +4,7 @@
 #ifndef DS_METHODS_LOCAL_SOLVER_H
 #define DS_METHODS_LOCAL_SOLVER_H
 
+#include "methods/base/opt_kit.h"
 #include "methods/gradient/descent.h"
 #include "methods/gradient/lbfgsb.h"
 #include "methods/squares/least_squares.h"
@@ -23,8 +24,7 @@ typedef struct local_solver local_solver;
 
 /* Solvers for `workers` searches, for the objective of run(). NULL where that is impossible: the host has
  * been told why and *status says so. */
-local_solver *local_solver_create(const ds_host *host, const ds_problem *problem,
-                                  const ds_objective *objective, size_t workers, const local_options *options,
+local_solver *local_solver_create(const opt_kit *kit, size_t workers, const local_options *options,
                                   ds_status *status);
 void local_solver_destroy(local_solver *s);
 

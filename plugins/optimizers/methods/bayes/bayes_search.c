@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bayes_search.c - data, best point and refinement of Bayesian optimization, see bayes_search.h. */
+#include "methods/bayes/bayes_search.h"
+
+#include <string.h>
+
+void bayes_read(bayes_search *b, ds_param_reader *in, const char *share)
+{
+    double part = ds_param_real(in, share);
+    b->refine_from = part > 0.0 ? (int64_t)ceil((1.0 - part) * (double)b->kit.problem->budget) : INT64_MAX;
+    b->options = surrogate_read_options(in);
+    b->best_loss = b->refined = INFINITY;
+}
+
+int bayes_allocate(bayes_search *b, size_t rows, unsigned arms)
+{
+    opt_kit *kit = &b->kit;
+    size_t most = refine_rows(kit->n);
+    b->best = memory_doubles(&kit->memory, kit->n);
+    b->model = surrogate_create(kit->host, kit->problem, &b->options);
+    if (b->refine_from != INT64_MAX) {
+        b->refine = refine_create(kit->n, kit->has_gradient ? arms : 1u << REFINE_SAMPLES, kit->host->seed);
+    }
+    return b->best && b->model && (b->refine || b->refine_from == INT64_MAX) &&
+           opt_kit_rows(kit, rows > most ? rows : most);
+}
+
+void bayes_release(bayes_search *b)
+{
+    surrogate_destroy(b->model);
+    refine_destroy(b->refine);
+}
+
+ds_status bayes_simulate(bayes_search *b, const char *tag, size_t count, const unsigned char *start,
+                         const double *v, double *loss, double *gradient, uint32_t *outcome)
+{
+    size_t done, n = b->kit.n;
+    gradient = b->kit.has_gradient ? gradient : NULL;
+    ds_status status = evaluator_run(&b->kit.evaluator, (batch_label){tag, b->group}, count, v, loss,
+                                     gradient, outcome, &done);
+    b->told += (int64_t)done;
+    for (size_t i = 0; i < done; i++) {
+        if (!surrogate_add(b->model, 1, v + i * n, loss + i, start != NULL && start[i])) {
+            return DS_E_NOMEM;
+        }
+        if (loss[i] < b->best_loss) {
+            b->best_loss = loss[i];
+            memcpy(b->best, v + i * n, n * sizeof(double));
+        }
+    }
+    return status;
+}
+
+ds_status bayes_design(bayes_search *b, size_t count)
+{
+    if (count <= 1) {
+        return DS_OK;
+    }
+    double *v = memory_doubles(&b->kit.memory, count * b->kit.n);
+    double *loss = memory_doubles(&b->kit.memory, count);
+    if (!v || !loss) {
+        return DS_E_NOMEM;
+    }
+    surrogate_design(b->model, count, v);
+    return bayes_simulate(b, "init", count, NULL, v, loss, NULL, NULL);
+}
+
+int bayes_refine_due(const bayes_search *b)
+{
+    return b->refine && b->told >= b->refine_from && b->best_loss < b->refined;
+}
+
+static ds_status simulate(void *self, const char *tag, size_t count, const double *v, double *loss,
+                          double *gradient, uint32_t *outcome)
+{
+    return bayes_simulate(self, tag, count, NULL, v, loss, gradient, outcome);
+}
+
+ds_status bayes_refine(bayes_search *b)
+{
+    ds_status status = refine_run(b->refine, b->best, &b->best_loss, simulate, b);
+    b->refined = b->best_loss;
+    return status;
+}

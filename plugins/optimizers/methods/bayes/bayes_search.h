@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bayes_search.h - what the optimizers that learn a surrogate have in common: every simulated point enters
+ * the model, the best one is kept, and for the last part of the budget it is refined. */
+#ifndef DS_METHODS_BAYES_SEARCH_H
+#define DS_METHODS_BAYES_SEARCH_H
+
+#include "methods/base/opt_kit.h"
+#include "methods/bayes/surrogate.h"
+#include "methods/gradient/refine.h"
+
+/* What the instance of such an optimizer begins with. */
+typedef struct bayes_search {
+    opt_kit kit;
+    surrogate_options options;
+    surrogate *model;
+    uint64_t group; /* of the batches: the search in progress */
+    int64_t told;   /* evaluations so far */
+    double *best, best_loss;
+    refine *refine;      /* NULL = never */
+    int64_t refine_from; /* evaluations after which it begins */
+    double refined;      /* best loss after the last refinement */
+} bayes_search;
+
+/* What is said where a run lacks memory. */
+#define BAYES_NO_MEMORY "out of memory: lower n_max or fit_max"
+
+/* Schema entry of a share of the budget for bayes_refine(). */
+#define BAYES_POLISH                                                                                         \
+    DS_REAL("polish", "0", 0, 1, "",                                                                         \
+            "Share of the budget at the end for ever more careful descents from the best point; without "    \
+            "gradient, for CMA-ES around it.")
+
+/* Reads the options of the model, and `share` of the budget for the refinement. */
+void bayes_read(bayes_search *b, ds_param_reader *in, const char *share);
+/* Room for batches of `rows` points; `arms`: those of the refinement, with and without gradient. 0 without
+ * memory. */
+int bayes_allocate(bayes_search *b, size_t rows, unsigned arms);
+void bayes_release(bayes_search *b);
+
+/* Simulates `count` points and adds them to the model; `start` marks those that it proposed, NULL = none. */
+ds_status bayes_simulate(bayes_search *b, const char *tag, size_t count, const unsigned char *start,
+                         const double *v, double *loss, double *gradient, uint32_t *outcome);
+
+/* Evaluates a Sobol design of `count` points, if that is more than one, in one batch. */
+ds_status bayes_design(bayes_search *b, size_t count);
+
+/* Whether a refinement is due: the best point is new since the last one. */
+int bayes_refine_due(const bayes_search *b);
+ds_status bayes_refine(bayes_search *b);
+
+#endif
