@@ -19,8 +19,7 @@ plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/descripto
 	core/plugin/loader.c core/plugin/loader.h core/plugin/search_path.c core/plugin/search_path.h \
 	core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c
-worker_sources = core/worker/child.c core/worker/child.h core/worker/childlog.c core/worker/childlog.h \
-	core/worker/probe.c core/worker/probe.h core/worker/process.c core/worker/process.h \
+worker_sources = core/worker/probe.c core/worker/probe.h core/worker/process.c core/worker/process.h \
 	core/worker/protocol.h core/worker/ring.c core/worker/ring.h core/worker/supervisor.c \
 	core/worker/supervisor.h
 evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
@@ -30,7 +29,7 @@ store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c 
 	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c
 run_sources = core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
 	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h core/run/run_recheck.c \
-	core/run/run_recheck.h core/run/run_series.c core/run/run_series.h core/run/session.c core/run/session.h \
+	core/run/run_series.c core/run/session.c core/run/session.h \
 	core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h

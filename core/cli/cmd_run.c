@@ -14,7 +14,6 @@
 #include "cli/pictures.h"
 #include "cli/run_flags.h"
 #include "run/run.h"
-#include "run/run_series.h"
 #include "run/signals.h"
 #include "store/run_folder.h"
 

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "run/objective.h"
-#include "run/run_recheck.h"
 #include "run/signals.h"
 
 typedef struct ds_run {

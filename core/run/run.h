@@ -4,9 +4,6 @@
 #ifndef DS_RUN_RUN_H
 #define DS_RUN_RUN_H
 
-#include <jansson.h>
-
-#include "config/run_options.h"
 #include "run/session.h"
 
 /* Runs what the settings say in a folder that holds no run yet (it is made). A finished or interrupted run
@@ -25,5 +22,18 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
 
 /* Is this a setting that ds_run_resume() takes? */
 int ds_run_may_override(const char *key);
+
+/* ---- several runs with seeds one after the other, in folders seed-K of one result folder ---- */
+
+/* Starts all runs. *summaries gets an array of summaries. Returns the first exit status that is not 0. */
+int ds_series_start(const ds_settings *settings, const ds_run_options *options, const char *folder,
+                    const ds_observer *observer, json_t **summaries, ds_error *e);
+
+/* Is this folder one of several runs? */
+int ds_series_is(const char *folder);
+
+/* Goes on with all of them, and starts those that are missing. */
+int ds_series_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
+                     json_t **summaries, ds_error *e);
 
 #endif

@@ -4,7 +4,7 @@
  * recorded. */
 #include "config.h"
 
-#include "run/run_recheck.h"
+#include "run/session.h"
 
 #include <math.h>
 #include <string.h>

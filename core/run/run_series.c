@@ -2,7 +2,7 @@
 /* run_series.c - run.ini of a folder of several runs says which seeds there are to be. */
 #include "config.h"
 
-#include "run/run_series.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/stop.h"
-#include "run/run.h"
 #include "store/run_folder.h"
 
 /* Settings of one run of the series. */

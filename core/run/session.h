@@ -73,4 +73,7 @@ int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_erro
 /* 130 or 143: the exit status of a run that was stopped by a signal. */
 int ds_session_signal_status(void);
 
+/* Repeats one recorded evaluation. DS_EXIT_PLUGIN where it comes out differently: the environment is another one. */
+int ds_run_recheck(const ds_session *session, ds_error *e);
+
 #endif

@@ -61,12 +61,12 @@ static int wait_described(ds_probe *p, const ds_plugin_file *f, const ds_probe_c
     ds_process *m = &p->process;
     double limit;
     for (;;) {
-        struct pollfd fds[] = {{m->child.socket, POLLIN, 0}, {m->child.output, POLLIN, 0}};
+        struct pollfd fds[] = {{m->socket, POLLIN, 0}, {m->output, POLLIN, 0}};
         char byte = 0;
         if (poll(fds, 2, POLL_MS) > 0 && fds[1].revents != 0) {
             ds_process_read_output(m);
         }
-        ssize_t got = recv(m->child.socket, &byte, 1, MSG_DONTWAIT);
+        ssize_t got = recv(m->socket, &byte, 1, MSG_DONTWAIT);
         if (got == 1 && byte == DS_WORKER_DESCRIBED) {
             return 0;
         }
@@ -116,7 +116,7 @@ static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_
     ds_probe p = {.share_fd = ds_memory_file("diffsim-share"), .scene_fd = ds_memory_file("diffsim-scene")};
     int rc = start(&p, f, c, e);
     rc = rc != 0 ? rc : wait_described(&p, f, c, e);
-    rc = rc != 0 ? rc : read_report(p.process.child.start, f, out, e);
+    rc = rc != 0 ? rc : read_report(p.process.start, f, out, e);
     if (rc != 0) {
         drop(&p);
         return rc;

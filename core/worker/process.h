@@ -3,9 +3,10 @@
 #ifndef DS_WORKER_PROCESS_H
 #define DS_WORKER_PROCESS_H
 
+#include <sys/types.h>
+
 #include "plugin/instance.h"
-#include "worker/child.h"
-#include "worker/childlog.h"
+#include "worker/protocol.h"
 
 /* What workers that serve alike are told. */
 typedef struct ds_orders {
@@ -22,20 +23,36 @@ int ds_orders_write(ds_orders *o, const char *path, const char *id, const ds_par
 
 enum { DS_PROCESS_NONE = 0, DS_PROCESS_STARTING, DS_PROCESS_READY };
 
+/* What it writes to stdout and stderr is passed on line by line, and not too much of it. */
+typedef struct ds_childlog {
+    const char *source;  /* id of the plugin */
+    uint64_t second;     /* the current second */
+    uint32_t lines;      /* shown in it */
+    uint64_t suppressed; /* not shown since the last line that was */
+    size_t used;
+    char line[1024];
+} ds_childlog;
+
 typedef struct ds_process {
     int state;     /* DS_PROCESS_* */
     int timed_out; /* killed at its time limit */
     uint64_t born; /* ds_clock_ns() of its start */
-    ds_child child;
+    pid_t pid;
+    int socket; /* to the worker */
+    int output; /* its stdout and stderr; does not block */
+    int start;  /* the start file */
     ds_childlog log;
 } ds_process;
 
 /* Where worker processes come from and what they share. */
 typedef struct ds_process_place {
-    const char *program; /* NULL = /proc/self/exe */
-    int share_fd, scene_fd;
-    const char *source; /* of what they print: id of the plugin */
+    const char *program;    /* NULL = dshost-worker */
+    int share_fd, scene_fd; /* memory files */
+    const char *source;     /* of what they print: id of the plugin */
 } ds_process_place;
+
+/* A memory file of the host. -1 with errno on failure. */
+int ds_memory_file(const char *name);
 
 /* Starts worker `index`; `describe`: it is to describe the plugin before it makes an instance. */
 int ds_process_start(ds_process *p, const ds_process_place *place, const ds_orders *o, uint32_t index,

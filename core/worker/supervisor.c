@@ -129,14 +129,14 @@ static void handshake(ds_supervisor *c, uint32_t w)
     ds_process *m = &c->process[w];
     ds_worker_hello hello;
     ds_error e = {0, ""};
-    if (pread(m->child.start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
+    if (pread(m->start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
         hello.magic != DS_WORKER_MAGIC) {
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
     } else if (hello.error.status != 0) {
         e = hello.error;
         e.text[sizeof(e.text) - 1] = '\0';
     } else if (c->share == NULL) {
-        read_env(c, &hello, m->child.start, &e);
+        read_env(c, &hello, m->start, &e);
     } else if (hello.env.info.n != c->env.info.n) {
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
                 c->config.module->id, (unsigned long long)c->env.info.n,
@@ -152,7 +152,7 @@ static void handshake(ds_supervisor *c, uint32_t w)
     }
     m->state = DS_PROCESS_READY;
     char go = DS_WORKER_GO;
-    if (send(m->child.socket, &go, 1, MSG_NOSIGNAL) != 1) {
+    if (send(m->socket, &go, 1, MSG_NOSIGNAL) != 1) {
         return; /* it died: the end of its socket tells */
     }
     pthread_mutex_lock(&c->lock);
@@ -257,7 +257,7 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
         limit = limit > DS_START_SECONDS ? limit : DS_START_SECONDS;
         if (1e-9 * (double)(now - m->born) > limit) {
             m->timed_out = 1;
-            kill(m->child.pid, SIGKILL);
+            kill(m->pid, SIGKILL);
         }
         return;
     }
@@ -271,7 +271,7 @@ static void enforce_limit(ds_supervisor *c, uint32_t w)
         if (atomic_load(&slot->state) == state && atomic_load(&c->share->worker[w].started) == started &&
             atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_KILLED, w))) {
             m->timed_out = 1;
-            kill(m->child.pid, SIGKILL);
+            kill(m->pid, SIGKILL);
             return;
         }
     }
@@ -303,7 +303,7 @@ static void kill_members(ds_supervisor *c, int starting_only)
     for (uint32_t w = 0; w < c->config.jobs; w++) {
         int state = c->process[w].state;
         if (state == DS_PROCESS_STARTING || (state == DS_PROCESS_READY && !starting_only)) {
-            kill(c->process[w].child.pid, SIGKILL);
+            kill(c->process[w].pid, SIGKILL);
         }
     }
 }
@@ -321,7 +321,7 @@ static void look(ds_supervisor *c, const struct pollfd *fds)
         }
         if (p[0].revents != 0) {
             char byte = 0;
-            ssize_t got = recv(m->child.socket, &byte, 1, MSG_DONTWAIT);
+            ssize_t got = recv(m->socket, &byte, 1, MSG_DONTWAIT);
             if (got == 1 && byte == DS_WORKER_HELLO && m->state == DS_PROCESS_STARTING) {
                 handshake(c, w);
             } else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -365,8 +365,8 @@ static void *watch(void *arg)
         fds[0] = (struct pollfd){c->event_fd, POLLIN, 0};
         for (uint32_t w = 0; w < c->config.jobs; w++) {
             int used = c->process[w].state != DS_PROCESS_NONE;
-            fds[1 + 2 * w] = (struct pollfd){used ? c->process[w].child.socket : -1, POLLIN, 0};
-            fds[2 + 2 * w] = (struct pollfd){used ? c->process[w].child.output : -1, POLLIN, 0};
+            fds[1 + 2 * w] = (struct pollfd){used ? c->process[w].socket : -1, POLLIN, 0};
+            fds[2 + 2 * w] = (struct pollfd){used ? c->process[w].output : -1, POLLIN, 0};
         }
         if (poll(fds, 1 + 2 * (nfds_t)c->config.jobs, ms) < 0) {
             continue;
