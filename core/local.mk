@@ -55,4 +55,4 @@ dshost_SOURCES = core/cli/cmd_run.c core/cli/cmd_run.h core/cli/main.c
 # Evaluates for a host; it starts often, and needs little.
 pkglibexec_PROGRAMS += libexec/dshost-worker
 libexec_dshost_worker_LDADD = core/libcore.la $(INIH_LIBS)
-libexec_dshost_worker_SOURCES = core/worker/worker.c core/worker/rl_worker.c core/worker/rl_worker.h
+libexec_dshost_worker_SOURCES = core/worker/worker.c

@@ -23,7 +23,6 @@
 #include "scene/scene_write.h"
 #include "worker/protocol.h"
 #include "worker/ring.h"
-#include "worker/rl_worker.h"
 
 enum {
     CHUNK_MAX = 16,         /* tickets taken at once, when evaluations are cheap */
@@ -33,19 +32,21 @@ enum {
     SLEEP_NS = 1000000000   /* a sleeping worker looks up now and then */
 };
 
+/* Buffers for x and gradient, with residuals for v and their answer, with the extension batch for `many` rows. */
+enum { X, GRAD, V, OUT, XS, GRADS, GUARDS };
+
 typedef struct worker {
     ds_worker_start start;
     char *texts;
     ds_env *env;
     ds_ring *share;
     ds_ring_worker *mine;
-    ds_guard x, grad;   /* what the plugin gets to see */
-    ds_guard v, out;    /* with residuals: more of that */
-    ds_guard xs, grads; /* with the extension batch: `many` rows */
+    ds_guard guard[GUARDS]; /* what the plugin gets to see */
     uint64_t many;
     double typical_ns; /* running mean of the time of one evaluation */
     ds_spin spin;
-    ds_worker_lanes lanes; /* of stepwise control */
+    ds_episode lane[DS_EPISODE_LANES]; /* of stepwise control */
+    double *actions, *obs;             /* what its plugin gets to see */
 } worker;
 
 /* ---- start ---- */
@@ -53,13 +54,12 @@ typedef struct worker {
 /* Dies with the host, leaves no core file, and leaves the signals of the terminal to the host. */
 static int settle_in(int64_t parent)
 {
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
     struct rlimit none = {0, 0};
     sigset_t empty;
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++) {
+        signal(ignored[i], SIG_IGN);
+    }
     sigemptyset(&empty);
     sigprocmask(SIG_SETMASK, &empty, NULL);
     prctl(PR_SET_NAME, "dshost-worker");
@@ -78,7 +78,7 @@ static int read_start(worker *w, ds_error *e)
     free(w->texts);
     w->texts = malloc(s->texts + 1);
     if (w->texts == NULL) {
-        return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
+        return ds_no_memory(e);
     }
     if (pread(DS_WORKER_START, w->texts, s->texts, sizeof(*s)) != (ssize_t)s->texts) {
         return ds_fail(e, DS_EXIT_IO, "the start file of the worker is incomplete");
@@ -161,9 +161,8 @@ static int describe(worker *w)
 }
 
 /* Makes an instance as the start file says. */
-static int make_env(void *ctx, ds_env **out, ds_error *e)
+static int make_env(worker *w, ds_env **out, ds_error *e)
 {
-    worker *w = ctx;
     const ds_module *module = NULL;
     ds_settings settings;
     const char *at;
@@ -214,19 +213,18 @@ static int send_hello(const worker *w, const ds_error *why)
 /* Makes the buffers between guard pages; -1 without memory. */
 static int open_guards(worker *w)
 {
-    uint64_t n = w->share->n, m = w->share->m, most = n > m ? n : m;
-    if (ds_guard_open(&w->x, n, 1) != 0 || ds_guard_open(&w->grad, n, 1) != 0 ||
-        (m > 0 && (ds_guard_open(&w->v, most, 1) != 0 || ds_guard_open(&w->out, most, 1) != 0))) {
-        return -1;
-    }
+    uint64_t n = w->share->n, m = w->share->m, most = m == 0 ? 0 : n > m ? n : m, rows = 0;
     if (w->env->batch != NULL) {
         w->many = MANY_NUMBERS / n < DS_MANY_MAX ? MANY_NUMBERS / n : DS_MANY_MAX;
+        rows = w->many < 2 ? 0 : w->many * (n + GAP);
     }
-    return w->many < 2 ? 0
-           : ds_guard_open(&w->xs, w->many * (n + GAP), 1) != 0 ||
-                   ds_guard_open(&w->grads, w->many * (n + GAP), 1) != 0
-               ? -1
-               : 0;
+    const uint64_t count[GUARDS] = {n, n, most, most, rows, rows};
+    for (int i = 0; i < GUARDS; i++) {
+        if (count[i] > 0 && ds_guard_open(&w->guard[i], count[i], 1) != 0) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 /* Waits for the shared memory and maps it. */
@@ -258,6 +256,68 @@ static int join_share(worker *w)
     w->spin.limit_ns = w->share->spin_ns;
     w->env->services.stop = &w->share->stop;
     return 0;
+}
+
+/* ---- stepwise control: an instance for each lane; the worker's own serves the first ---- */
+
+static int prepare_lane(worker *w, ds_episode *ep, ds_error *e)
+{
+    int taken = 0, rc = 0;
+    if (w->actions == NULL) {
+        w->actions = malloc(w->share->n * sizeof(double));
+        w->obs = malloc(w->env->rl_info.n_obs * sizeof(double));
+    }
+    if (w->actions == NULL || w->obs == NULL) {
+        return ds_no_memory(e);
+    }
+    for (size_t i = 0; i < DS_EPISODE_LANES; i++) {
+        taken |= w->lane[i].env == w->env;
+    }
+    if (ep->env == NULL && !taken) {
+        ep->env = w->env;
+    } else if (ep->env == NULL && (rc = make_env(w, &ep->env, e)) == 0) {
+        ep->env->services.stop = &w->share->stop;
+    }
+    return rc;
+}
+
+/* Makes the step in a slot. */
+static void step(worker *w, ds_slot *slot)
+{
+    const ds_rl_info *info = &w->env->rl_info;
+    ds_episode *ep = &w->lane[(slot->ask.episode - 1) % DS_EPISODE_LANES];
+    double *head = ds_slot_extra(w->share, slot);
+    uint64_t number = (uint64_t)head[DS_SLOT_STEP];
+    ds_episode_answer out;
+    ds_error e = {0, ""};
+    if (w->env->rl == NULL || number > info->horizon || prepare_lane(w, ep, &e) != 0) {
+        slot->answer = (ds_answer){.loss = INFINITY, .outcome = DS_EVAL_ERROR, .bad_step = -1};
+        snprintf(slot->answer.message, sizeof(slot->answer.message), "%.199s", e.text);
+        return;
+    }
+    memcpy(w->actions, ds_slot_x(slot), number * info->n_act * sizeof(double));
+    ds_episode_advance(ep, slot->ask.noise_key, number, w->actions, w->obs, &out);
+    if (out.answer.outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
+        out.answer.outcome = DS_EVAL_INVALID;
+        strcpy(out.answer.message, "step() returned DS_STOPPED though nobody asked to stop");
+    }
+    slot->answer = out.answer;
+    head[DS_SLOT_REWARD] = out.reward;
+    head[DS_SLOT_ENDED] = out.ended;
+    if (out.answer.outcome == DS_EVAL_OK) {
+        memcpy(head + DS_SLOT_STEP_HEAD, w->obs, info->n_obs * sizeof(double));
+    }
+}
+
+static void close_lanes(worker *w)
+{
+    for (size_t i = 0; i < DS_EPISODE_LANES; i++) {
+        if (w->lane[i].env != w->env) {
+            ds_env_close(w->lane[i].env);
+        }
+    }
+    free(w->actions);
+    free(w->obs);
 }
 
 /* ---- work ---- */
@@ -292,96 +352,81 @@ static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
     }
 }
 
-/* Residuals, or a product, for the row in a slot; numbers lie directly before the guard pages. */
-static void evaluate_residuals(worker *w, ds_slot *slot)
+/* After a call of the plugin for a slot: has it kept to the rules? `in` numbers of v went in beside x. */
+static void check(worker *w, ds_slot *slot, const double *v, uint64_t in)
 {
-    uint64_t n = w->share->n, m = w->share->m;
-    uint64_t in = ds_residual_input(slot->ask.residuals, n, m),
-             count = ds_residual_output(slot->ask.residuals, n, m);
-    double *v = w->v.data + (w->v.n - in), *out = w->out.data + (w->out.n - count);
     ds_answer *a = &slot->answer;
-    memcpy(w->x.data, ds_slot_x(slot), n * sizeof(double));
-    memcpy(v, ds_slot_v(w->share, slot), in * sizeof(double));
-    ds_env_evaluate_residuals(w->env, slot->ask.residuals, w->x.data, v, slot->ask.noise_key, out, a);
+    int residuals = slot->ask.residuals != 0;
+    ds_guard *g = w->guard;
     if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
-        refuse(a, "evaluate() of residuals returned DS_STOPPED though nobody asked to stop");
+        refuse(a, residuals ? "evaluate() of residuals returned DS_STOPPED though nobody asked to stop"
+                            : "evaluate() returned DS_STOPPED though nobody asked to stop");
     }
-    if (!ds_guard_intact(&w->out) || !ds_guard_intact(&w->v) || !ds_guard_intact(&w->x)) {
-        refuse(a, "evaluate() of residuals wrote before the beginning of a buffer");
+    if (!ds_guard_intact(&g[residuals ? OUT : GRAD]) || !ds_guard_intact(&g[X]) ||
+        (residuals && !ds_guard_intact(&g[V]))) {
+        refuse(a, residuals ? "evaluate() of residuals wrote before the beginning of a buffer"
+                            : "evaluate() wrote before the beginning of the gradient or of x");
     }
-    if (memcmp(w->x.data, ds_slot_x(slot), n * sizeof(double)) != 0 ||
-        memcmp(v, ds_slot_v(w->share, slot), in * sizeof(double)) != 0) {
-        refuse(a, "evaluate() of residuals changed x or v");
-    }
-    if (a->outcome == DS_EVAL_OK) {
-        memcpy(ds_slot_out(w->share, slot), out, count * sizeof(double));
-    } else {
-        memset(ds_slot_out(w->share, slot), 0, count * sizeof(double));
+    if (memcmp(g[X].data, ds_slot_x(slot), w->share->n * sizeof(double)) != 0 ||
+        (in > 0 && memcmp(v, ds_slot_v(w->share, slot), in * sizeof(double)) != 0)) {
+        refuse(a, residuals ? "evaluate() of residuals changed x or v" : "evaluate() changed x");
     }
 }
 
-/* Evaluates the row in a slot. The plugin works on copies between guard pages. */
+/* Evaluates the row in a slot: the loss, residuals or a product. The plugin works on copies between guard pages;
+ * numbers lie directly before them. */
 static void evaluate_slot(worker *w, ds_slot *slot)
 {
-    uint64_t n = w->share->n;
-    const double *x = ds_slot_x(slot);
+    uint64_t n = w->share->n, m = w->share->m, in = 0, count = n;
     ds_answer *a = &slot->answer;
-    uint32_t want = slot->ask.want;
+    uint32_t want = slot->ask.want, kind = slot->ask.residuals;
+    double *x = w->guard[X].data, *v = NULL, *out = w->guard[GRAD].data, *to = NULL;
     if (atomic_load_explicit(&w->share->stop, memory_order_relaxed) != 0) {
         a->outcome = DS_EVAL_STOPPED;
         a->message[0] = '\0';
         return;
     }
     if (slot->ask.episode != 0) {
-        ds_worker_step(&w->lanes, w->share, slot, w->env, make_env, w);
+        step(w, slot);
         return;
     }
-    if (slot->ask.residuals != 0) {
-        evaluate_residuals(w, slot);
-        w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
-        return;
-    }
-    memcpy(w->x.data, x, n * sizeof(double));
-    if ((want & DS_WANT_GRAD) != 0) {
-        memset(w->grad.data, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
-    }
-    ds_env_evaluate(w->env, w->x.data, slot->ask.noise_key, want, w->grad.data, a);
-    if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
-        refuse(a, "evaluate() returned DS_STOPPED though nobody asked to stop");
-    }
-    if (!ds_guard_intact(&w->grad) || !ds_guard_intact(&w->x)) {
-        refuse(a, "evaluate() wrote before the beginning of the gradient or of x");
-    }
-    if (memcmp(w->x.data, x, n * sizeof(double)) != 0) {
-        refuse(a, "evaluate() changed x");
-    }
-    if ((want & DS_WANT_GRAD) != 0) {
-        if (a->outcome == DS_EVAL_OK) {
-            memcpy(ds_slot_grad(w->share, slot), w->grad.data, n * sizeof(double));
-        } else {
-            memset(ds_slot_grad(w->share, slot), 0, n * sizeof(double));
+    memcpy(x, ds_slot_x(slot), n * sizeof(double));
+    if (kind != 0) {
+        in = ds_residual_input(kind, n, m);
+        count = ds_residual_output(kind, n, m);
+        v = w->guard[V].data + (w->guard[V].n - in);
+        out = w->guard[OUT].data + (w->guard[OUT].n - count);
+        to = ds_slot_out(w->share, slot);
+        memcpy(v, ds_slot_v(w->share, slot), in * sizeof(double));
+        ds_env_evaluate_residuals(w->env, kind, x, v, slot->ask.noise_key, out, a);
+    } else {
+        if ((want & DS_WANT_GRAD) != 0) {
+            to = ds_slot_grad(w->share, slot);
+            memset(out, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
         }
+        ds_env_evaluate(w->env, x, slot->ask.noise_key, want, out, a);
     }
-    if ((want & DS_WANT_SCENE) != 0) {
+    check(w, slot, v, in);
+    if (to != NULL && a->outcome == DS_EVAL_OK) {
+        memcpy(to, out, count * sizeof(double));
+    } else if (to != NULL) {
+        memset(to, 0, count * sizeof(double));
+    }
+    if (kind == 0 && (want & DS_WANT_SCENE) != 0) {
         write_scene(w, a, slot->ask.keep);
     }
     w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
-/* Rows of many points lie apart, with a mark behind each. */
-static uint64_t stride_of(const worker *w)
-{
-    return w->share->n + GAP;
-}
-
-/* The rows of several slots in one call; all want the same. Where the plugin has touched what is not its own,
+/* The rows of several slots in one call, apart and with marks behind each; all want the same. Where the plugin has touched what is not its own,
  * each gets its own try, as if there were no extension. */
 static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
 {
     static const double mark = -1.25e-123;
-    uint64_t n = w->share->n, stride = stride_of(w), key[DS_MANY_MAX];
+    uint64_t n = w->share->n, stride = n + GAP, key[DS_MANY_MAX];
     uint32_t want = slot[0]->ask.want;
-    double *x = w->xs.data + (w->many - count) * stride, *grad = w->grads.data + (w->many - count) * stride;
+    double *x = w->guard[XS].data + (w->many - count) * stride,
+           *grad = w->guard[GRADS].data + (w->many - count) * stride;
     ds_answer *answer[DS_MANY_MAX];
     for (uint64_t k = 0; k < count; k++) {
         memcpy(x + k * stride, ds_slot_x(slot[k]), n * sizeof(double));
@@ -393,7 +438,7 @@ static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
         answer[k] = &slot[k]->answer;
     }
     ds_env_evaluate_many(w->env, count, x, stride, key, want, grad, answer);
-    int sound = ds_guard_intact(&w->grads) && ds_guard_intact(&w->xs);
+    int sound = ds_guard_intact(&w->guard[GRADS]) && ds_guard_intact(&w->guard[XS]);
     for (uint64_t k = 0; k < count; k++) {
         sound = sound && memcmp(x + k * stride, ds_slot_x(slot[k]), n * sizeof(double)) == 0 &&
                 answer[k]->outcome != DS_EVAL_STOPPED;
@@ -583,21 +628,18 @@ int main(int argc, char **argv)
         return DS_EXIT_UNMET;
     }
     int rc = make_env(&w, &w.env, &e);
-    if (send_hello(&w, &e) != 0 || rc != 0 || join_share(&w) != 0) {
-        ds_env_close(w.env);
-        free(w.texts);
-        return DS_EXIT_UNMET;
+    int ready = send_hello(&w, &e) == 0 && rc == 0 && join_share(&w) == 0;
+    if (ready) {
+        work(&w);
+        close_lanes(&w);
     }
-    work(&w);
-    ds_worker_lanes_close(&w.lanes, w.env);
     ds_env_close(w.env);
-    ds_guard_close(&w.x);
-    ds_guard_close(&w.grad);
-    ds_guard_close(&w.v);
-    ds_guard_close(&w.out);
-    ds_guard_close(&w.xs);
-    ds_guard_close(&w.grads);
-    munmap(w.share, w.share->size);
+    for (int i = 0; i < GUARDS; i++) {
+        ds_guard_close(&w.guard[i]);
+    }
+    if (ready) {
+        munmap(w.share, w.share->size);
+    }
     free(w.texts);
-    return DS_EXIT_OK;
+    return ready ? DS_EXIT_OK : DS_EXIT_UNMET;
 }
