@@ -29,8 +29,7 @@ store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c 
 	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c
 run_sources = core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
 	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h core/run/run_recheck.c \
-	core/run/run_series.c core/run/session.c core/run/session.h \
-	core/run/signals.c core/run/signals.h
+	core/run/run_series.c core/run/session.c core/run/session.h core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
 cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/cli/command.h \
