@@ -121,9 +121,7 @@ int ds_check_report_end(ds_check_report *r, int loads, ds_error *e)
         printf("# %zu passed, %zu failed, %zu skipped\n", r->count - r->failed - r->skipped, r->failed,
                r->skipped);
     }
-    if (status == 0) {
-        status = ds_stdout_done(e);
-    }
+    status = status != 0 ? status : ds_stdout_done(e);
     if (status != 0) {
         return status;
     }
