@@ -5,67 +5,56 @@ tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(
 tools_link = tools/libtools.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
 noinst_LTLIBRARIES += tools/libtools.la
-stats_sources = tools/stats/aggregate.c tools/stats/aggregate.h tools/stats/distribution.c \
-	tools/stats/distribution.h tools/stats/hypothesis.c tools/stats/hypothesis.h tools/stats/sample.c \
-	tools/stats/sample.h
-plot_sources = tools/plot/canvas.c tools/plot/canvas.h tools/plot/canvas_svg.c tools/plot/canvas_svg.h \
-	tools/plot/plot.c tools/plot/plot.h tools/plot/plot_axes.c tools/plot/plot_axes.h tools/plot/plot_bars.c \
-	tools/plot/plot_color.c tools/plot/plot_color.h tools/plot/plot_contour.c tools/plot/plot_contour.h \
-	tools/plot/plot_groups.c tools/plot/plot_groups.h tools/plot/plot_lines.c tools/plot/plot_lines.h \
-	tools/plot/plot_map.c tools/plot/plot_map.h tools/plot/plot_panels.c tools/plot/plot_panels.h \
-	tools/plot/plot_scale.c tools/plot/plot_scale.h
-snapshot_sources = tools/snapshot/snapshot.h tools/snapshot/snapshot.c tools/snapshot/episode_scene.h \
-	tools/snapshot/episode_scene.c
-render_sources = tools/render/picture.c tools/render/picture.h tools/render/render.c tools/render/render.h \
-	tools/render/render_flat.c tools/render/render_flat.h tools/render/render_geometry.c \
-	tools/render/render_internal.h tools/render/render_primitives.c tools/render/render_raster.c \
-	tools/render/render_shade.c tools/render/render_shapes.c tools/render/render_smooth.c
-results_sources = tools/results/trajectory.h tools/results/compare.c tools/results/compare.h \
-	tools/results/disambiguate.c tools/results/export.c tools/results/export.h tools/results/export_bench.c \
-	tools/results/export_table.c tools/results/npy_write.c tools/results/npy_write.h tools/results/point.c \
-	tools/results/point.h tools/results/printer.c tools/results/printer.h tools/results/results.c \
-	tools/results/results.h tools/results/trajectory.c
-eval_sources = tools/eval/best_picture.c tools/eval/best_picture.h
-report_sources = tools/report/report.c tools/report/report.h tools/report/report_csv.c \
-	tools/report/report_csv.h tools/report/report_figures.c tools/report/report_figures.h \
-	tools/report/report_html.c tools/report/report_html.h tools/report/report_page.c \
-	tools/report/report_page.h tools/report/report_pictures.c tools/report/report_pictures.h \
-	tools/report/report_settings.c tools/report/report_settings.h
-landscape_sources = tools/landscape/landscape.h tools/landscape/landscape_basins.c \
-	tools/landscape/landscape_evaluate.c tools/landscape/landscape_files.c \
-	tools/landscape/landscape_gradient.c tools/landscape/landscape_internal.h \
-	tools/landscape/landscape_loss.c tools/landscape/landscape_measure.h tools/landscape/landscape_options.c \
-	tools/landscape/landscape_options.h tools/landscape/landscape_pictures.c \
-	tools/landscape/landscape_report.c tools/landscape/landscape_run.c tools/landscape/landscape_run_path.c \
-	tools/landscape/landscape_slice.c tools/landscape/landscape_slice.h tools/landscape/landscape_survey.c \
-	tools/landscape/landscape_time.c tools/landscape/landscape_verdict.c tools/landscape/landscape_verdict.h
-bench_sources = tools/bench/bench_file.c tools/bench/bench_file.h tools/bench/bench_lines.c \
-	tools/bench/bench_lines.h tools/bench/bench_loop.c tools/bench/bench_loop.h tools/bench/bench_parts.c \
-	tools/bench/bench_parts.h tools/bench/bench_plan.c tools/bench/bench_plan.h tools/bench/bench_progress.c \
-	tools/bench/bench_state.c tools/bench/bench_state.h tools/bench/bench_sweep.c tools/bench/bench_sweep.h \
-	tools/bench/bench_trial.c tools/bench/bench_trial.h tools/bench/bench_work.c tools/bench/bench_work.h \
-	tools/bench/bench_write.c tools/bench/existing_runs.c tools/bench/optimizer_cost.c \
-	tools/bench/optimizer_cost.h
-merge_sources = tools/merge/bench_merge.c tools/merge/bench_merge.h tools/merge/compare_runs.c \
-	tools/merge/compare_runs.h
-ranks_sources = tools/ranks/ranks.c tools/ranks/ranks.h
-harness_sources = tools/harness/check.h tools/harness/check_episodes.c tools/harness/check_episodes.h \
-	tools/harness/check_guard.c tools/harness/check_guard.h tools/harness/check_host.c \
-	tools/harness/check_host.h tools/harness/check_objective.c tools/harness/check_objective.h \
-	tools/harness/check_problem.c tools/harness/check_problem.h tools/harness/check_process.c \
-	tools/harness/check_process.h tools/harness/check_record.c tools/harness/check_watch.c \
-	tools/harness/check_watch.h
-check_sources = tools/check/check_eval.c tools/check/check_extensions.c tools/check/check_gradient.c \
-	tools/check/check_info.c tools/check/check_instance.c tools/check/check_load.c tools/check/check_pure.c \
-	tools/check/check_report.c tools/check/check_report.h tools/check/check_rl.c tools/check/check_run.c \
-	tools/check/check_run.h tools/check/check_scene.c tools/check/check_search.c tools/check/check_tests.h
-difference_sources = tools/difference/finite_difference.c tools/difference/finite_difference.h
-catalog_sources = tools/catalog/describe.c tools/catalog/describe.h tools/catalog/plugin_list.c \
-	tools/catalog/plugin_list.h
-
-tools_libtools_la_SOURCES = $(stats_sources) $(plot_sources) $(snapshot_sources) $(render_sources) $(results_sources) \
-	$(eval_sources) $(report_sources) $(landscape_sources) $(bench_sources) $(merge_sources) \
-	$(ranks_sources) $(harness_sources) $(check_sources) $(difference_sources) $(catalog_sources)
+tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stats/distribution.c \
+	%D%/stats/distribution.h %D%/stats/hypothesis.c %D%/stats/hypothesis.h %D%/stats/sample.c \
+	%D%/stats/sample.h %D%/plot/canvas.c %D%/plot/canvas.h %D%/plot/canvas_svg.c \
+	%D%/plot/canvas_svg.h %D%/plot/plot.c %D%/plot/plot.h %D%/plot/plot_axes.c %D%/plot/plot_axes.h \
+	%D%/plot/plot_bars.c %D%/plot/plot_color.c %D%/plot/plot_color.h %D%/plot/plot_contour.c \
+	%D%/plot/plot_contour.h %D%/plot/plot_groups.c %D%/plot/plot_groups.h %D%/plot/plot_lines.c \
+	%D%/plot/plot_lines.h %D%/plot/plot_map.c %D%/plot/plot_map.h %D%/plot/plot_panels.c \
+	%D%/plot/plot_panels.h %D%/plot/plot_scale.c %D%/plot/plot_scale.h %D%/snapshot/snapshot.h \
+	%D%/snapshot/snapshot.c %D%/snapshot/episode_scene.h %D%/snapshot/episode_scene.c \
+	%D%/render/picture.c %D%/render/picture.h %D%/render/render.c %D%/render/render.h \
+	%D%/render/render_flat.c %D%/render/render_flat.h %D%/render/render_geometry.c \
+	%D%/render/render_internal.h %D%/render/render_primitives.c %D%/render/render_raster.c \
+	%D%/render/render_shade.c %D%/render/render_shapes.c %D%/render/render_smooth.c \
+	%D%/results/trajectory.h %D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c \
+	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c %D%/results/export_table.c \
+	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h \
+	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h \
+	%D%/results/trajectory.c %D%/eval/best_picture.c %D%/eval/best_picture.h %D%/report/report.c \
+	%D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h %D%/report/report_figures.c \
+	%D%/report/report_figures.h %D%/report/report_html.c %D%/report/report_html.h \
+	%D%/report/report_page.c %D%/report/report_page.h %D%/report/report_pictures.c \
+	%D%/report/report_pictures.h %D%/report/report_settings.c %D%/report/report_settings.h \
+	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c %D%/landscape/landscape_evaluate.c \
+	%D%/landscape/landscape_files.c %D%/landscape/landscape_gradient.c \
+	%D%/landscape/landscape_internal.h %D%/landscape/landscape_loss.c \
+	%D%/landscape/landscape_measure.h %D%/landscape/landscape_options.c \
+	%D%/landscape/landscape_options.h %D%/landscape/landscape_pictures.c \
+	%D%/landscape/landscape_report.c %D%/landscape/landscape_run.c %D%/landscape/landscape_run_path.c \
+	%D%/landscape/landscape_slice.c %D%/landscape/landscape_slice.h %D%/landscape/landscape_survey.c \
+	%D%/landscape/landscape_time.c %D%/landscape/landscape_verdict.c \
+	%D%/landscape/landscape_verdict.h %D%/bench/bench_file.c %D%/bench/bench_file.h \
+	%D%/bench/bench_lines.c %D%/bench/bench_lines.h %D%/bench/bench_loop.c %D%/bench/bench_loop.h \
+	%D%/bench/bench_parts.c %D%/bench/bench_parts.h %D%/bench/bench_plan.c %D%/bench/bench_plan.h \
+	%D%/bench/bench_progress.c %D%/bench/bench_state.c %D%/bench/bench_state.h \
+	%D%/bench/bench_sweep.c %D%/bench/bench_sweep.h %D%/bench/bench_trial.c %D%/bench/bench_trial.h \
+	%D%/bench/bench_work.c %D%/bench/bench_work.h %D%/bench/bench_write.c %D%/bench/existing_runs.c \
+	%D%/bench/optimizer_cost.c %D%/bench/optimizer_cost.h %D%/merge/bench_merge.c \
+	%D%/merge/bench_merge.h %D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c \
+	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_episodes.c %D%/harness/check_episodes.h \
+	%D%/harness/check_guard.c %D%/harness/check_guard.h %D%/harness/check_host.c \
+	%D%/harness/check_host.h %D%/harness/check_objective.c %D%/harness/check_objective.h \
+	%D%/harness/check_problem.c %D%/harness/check_problem.h %D%/harness/check_process.c \
+	%D%/harness/check_process.h %D%/harness/check_record.c %D%/harness/check_watch.c \
+	%D%/harness/check_watch.h %D%/check/check_eval.c %D%/check/check_extensions.c \
+	%D%/check/check_gradient.c %D%/check/check_info.c %D%/check/check_instance.c \
+	%D%/check/check_load.c %D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
+	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
+	%D%/check/check_search.c %D%/check/check_tests.h %D%/difference/finite_difference.c \
+	%D%/difference/finite_difference.h %D%/catalog/describe.c %D%/catalog/describe.h \
+	%D%/catalog/plugin_list.c %D%/catalog/plugin_list.h
 
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
 pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare \

@@ -197,18 +197,15 @@ static json_t *run_json(const ds_bench_state *s, size_t k)
     uint64_t seed = ds_bench_seed_of(s->plan, k);
     char text[32];
     snprintf(text, sizeof(text), "%llu", (unsigned long long)seed);
-    json_t *o = json_object();
-    json_object_set_new(o, "folder", ds_json_text(name != NULL ? name : ""));
-    json_object_set_new(o, "env", json_string(s->plan->variant[0][c->env].part->name));
-    json_object_set_new(o, "opt", json_string(s->plan->variant[1][c->opt].part->name));
-    json_object_set_new(o, "seed", seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text));
-    json_object_set_new(o, "state", json_string(names[r->state]));
-    json_object_set_new(o, "status", json_integer(r->state == DS_BENCH_FAILED ? r->status : 0));
-    json_object_set_new(o, "error", r->error != NULL ? ds_json_text(r->error) : json_null());
-    json_object_set_new(o, "evaluations", json_integer((json_int_t)r->evaluations));
-    json_object_set_new(o, "best_loss", ds_json_real(r->best));
-    json_object_set_new(o, "cost_steps", json_integer((json_int_t)r->cost_steps));
-    json_object_set_new(o, "wall_s", ds_json_real(r->wall_s));
+    json_t *o =
+        json_pack("{s:o, s:s*, s:s*, s:o, s:s*, s:o, s:o, s:I, s:o, s:I, s:o}", "folder",
+                  ds_json_text(name != NULL ? name : ""), "env", s->plan->variant[0][c->env].part->name,
+                  "opt", s->plan->variant[1][c->opt].part->name, "seed",
+                  seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(text), "state",
+                  names[r->state], "status", json_integer(r->state == DS_BENCH_FAILED ? r->status : 0),
+                  "error", r->error != NULL ? ds_json_text(r->error) : json_null(), "evaluations",
+                  (json_int_t)r->evaluations, "best_loss", ds_json_real(r->best), "cost_steps",
+                  (json_int_t)r->cost_steps, "wall_s", ds_json_real(r->wall_s));
     free(name);
     return o;
 }

@@ -230,18 +230,13 @@ static void print_row(const ds_bench_state *s, size_t cell, const row *r, const 
 
 static json_t *row_json(const ds_bench_state *s, size_t cell, const row *r, const trial_cost *cost)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "cell", json_string(s->plan->cell[cell].name));
-    json_object_set_new(o, "n", json_integer((json_int_t)cost->n));
-    json_object_set_new(o, "runs", json_integer((json_int_t)r->runs));
-    json_object_set_new(o, "done", json_integer((json_int_t)r->done));
-    json_object_set_new(o, "failed", json_integer((json_int_t)r->failed));
-    json_object_set_new(o, "evaluations_left", ds_json_real(r->evaluations));
-    json_object_set_new(o, "evaluation_s", ds_json_real(r->each));
-    json_object_set_new(o, "optimizer_s", ds_json_real(r->own));
-    json_object_set_new(o, "measured", json_string(r->measured ? "runs" : "trial"));
-    json_object_set_new(o, "left_s", ds_json_real(left_seconds(s->plan, r)));
-    json_object_set_new(o, "error", cost->error[0] != '\0' ? ds_json_text(cost->error) : json_null());
+    json_t *o = json_pack("{s:s*, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:s*, s:o, s:o}", "cell",
+                          s->plan->cell[cell].name, "n", (json_int_t)cost->n, "runs", (json_int_t)r->runs,
+                          "done", (json_int_t)r->done, "failed", (json_int_t)r->failed, "evaluations_left",
+                          ds_json_real(r->evaluations), "evaluation_s", ds_json_real(r->each), "optimizer_s",
+                          ds_json_real(r->own), "measured", r->measured ? "runs" : "trial", "left_s",
+                          ds_json_real(left_seconds(s->plan, r)), "error",
+                          cost->error[0] != '\0' ? ds_json_text(cost->error) : json_null());
     return o;
 }
 

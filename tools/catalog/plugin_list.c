@@ -132,9 +132,7 @@ int ds_loader_list(ds_found **out, size_t *count, ds_error *e)
         char *names[DS_FILES_MAX];
         size_t n = ds_plugin_files(path[i], names, 0);
         for (size_t k = 0; k < n; k++) {
-            if (status == 0) {
-                status = list_file(path[i], names[k], out, count, e);
-            }
+            status = status != 0 ? status : list_file(path[i], names[k], out, count, e);
             free(names[k]);
         }
     }

@@ -237,10 +237,9 @@ typedef struct parallel {
 static int disturbed(const ds_check_answer *alone, const ds_check_answer *beside, uint64_t n)
 {
     ds_check_bits a = ds_check_answer_bits(alone, n), b = ds_check_answer_bits(beside, n);
-    if (alone->status != beside->status || alone->io.outcome != beside->io.outcome || a.loss != b.loss) {
-        return 1;
-    }
-    return alone->io.outcome == DS_EVAL_OK && a.grad != b.grad;
+    return alone->status != beside->status || alone->io.outcome != beside->io.outcome || a.loss != b.loss
+               ? 1
+               : alone->io.outcome == DS_EVAL_OK && a.grad != b.grad;
 }
 
 /* Each point some times; an answer that the other instance disturbed is kept, whatever came after it. */

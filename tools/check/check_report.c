@@ -88,18 +88,15 @@ static int print_json(const ds_check_report *r, ds_error *e)
         const ds_check_result *t = &r->result[i];
         const char *skip = ds_check_lines_find(&t->lines, DS_CHECK_SKIP);
         int failed = ds_check_lines_find(&t->lines, DS_CHECK_FAILURE) != NULL;
-        json_t *j = json_object();
-        json_object_set_new(j, "id", json_string(t->test->id));
-        json_object_set_new(j, "title", json_string(t->test->title));
-        json_object_set_new(j, "result",
-                            json_string(failed         ? "failed"
-                                        : skip != NULL ? "skipped"
-                                                       : "passed"));
-        json_object_set_new(j, "seen", texts(&t->lines, DS_CHECK_FAILURE));
-        json_object_set_new(j, "hints", texts(&t->lines, DS_CHECK_HINT));
-        json_object_set_new(j, "notes", texts(&t->lines, DS_CHECK_NOTE));
-        json_object_set_new(j, "skip", skip != NULL ? json_string(skip) : json_null());
-        json_object_set_new(j, "wall_s", ds_json_real(t->wall));
+        json_t *j =
+            json_pack("{s:s*, s:s*, s:s*, s:o, s:o, s:o, s:o, s:o}", "id", t->test->id, "title",
+                      t->test->title, "result",
+                      failed         ? "failed"
+                      : skip != NULL ? "skipped"
+                                     : "passed",
+                      "seen", texts(&t->lines, DS_CHECK_FAILURE), "hints", texts(&t->lines, DS_CHECK_HINT),
+                      "notes", texts(&t->lines, DS_CHECK_NOTE), "skip",
+                      skip != NULL ? json_string(skip) : json_null(), "wall_s", ds_json_real(t->wall));
         json_array_append_new(tests, j);
     }
     json_object_set_new(o, "plugin", json_string(r->options->path));
@@ -124,9 +121,7 @@ int ds_check_report_end(ds_check_report *r, int loads, ds_error *e)
         printf("# %zu passed, %zu failed, %zu skipped\n", r->count - r->failed - r->skipped, r->failed,
                r->skipped);
     }
-    if (status == 0) {
-        status = ds_stdout_done(e);
-    }
+    status = status != 0 ? status : ds_stdout_done(e);
     if (status != 0) {
         return status;
     }

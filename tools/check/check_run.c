@@ -434,10 +434,9 @@ static int named(const char *texts, const char *id)
 
 static int wanted(const ds_check_options *o, const ds_check_report *report, const ds_check_test *t)
 {
-    if (o->only != NULL && !named(o->only, t->id)) {
-        return 0;
-    }
-    return (t->flags & DS_CHECK_GRADIENT) == 0 || (report->flags & DS_ENV_GRADIENT) != 0;
+    return o->only != NULL && !named(o->only, t->id)
+               ? 0
+               : (t->flags & DS_CHECK_GRADIENT) == 0 || (report->flags & DS_ENV_GRADIENT) != 0;
 }
 
 static void choose(const ds_check_options *o, ds_check_report *report, size_t kind)

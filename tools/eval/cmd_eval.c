@@ -178,16 +178,11 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
 {
     uint64_t n = v->env->info.n;
     int has_gradient = q->gradient && v->answer.grad_kind != DS_GRAD_NONE;
-    json_t *o = json_object();
-
-    json_object_set_new(o, "env", json_string(v->id));
-    json_object_set_new(o, "n", json_integer((json_int_t)n));
-    json_object_set_new(o, "x", ds_json_reals(v->x, n));
-    json_object_set_new(o, "loss", ds_json_real(v->answer.loss));
-    json_object_set_new(o, "outcome", json_string(ds_outcome_name(v->answer.outcome)));
-    json_object_set_new(o, "gradient", has_gradient ? ds_json_reals(v->grad, n) : json_null());
-    json_object_set_new(o, "gradient_kind",
-                        json_string(ds_gradient_name(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE)));
+    json_t *o = json_pack("{s:s*, s:I, s:o, s:o, s:s*, s:o, s:s*}", "env", v->id, "n", (json_int_t)n, "x",
+                          ds_json_reals(v->x, n), "loss", ds_json_real(v->answer.loss), "outcome",
+                          ds_outcome_name(v->answer.outcome), "gradient",
+                          has_gradient ? ds_json_reals(v->grad, n) : json_null(), "gradient_kind",
+                          ds_gradient_name(has_gradient ? v->answer.grad_kind : DS_GRAD_NONE));
     if (q->fd) {
         json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
     }
@@ -249,16 +244,6 @@ static void print_text(const evaluation *v, const request *q)
 
 /* ---- command ---- */
 
-/* Flags that are keys of [run], too. */
-static const char *run_key(int code)
-{
-    return code == 'e'   ? "env"
-           : code == 'S' ? "seed"
-           : code == 'T' ? "threads"
-           : code == 'i' ? "isolation"
-                         : NULL;
-}
-
 /* Pictures are PNG; a name without an ending says nothing else. */
 static int check_picture(const char *path, ds_error *e)
 {
@@ -270,48 +255,40 @@ static int check_picture(const char *path, ds_error *e)
                          "--picture %.200s: only PNG is drawn: give a name that ends with .png", path);
 }
 
+static int take_setting(void *settings, const char *name, const char *value, ds_error *e)
+{
+    char origin[32];
+    if (strcmp(name, "set") == 0 || strcmp(name, "config") == 0) {
+        return name[0] == 's' ? ds_settings_set(settings, value, e) : ds_settings_read(settings, value, e);
+    }
+    snprintf(origin, sizeof origin, "--%s", name);
+    return ds_settings_add(settings, DS_SECTION_RUN, name, value, origin, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG,
+                           e);
+}
+
 /* 0, -1 = help was printed, or an exit status. */
 static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
 {
-    static const struct option options[] = {{"env", required_argument, NULL, 'e'},
-                                            {"set", required_argument, NULL, 's'},
-                                            {"config", required_argument, NULL, 'c'},
-                                            {"x", required_argument, NULL, 'x'},
-                                            {"gradient", no_argument, NULL, 'g'},
-                                            {"fd", no_argument, NULL, 'f'},
-                                            {"metrics", no_argument, NULL, 'm'},
-                                            {"trajectory", required_argument, NULL, 't'},
-                                            {"picture", required_argument, NULL, 'p'},
-                                            {"seed", required_argument, NULL, 'S'},
-                                            {"threads", required_argument, NULL, 'T'},
-                                            {"isolation", required_argument, NULL, 'i'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    int status = ds_arguments_check(argc, argv, "eval", options, 0, e);
-
-    for (int c; status == 0 && (c = ds_arguments_next(argc, argv, "eval", options, e)) != -1;) {
-        q->x_spec = c == 'x' ? optarg : q->x_spec;
-        q->trajectory = c == 't' ? optarg : q->trajectory;
-        q->picture = c == 'p' ? optarg : q->picture;
-        q->gradient |= c == 'g';
-        q->fd |= c == 'f';
-        q->metrics |= c == 'm';
-        q->json |= c == 'j';
-        if (c == 'h') {
-            fputs(usage, stdout);
-            return -1;
-        }
-        if (c == 's') {
-            status = ds_settings_set(settings, optarg, e);
-        } else if (c == 'c') {
-            status = ds_settings_read(settings, optarg, e);
-        } else if (run_key(c) != NULL) {
-            char origin[32];
-            snprintf(origin, sizeof origin, "--%s", run_key(c));
-            status = ds_settings_add(settings, DS_SECTION_RUN, run_key(c), optarg, origin, NULL,
-                                     DS_EXIT_USAGE, DS_LAYER_FLAG, e);
-        }
+    int help = 0;
+    const ds_flag flags[] = {{"env", .take = take_setting},
+                             {"set", .take = take_setting},
+                             {"config", .take = take_setting},
+                             {"x", .text = &q->x_spec},
+                             {"gradient", .set = &q->gradient},
+                             {"fd", .set = &q->fd},
+                             {"metrics", .set = &q->metrics},
+                             {"trajectory", .text = &q->trajectory},
+                             {"picture", .text = &q->picture},
+                             {"seed", .take = take_setting},
+                             {"threads", .take = take_setting},
+                             {"isolation", .take = take_setting},
+                             {"json", .set = &q->json},
+                             {"help", .set = &help},
+                             {0}};
+    int status = ds_arguments_read(argc, argv, "eval", flags, 0, settings, e);
+    if (status == 0 && help) {
+        fputs(usage, stdout);
+        return -1;
     }
     return status != 0 ? status : check_picture(q->picture, e);
 }

@@ -71,15 +71,11 @@ static int read_facts(record *r, ds_error *e)
 
 static int open_record(const char *folder, record *r, ds_error *e)
 {
-    char *path = ds_folder_path(folder, "run.sqlite");
     r->run.folder = strdup(folder);
     r->run.best_loss = (double)INFINITY;
-    int rc = path == NULL || r->run.folder == NULL ? ds_no_memory(e)
-                                                   : ds_store_open(path, DS_STORE_READ, &r->store, e);
+    int rc = r->run.folder == NULL ? ds_no_memory(e) : ds_result_store(folder, &r->store, e);
     rc = rc != 0 ? rc : read_facts(r, e);
-    rc = rc != 0 ? rc : ds_store_scan(r->store, find_best, &r->run, e);
-    free(path);
-    return rc;
+    return rc != 0 ? rc : ds_store_scan(r->store, find_best, &r->run, e);
 }
 
 static void close_record(record *r)
@@ -238,29 +234,24 @@ static int draw(const request *q)
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    static const struct option options[] = {{"best", no_argument, NULL, 'b'},
-                                            {"convergence", no_argument, NULL, 'c'},
-                                            {"of", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    int c;
-    while ((c = ds_arguments_next(argc, argv, "picture", options, e)) != -1) {
-        q->best |= c == 'b';
-        q->convergence |= c == 'c';
-        q->of = c == 'o' ? (pid_t)strtol(optarg, NULL, 10) : q->of;
-        if (c == 'h') {
-            printf(
-                "usage: dshost picture DIR [--best] [--convergence]\n"
-                "Draws the pictures of a run anew from its record, and prints the evaluation that best.png "
-                "shows.\n"
-                "  --best         only best.png\n"
-                "  --convergence  only convergence.png and convergence.svg\n");
-            return -1;
-        }
-        if (c == '?') {
-            return e->status;
-        }
+    static const char usage[] =
+        "usage: dshost picture DIR [--best] [--convergence]\n"
+        "Draws the pictures of a run anew from its record, and prints the evaluation that best.png shows.\n"
+        "  --best         only best.png\n"
+        "  --convergence  only convergence.png and convergence.svg\n";
+    const char *of = NULL;
+    int help = 0;
+    const ds_flag flags[] = {{"best", .set = &q->best},
+                             {"convergence", .set = &q->convergence},
+                             {"of", .text = &of},
+                             {"help", .set = &help},
+                             {0}};
+    int rc = ds_arguments_read(argc, argv, "picture", flags, -1, NULL, e);
+    if (rc != 0 || help) {
+        fputs(rc == 0 ? usage : "", stdout);
+        return rc == 0 ? -1 : rc;
     }
+    q->of = of != NULL ? (pid_t)strtol(of, NULL, 10) : 0;
     if (optind >= argc) {
         return ds_fail(e, DS_EXIT_USAGE, "picture: name the result folder: dshost picture DIR");
     }

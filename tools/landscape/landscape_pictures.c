@@ -393,6 +393,12 @@ static int slope_kind(const ds_panel *p)
     return fmax(fabs(low), fabs(high)) > 12 * p->linear ? DS_SCALE_SYMLOG : DS_SCALE_LINEAR;
 }
 
+/* Of a first curve over all points. */
+static ds_panel panel_of(const char *label, int kind, double linear, ds_panel_curve first)
+{
+    return (ds_panel){label, kind, linear, NAN, NAN, {first}, 1};
+}
+
 static int draw_line(sheet *s, ds_error *e)
 {
     const ds_landscape *l = s->l;
@@ -404,7 +410,8 @@ static int draw_line(sheet *s, ds_error *e)
         return no_memory(e);
     }
     fill_line(s, x, uphill, trend);
-    double unit = l->measures.loss.range / s->f.width[0]; /* a slope that crosses the range once */
+    double unit =
+        fmax(l->measures.loss.range / s->f.width[0], 1e-300); /* a slope that crosses the range once */
     ds_panels g = {.title = s->title,
                    .subtitle = s->subtitle,
                    .x_label = l->slice.label[0],
@@ -414,32 +421,23 @@ static int draw_line(sheet *s, ds_error *e)
                    .line = s->line,
                    .lines = s->lines};
     ds_panel *loss = &g.panel[0], *gradient = &g.panel[1], *difference = &g.panel[g.count - 1];
-    *loss = (ds_panel){"loss", DS_SCALE_LINEAR, 1, NAN, NAN, {{NULL, x, s->f.loss, points, blue, 0, 1.8}}, 1};
-    *difference = (ds_panel){"difference",
-                             DS_SCALE_SYMLOG,
-                             fmax(unit, 1e-300),
-                             NAN,
-                             NAN,
-                             {{"difference of the grid (trend)", x, trend, points, blue, 0, 1.5}},
-                             1};
+    *loss = panel_of("loss", DS_SCALE_LINEAR, 1, (ds_panel_curve){NULL, x, s->f.loss, points, blue, 0, 1.8});
+    *difference =
+        panel_of("difference", DS_SCALE_SYMLOG, unit,
+                 (ds_panel_curve){"difference of the grid (trend)", x, trend, points, blue, 0, 1.5});
     if (l->want_gradient) {
-        *gradient = (ds_panel){"gradient",
-                               DS_SCALE_SYMLOG,
-                               fmax(unit, 1e-300),
-                               NAN,
-                               NAN,
-                               {{"gradient", x, s->f.g[0], points, blue, 0, 1.5},
-                                {"uphill by the trend", x, uphill, points, red, DS_CURVE_DOTS, 2.2}},
-                               2};
+        *gradient = panel_of("gradient", DS_SCALE_SYMLOG, unit,
+                             (ds_panel_curve){"gradient", x, s->f.g[0], points, blue, 0, 1.5});
+        gradient->curve[gradient->curves++] =
+            (ds_panel_curve){"uphill by the trend", x, uphill, points, red, DS_CURVE_DOTS, 2.2};
     }
     char name[80];
     if (l->samples.count > 0) {
         int step = l->samples.steps > 1 ? l->samples.steps - 2 : 0;
         snprintf(name, sizeof name, "difference over %.0e of the width", 2 * l->samples.step[step]);
         uint64_t n = fill_samples(l, sample, sample + l->samples.count, step);
-        difference->curve[1] =
+        difference->curve[difference->curves++] =
             (ds_panel_curve){name, sample, sample + l->samples.count, n, green, DS_CURVE_DOTS, 2.6};
-        difference->curves = 2;
     }
     /* One scale for both, so that they can be compared. */
     double low[2], high[2];
@@ -490,15 +488,13 @@ static int draw_time(sheet *s, ds_error *e)
                    .x_low = 1,
                    .x_high = (double)t->blocks,
                    .count = 1};
-    g.panel[0] = (ds_panel){"|gradient|",
-                            DS_SCALE_LOG,
-                            1,
-                            NAN,
-                            NAN,
-                            {{"smallest and largest", x, curve, t->blocks, pale, DS_CURVE_LINE, 1.2},
-                             {NULL, x, curve + 2 * t->blocks, t->blocks, pale, DS_CURVE_LINE, 1.2},
-                             {points, x, curve + t->blocks, t->blocks, blue, DS_CURVE_LINE, 2.4}},
-                            3};
+    g.panel[0] =
+        panel_of("|gradient|", DS_SCALE_LOG, 1,
+                 (ds_panel_curve){"smallest and largest", x, curve, t->blocks, pale, DS_CURVE_LINE, 1.2});
+    g.panel[0].curve[1] =
+        (ds_panel_curve){NULL, x, curve + 2 * t->blocks, t->blocks, pale, DS_CURVE_LINE, 1.2};
+    g.panel[0].curve[2] = (ds_panel_curve){points, x, curve + t->blocks, t->blocks, blue, DS_CURVE_LINE, 2.4};
+    g.panel[0].curves = 3;
     /* What is a millionth of the largest is as good as zero. */
     double low = 0, high = 0;
     if (ds_panel_range(&g.panel[0], &low, &high)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "landscape/landscape_internal.h"
+#include "results/results.h"
 #include "results/point.h"
 
 static int read_rows(const ds_landscape *l, ds_store *store, ds_run_path *t, ds_error *e)
@@ -51,14 +52,13 @@ static void title_of(ds_store *store, ds_run_path *t)
 static int read_trail(const ds_landscape *l, const char *folder, ds_run_path *t, ds_error *e)
 {
     ds_store *store = NULL;
-    char *path = ds_folder_path(folder, "run.sqlite");
     char what[300];
     snprintf(what, sizeof what, "--path %.200s", folder);
     t->folder = strdup(folder);
-    int rc = path == NULL || t->folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
+    int rc = t->folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
              : !ds_folder_has_run(folder)
                  ? ds_fail(e, DS_EXIT_CONFIG, "%s: there is no run (no run.sqlite)", what)
-                 : ds_store_open(path, DS_STORE_READ, &store, e);
+                 : ds_result_store(folder, &store, e);
     rc = rc != 0 ? rc
                  : ds_provenance_compare(store, what, l->session.env_module->id, l->session.env->params, e);
     if (rc == 0 && ds_store_n(store) != l->slice.n) {
@@ -69,7 +69,6 @@ static int read_trail(const ds_landscape *l, const char *folder, ds_run_path *t,
         title_of(store, t);
     }
     ds_store_close(store, NULL);
-    free(path);
     return rc;
 }
 

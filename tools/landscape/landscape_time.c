@@ -25,11 +25,10 @@ static uint64_t count_blocks(const ds_landscape *l)
     if (steps > 1 && steps <= BLOCKS_MAX && n % steps == 0) {
         return steps;
     }
-    if (ds_params_int(l->session.env->params, "segments", &segments) == DS_OK && segments > 1 &&
-        n % (uint64_t)segments == 0) {
-        return (uint64_t)segments;
-    }
-    return 0;
+    return ds_params_int(l->session.env->params, "segments", &segments) == DS_OK && segments > 1 &&
+                   n % (uint64_t)segments == 0
+               ? (uint64_t)segments
+               : 0;
 }
 
 typedef struct block_norms {

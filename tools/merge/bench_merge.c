@@ -18,6 +18,7 @@
 #include "base/stop.h"
 #include "bench/bench_state.h"
 #include "merge/compare_runs.h"
+#include "results/results.h"
 #include "store/run_folder.h"
 #include "store/runlock.h"
 #include "store/store.h"
@@ -235,14 +236,12 @@ static int64_t progress_of(const char *folder, ds_error *e)
 {
     uint64_t count = 0;
     ds_store *s = NULL;
-    char *path = ds_folder_has_run(folder) ? ds_folder_path(folder, "run.sqlite") : NULL;
-    if (path == NULL) {
+    if (!ds_folder_has_run(folder)) {
         return -1;
     }
-    int rc = ds_store_open(path, DS_STORE_READ, &s, e);
+    int rc = ds_result_store(folder, &s, e);
     rc = rc != 0 ? rc : ds_store_count(s, &count, e);
     ds_store_close(s, NULL);
-    free(path);
     if (rc == 0) {
         *e = (ds_error){0, ""}; /* on a medium that cannot be written the first attempt fails */
     }

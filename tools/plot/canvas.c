@@ -382,11 +382,7 @@ void ds_label_number(char *out, size_t room, double v, int digits)
         char exponent[24];
         int power = atoi(e + 1);
         /* A mantissa of 1 is not worth writing. */
-        if (n == 1 && out[0] == '1') {
-            n = 0;
-        } else {
-            n = append(out, room, n, "\xc2\xb7");
-        }
+        n = n == 1 && out[0] == '1' ? 0 : append(out, room, n, "\xc2\xb7");
         n = append(out, room, n, "10");
         snprintf(exponent, sizeof exponent, "%d", power);
         for (const char *p = exponent; *p != '\0'; p++) {

@@ -92,10 +92,9 @@ static uint32_t pixel_of(const drawing *d, uint64_t k)
     if (cell == DS_CELL_FLAT) {
         return ds_color_pixel(FLAT_COLOR);
     }
-    if (cell == DS_CELL_FAILED || !isfinite(m->value[k])) {
-        return ds_color_pixel(FAILED_COLOR);
-    }
-    return ds_color_pixel(ds_color_viridis(ds_scale_map(&d->color, m->value[k])));
+    return cell == DS_CELL_FAILED || !isfinite(m->value[k])
+               ? ds_color_pixel(FAILED_COLOR)
+               : ds_color_pixel(ds_color_viridis(ds_scale_map(&d->color, m->value[k])));
 }
 
 static int draw_field(const drawing *d)

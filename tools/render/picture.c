@@ -131,9 +131,7 @@ int ds_picture_best(const char *path, const ds_snapshot *scene, int middle, cons
             status = draw_panel(c, &panels[i], scene, MARGIN + i * (PANEL_WIDTH + GAP), HEADER + LABEL,
                                 height, pixels, e);
         }
-        if (status == 0) {
-            status = ds_canvas_write(c, path, e);
-        }
+        status = status != 0 ? status : ds_canvas_write(c, path, e);
     }
     free(pixels);
     ds_canvas_free(c);

@@ -107,10 +107,7 @@ static int draw(const ds_report *r, const request *q, const char *path, ds_error
     if (rc == 0 && f.png == NULL && f.svg == NULL && f.csv == NULL) {
         rc = ds_fail(e, DS_EXIT_USAGE, "--out %.200s: the name must end with .png, .svg or .csv", path);
     }
-    if (rc != 0) {
-        return rc;
-    }
-    return ds_figure_draw(r, q->kind, env, q->along, &f, e);
+    return rc != 0 ? rc : ds_figure_draw(r, q->kind, env, q->along, &f, e);
 }
 
 static int command(int argc, char **argv)

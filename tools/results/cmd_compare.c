@@ -138,15 +138,11 @@ static json_t *counts(uint64_t first, uint64_t second)
 
 static json_t *side(const ds_side *s)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "runs", json_integer((json_int_t)s->runs));
-    json_object_set_new(o, "values", ds_json_reals(s->value, s->runs));
-    json_object_set_new(o, "mean", ds_json_real(s->mean));
-    json_object_set_new(o, "mean90", interval(s->mean90));
-    json_object_set_new(o, "median", ds_json_real(s->median));
-    json_object_set_new(o, "evaluations", counts(s->least, s->most));
-    json_object_set_new(o, "budget", counts(s->budget, s->budget_most));
-    json_object_set_new(o, "cost_steps", ds_json_real(s->cost_steps));
+    json_t *o = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", (json_int_t)s->runs, "values",
+                          ds_json_reals(s->value, s->runs), "mean", ds_json_real(s->mean), "mean90",
+                          interval(s->mean90), "median", ds_json_real(s->median), "evaluations",
+                          counts(s->least, s->most), "budget", counts(s->budget, s->budget_most),
+                          "cost_steps", ds_json_real(s->cost_steps));
     return o;
 }
 
@@ -157,19 +153,12 @@ static json_t *object(const request *q, const ds_comparison *c)
     json_object_set_new(o, "b", ds_json_text(q->set[1]));
     for (size_t i = 0; i < c->count; i++) {
         const ds_versus *v = &c->item[i];
-        json_t *env = json_object();
-        json_object_set_new(env, "env", ds_json_text(v->env));
-        json_object_set_new(env, "a", side(&v->a));
-        json_object_set_new(env, "b", side(&v->b));
-        json_object_set_new(env, "difference", ds_json_real(v->difference));
-        json_object_set_new(env, "difference95", interval(v->difference95));
-        json_object_set_new(env, "u", ds_json_real(v->test.u));
-        json_object_set_new(env, "a12", ds_json_real(v->test.a12));
-        json_object_set_new(env, "p", ds_json_real(v->test.p));
-        json_object_set_new(env, "exact", json_boolean(v->test.exact));
-        json_object_set_new(env, "p_holm", ds_json_real(v->p_holm));
-        json_object_set_new(env, "p_paired", v->paired ? ds_json_real(v->pairs.p) : json_null());
-        json_object_set_new(env, "same_budget", json_boolean(v->same_budget));
+        json_t *env = json_pack(
+            "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:b}", "env", ds_json_text(v->env), "a",
+            side(&v->a), "b", side(&v->b), "difference", ds_json_real(v->difference), "difference95",
+            interval(v->difference95), "u", ds_json_real(v->test.u), "a12", ds_json_real(v->test.a12), "p",
+            ds_json_real(v->test.p), "exact", v->test.exact, "p_holm", ds_json_real(v->p_holm), "p_paired",
+            v->paired ? ds_json_real(v->pairs.p) : json_null(), "same_budget", v->same_budget);
         json_array_append_new(envs, env);
     }
     json_object_set_new(o, "envs", envs);

@@ -241,9 +241,7 @@ static int command(int argc, char **argv)
     } else if (rc == 0) {
         rc = export_runs(&q, &e);
     }
-    if (rc == 0) {
-        rc = ds_stdout_done(&e);
-    }
+    rc = rc != 0 ? rc : ds_stdout_done(&e);
     return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "results/results.h"
 #include "store/run_folder.h"
 
 /* ---- runs ---- */
@@ -74,12 +75,7 @@ void ds_export_sleep(ds_export_run *r)
 
 int ds_export_wake(ds_export_run *r, ds_error *e)
 {
-    char *path = r->store == NULL ? ds_folder_path(r->folder, "run.sqlite") : NULL;
-    int rc = r->store != NULL ? 0
-             : path == NULL   ? ds_no_memory(e)
-                              : ds_store_open(path, DS_STORE_READ, &r->store, e);
-    free(path);
-    return rc;
+    return r->store != NULL ? 0 : ds_result_store(r->folder, &r->store, e);
 }
 
 int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)

@@ -182,10 +182,8 @@ static json_t *ioh_runs(const ds_export_set *set, size_t first, size_t count, ds
 {
     json_t *list = json_array();
     for (size_t i = first; i < first + count; i++) {
-        json_t *o = json_object();
-        json_object_set_new(o, "instance", json_integer(1));
-        json_object_set_new(o, "evals", json_integer((json_int_t)set->run[i].count));
-        json_object_set_new(o, "best", ioh_best(&set->run[i], e));
+        json_t *o = json_pack("{s:o, s:I, s:o}", "instance", json_integer(1), "evals",
+                              (json_int_t)set->run[i].count, "best", ioh_best(&set->run[i], e));
         json_array_append_new(list, o);
     }
     return list;

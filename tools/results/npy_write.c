@@ -247,12 +247,8 @@ int ds_npz_add(ds_npz *z, const char *name, int type, uint32_t ndim, const uint6
     record r;
     local_header(&r, m);
     int status = emit(z, r.b, r.n, e);
-    if (status == 0) {
-        status = emit(z, header, header_size, e);
-    }
-    if (status == 0) {
-        status = emit(z, data, (size_t)bytes, e);
-    }
+    status = status != 0 ? status : emit(z, header, header_size, e);
+    status = status != 0 ? status : emit(z, data, (size_t)bytes, e);
     return status;
 }
 
@@ -281,9 +277,7 @@ int ds_npz_close(ds_npz *z, ds_error *e)
         central_header(&r, &z->members[k]);
         status = emit(z, r.b, r.n, e);
     }
-    if (status == 0) {
-        status = write_end(z, start, z->at - start, e);
-    }
+    status = status != 0 ? status : write_end(z, start, z->at - start, e);
     if (status == 0) {
         status = ds_file_commit(z->file, e);
         z->file = NULL;

@@ -16,8 +16,8 @@
 
 #include "base/log.h"
 #include "config/npy.h"
+#include "results/results.h"
 #include "store/run_folder.h"
-#include "store/store.h"
 
 enum { NAMED = 4 /* parameters that a warning names */ };
 
@@ -100,14 +100,12 @@ int ds_provenance_load(const char *folder, ds_settings *settings, ds_error *e)
 {
     ds_store *store = NULL;
     ds_settings of_run = {0};
-    char *path = ds_folder_path(folder, "run.sqlite");
-    int rc = path == NULL ? ds_no_memory(e) : ds_store_open(path, DS_STORE_READ, &store, e);
+    int rc = ds_result_store(folder, &store, e);
     rc = rc != 0 ? rc : ds_store_get_settings(store, &of_run, e);
     rc = rc != 0 ? rc : adopt_section(&of_run, DS_SECTION_RUN, settings, e);
     rc = rc != 0 ? rc : adopt_section(&of_run, DS_SECTION_ENV, settings, e);
     ds_settings_clear(&of_run);
     ds_store_close(store, NULL);
-    free(path);
     return rc;
 }
 
@@ -212,8 +210,7 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     double best = (double)INFINITY;
     uint64_t n = q->env->info.n;
     int found = 0, step = 0;
-    char *path = ds_folder_path(folder, "run.sqlite");
-    int rc = path == NULL ? ds_no_memory(e) : ds_store_open(path, DS_STORE_READ, &store, e);
+    int rc = ds_result_store(folder, &store, e);
     rc = rc != 0 ? rc : belongs(q, folder, store, e);
     rc = rc != 0 ? rc : ds_cursor_open(store, id > 0 ? id : 1, &cursor, e);
     while (rc == 0 && !(id > 0 && found) && (step = ds_cursor_next(cursor, &row, e)) == 1) {
@@ -232,7 +229,6 @@ static int from_store(const ds_point_request *q, const char *folder, uint64_t id
     }
     ds_cursor_close(cursor);
     ds_store_close(store, NULL);
-    free(path);
     return rc;
 }
 

@@ -160,6 +160,14 @@ const char *ds_result_open_reason(const ds_result *r)
 
 /* ---- stores ---- */
 
+int ds_result_store(const char *folder, ds_store **out, ds_error *e)
+{
+    char *path = ds_folder_path(folder, "run.sqlite");
+    int rc = path == NULL ? ds_no_memory(e) : ds_store_open(path, DS_STORE_READ, out, e);
+    free(path);
+    return rc;
+}
+
 static void take_text(char **text, char **found)
 {
     if (*found != NULL) {
@@ -190,13 +198,11 @@ static int read_store(ds_result *r, ds_store *s, ds_error *e)
 /* A store that cannot be read is no failure: the run then counts as one that failed. */
 static int look_into_store(ds_result *r, ds_error *e)
 {
-    char *path = ds_folder_path(r->folder, "run.sqlite");
     ds_store *s = NULL;
     ds_error why = {0, ""};
-    int rc = path == NULL ? ds_no_memory(&why) : ds_store_open(path, DS_STORE_READ, &s, &why);
+    int rc = ds_result_store(r->folder, &s, &why);
     rc = rc != 0 ? rc : read_store(r, s, &why);
     ds_store_close(s, NULL);
-    free(path);
     if (rc == DS_EXIT_MEMORY) {
         return ds_no_memory(e);
     }
@@ -395,14 +401,12 @@ static int visit(void *ctx, uint64_t id, double loss, uint64_t cost_steps, doubl
 
 int ds_curve_read(const char *folder, ds_curve *out, ds_error *e)
 {
-    char *path = ds_folder_path(folder, "run.sqlite");
     ds_store *s = NULL;
     drawing d = {out, 0, (double)INFINITY, e};
     memset(out, 0, sizeof(*out));
-    int rc = path == NULL ? ds_no_memory(e) : ds_store_open(path, DS_STORE_READ, &s, e);
+    int rc = ds_result_store(folder, &s, e);
     rc = rc != 0 ? rc : ds_store_scan(s, visit, &d, e);
     ds_store_close(s, NULL);
-    free(path);
     if (rc != 0) {
         ds_curve_clear(out);
     }

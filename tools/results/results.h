@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "config/settings.h"
+#include "store/store.h"
 
 /* One run. Texts are owned by the struct. */
 typedef struct ds_result {
@@ -52,6 +53,9 @@ void ds_results_sort(ds_results *r);
  * such as analytic@function=sphere; so do optimizers within a set that differ on one environment. Warns on
  * stderr of that, of runs that are there twice, and of damaged stores. DS_EXIT_MEMORY on failure. */
 int ds_results_disambiguate(ds_results *const *set, size_t sets, ds_error *e);
+
+/* Opens the store of a run's folder for reading. */
+int ds_result_store(const char *folder, ds_store **out, ds_error *e);
 
 /* One run folder. Returns 1 where it has a summary, 0 where it has none (names, seed and ended are set as far
  * as they are known), or -1 after filling *e. */

@@ -259,10 +259,7 @@ static int take_array(cursor *c, void **out, uint64_t n, uint64_t item)
         return 0;
     }
     *out = malloc((size_t)(n * item));
-    if (*out == NULL) {
-        return no_memory(c->e);
-    }
-    return take(c, *out, (size_t)(n * item));
+    return *out == NULL ? no_memory(c->e) : take(c, *out, (size_t)(n * item));
 }
 
 static int read_frames(cursor *c, ds_snapshot *s)
