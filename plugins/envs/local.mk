@@ -79,32 +79,27 @@ mpm_kernel_sources = %D%/engines/mpm/fast/kernels/variant.c %D%/engines/mpm/fast
 	%D%/engines/mpm/fast/kernels/convert.h %D%/engines/mpm/fast/kernels/lanes.h \
 	%D%/engines/mpm/fast/kernels/law.h %D%/engines/mpm/fast/kernels/law_fluid.h \
 	%D%/engines/mpm/fast/kernels/nodes.h %D%/engines/mpm/fast/kernels/stencil.h
-mpm_baseline_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
-mpm_avx2_cflags = $(mpm_baseline_cflags) -mavx2 -mfma -ffp-contract=fast
-mpm_avx512_cflags = $(mpm_baseline_cflags) $(AVX512_CFLAGS) -ffp-contract=fast
+mpm_vector_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
+mpm_baseline_cflags = $(mpm_vector_cflags) -DMPM_ISA=baseline
+mpm_avx2_cflags = $(mpm_vector_cflags) -mavx2 -mfma -ffp-contract=fast -DMPM_ISA=avx2
+mpm_avx512_cflags = $(mpm_vector_cflags) $(AVX512_CFLAGS) -ffp-contract=fast -DMPM_ISA=avx512
 mpm_variants = %D%/engines/mpm/fast/lib64_baseline.la %D%/engines/mpm/fast/lib32_baseline.la
 %C%_engines_mpm_fast_lib64_baseline_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4 \
-	-DMPM_ISA=baseline
+%C%_engines_mpm_fast_lib64_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
 %C%_engines_mpm_fast_lib32_baseline_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=4 \
-	-DMPM_ISA=baseline
+%C%_engines_mpm_fast_lib32_baseline_la_CFLAGS = $(mpm_baseline_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=4
 if X86_VARIANTS
 mpm_select = -DMPM_X86_VARIANTS=1
 mpm_variants += %D%/engines/mpm/fast/lib64_avx2.la %D%/engines/mpm/fast/lib32_avx2.la \
 	%D%/engines/mpm/fast/lib64_avx512.la %D%/engines/mpm/fast/lib32_avx512.la
 %C%_engines_mpm_fast_lib64_avx2_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4 \
-	-DMPM_ISA=avx2
+%C%_engines_mpm_fast_lib64_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=4
 %C%_engines_mpm_fast_lib32_avx2_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8 \
-	-DMPM_ISA=avx2
+%C%_engines_mpm_fast_lib32_avx2_la_CFLAGS = $(mpm_avx2_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=8
 %C%_engines_mpm_fast_lib64_avx512_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8 \
-	-DMPM_ISA=avx512
+%C%_engines_mpm_fast_lib64_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=64 -DMPM_LANES=8
 %C%_engines_mpm_fast_lib32_avx512_la_SOURCES = $(mpm_kernel_sources)
-%C%_engines_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16 \
-	-DMPM_ISA=avx512
+%C%_engines_mpm_fast_lib32_avx512_la_CFLAGS = $(mpm_avx512_cflags) -DMPM_REAL_BITS=32 -DMPM_LANES=16
 endif
 
 # PlasticineLab's tasks together, without their plugin interface: a library for tests and make_targets.

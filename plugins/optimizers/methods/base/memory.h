@@ -36,6 +36,14 @@ static inline double *memory_doubles(memory *m, size_t count)
     return memory_take(m, count, sizeof(double));
 }
 
+/* `count` doubles for each of these places; NULL ends the list. */
+static inline void memory_each(memory *m, size_t count, double **const *place)
+{
+    for (; *place; place++) {
+        **place = memory_doubles(m, count);
+    }
+}
+
 /* Releases all, also after a failure; then it can be used again. */
 static inline void memory_free(memory *m)
 {

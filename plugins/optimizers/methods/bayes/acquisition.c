@@ -83,13 +83,8 @@ double acquisition_value(const acquisition *a, double mean, double sd, double *d
 typedef struct raw_points {
     size_t count;
     double *u, *value, *mean, *sd;
+    memory memory;
 } raw_points;
-
-static void free_raw(raw_points *raw)
-{
-    free(raw->u);
-    free(raw->value);
-}
 
 /* One point near `good`: all coordinates moved by N(0, 1e-3^2), or about 20 of them by N(0, 0.1^2),
  * at least one. */
@@ -115,13 +110,11 @@ static ds_status make_raw(gp *g, const acquisition *a, const acquisition_search 
 {
     size_t d = g->d, near = search->good_count > 0 ? search->raw / 2 : 0;
     raw->count = search->raw + 2 * near;
-    raw->u = malloc(raw->count * d * sizeof(double));
-    raw->value = malloc(3 * raw->count * sizeof(double));
-    if (!raw->u || !raw->value) {
+    raw->u = memory_doubles(&raw->memory, raw->count * d);
+    memory_each(&raw->memory, raw->count, (double **const[]){&raw->value, &raw->mean, &raw->sd, NULL});
+    if (raw->memory.failed) {
         return DS_E_NOMEM;
     }
-    raw->mean = raw->value + raw->count;
-    raw->sd = raw->mean + raw->count;
     sobol_points(search->raw, d, rng, raw->u);
     for (size_t i = 0; i < 2 * near; i++) {
         size_t pick = (size_t)ds_random_below(rng, search->good_count);
@@ -195,6 +188,7 @@ typedef struct search_group {
     size_t *owner; /* row of the round -> search */
     size_t *rank;  /* of each row among the others */
     double *u, *mean, *sd, *dmean, *dsd;
+    memory memory;
 } search_group;
 
 static void free_group(search_group *s)
@@ -202,10 +196,7 @@ static void free_group(search_group *s)
     for (size_t j = 0; s->search && j < s->count; j++) {
         lbfgsb_destroy(s->search[j]);
     }
-    free(s->search);
-    free(s->owner);
-    free(s->rank);
-    free(s->u);
+    memory_free(&s->memory);
 }
 
 static ds_status make_group(size_t d, size_t count, int max_iterations, search_group *s)
@@ -213,18 +204,15 @@ static ds_status make_group(size_t d, size_t count, int max_iterations, search_g
     lbfgsb_options options = LBFGSB_DEFAULTS;
     options.max_iterations = max_iterations;
     s->count = count;
-    s->search = calloc(count, sizeof(*s->search));
-    s->owner = calloc(count, sizeof(*s->owner));
-    s->rank = calloc(count, sizeof(*s->rank));
-    s->u = calloc(count * (3 * d + 2) + 2 * d, sizeof(double));
-    if (!s->search || !s->owner || !s->rank || !s->u) {
+    s->search = memory_take(&s->memory, count, sizeof(*s->search));
+    s->owner = memory_take(&s->memory, count, sizeof(*s->owner));
+    s->rank = memory_take(&s->memory, count, sizeof(*s->rank));
+    memory_each(&s->memory, count * d, (double **const[]){&s->u, &s->dmean, &s->dsd, NULL});
+    memory_each(&s->memory, count, (double **const[]){&s->mean, &s->sd, NULL});
+    double *lower = memory_doubles(&s->memory, d), *upper = memory_doubles(&s->memory, d);
+    if (s->memory.failed) {
         return DS_E_NOMEM;
     }
-    s->dmean = s->u + count * d;
-    s->dsd = s->dmean + count * d;
-    s->mean = s->dsd + count * d;
-    s->sd = s->mean + count;
-    double *lower = s->sd + count, *upper = lower + d;
     for (size_t k = 0; k < d; k++) {
         upper[k] = 1.0;
     }
@@ -375,6 +363,6 @@ ds_status acquisition_minimise(gp *g, const acquisition *a, const acquisition_se
     status = status != DS_OK ? status : pick_best(g, search, &group, &raw, best_point);
     free(index);
     free_group(&group);
-    free_raw(&raw);
+    memory_free(&raw.memory);
     return status;
 }

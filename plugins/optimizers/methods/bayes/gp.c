@@ -35,13 +35,8 @@ void gp_destroy(gp *g)
     if (g) {
         gp_free_fit_space(g);
         free(g->hyper.length);
-        free(g->z);
-        free(g->y);
-        free(g->factor);
-        free(g->weight);
-        free(g->k);
-        free(g->h);
-        free(g->t);
+        memory_free(&g->data);
+        memory_free(&g->prediction);
         free(g);
     }
 }
@@ -55,15 +50,11 @@ static int reserve_data(gp *g, size_t n)
         return 1;
     }
     size_t room = n + n / 4 + 16;
-    double *z = malloc(room * g->d * sizeof(double));
-    double *y = calloc(room, sizeof(double));
-    double *factor = malloc(room * room * sizeof(double));
-    double *weight = calloc(room, sizeof(double));
-    if (!z || !y || !factor || !weight) {
-        free(z);
-        free(y);
-        free(factor);
-        free(weight);
+    memory data = {0};
+    double *z = memory_doubles(&data, room * g->d), *y = memory_doubles(&data, room);
+    double *factor = memory_doubles(&data, room * room), *weight = memory_doubles(&data, room);
+    if (data.failed) {
+        memory_free(&data);
         return 0;
     }
     if (g->n > 0) {
@@ -74,10 +65,8 @@ static int reserve_data(gp *g, size_t n)
             memcpy(factor + j * room, g->factor + j * g->capacity, (j + 1) * sizeof(double));
         }
     }
-    free(g->z);
-    free(g->y);
-    free(g->factor);
-    free(g->weight);
+    memory_free(&g->data);
+    g->data = data;
     g->z = z;
     g->y = y;
     g->factor = factor;
@@ -163,13 +152,11 @@ static int reserve_prediction(gp *g)
     if (g->capacity <= g->predict_capacity) {
         return 1;
     }
-    free(g->k);
-    free(g->h);
-    free(g->t);
-    g->k = malloc(g->capacity * chunk * sizeof(double));
-    g->h = malloc(2 * g->capacity * chunk * sizeof(double));
-    g->t = malloc((g->capacity + chunk + 3 * chunk * g->d) * sizeof(double));
-    g->predict_capacity = g->k && g->h && g->t ? g->capacity : 0;
+    memory_free(&g->prediction);
+    g->k = memory_doubles(&g->prediction, g->capacity * chunk);
+    g->h = memory_doubles(&g->prediction, 2 * g->capacity * chunk);
+    g->t = memory_doubles(&g->prediction, g->capacity + chunk + 3 * chunk * g->d);
+    g->predict_capacity = g->prediction.failed ? 0 : g->capacity;
     return g->predict_capacity > 0;
 }
 

@@ -20,21 +20,13 @@ struct gp_fit_space {
     double *kernel, *slope;        /* n x n each: K, then T, then K^{-1}, then G; H */
     double *z, *gz;                /* n x d each */
     double *square, *weight, *rho; /* n each */
+    memory memory;
 };
-
-static void free_fit_space(struct gp_fit_space *w)
-{
-    free(w->kernel);
-    free(w->slope);
-    free(w->z);
-    free(w->square);
-    memset(w, 0, sizeof(*w));
-}
 
 void gp_free_fit_space(gp *g)
 {
     if (g->fit_space) {
-        free_fit_space(g->fit_space);
+        memory_free(&g->fit_space->memory);
         free(g->fit_space);
         g->fit_space = NULL;
     }
@@ -49,21 +41,13 @@ static int reserve_fit_space(gp *g, size_t n)
     if (n <= w->n) {
         return 1;
     }
-    free_fit_space(w);
+    memory_free(&w->memory);
     size_t room = n + n / 4 + 8;
-    w->kernel = malloc(room * room * sizeof(double));
-    w->slope = malloc(room * room * sizeof(double));
-    w->z = malloc(2 * room * g->d * sizeof(double));
-    w->square = malloc(3 * room * sizeof(double));
-    if (!w->kernel || !w->slope || !w->z || !w->square) {
-        free_fit_space(w);
-        return 0;
-    }
-    w->gz = w->z + room * g->d;
-    w->weight = w->square + room;
-    w->rho = w->weight + room;
-    w->n = room;
-    return 1;
+    memory_each(&w->memory, room * room, (double **const[]){&w->kernel, &w->slope, NULL});
+    memory_each(&w->memory, room * g->d, (double **const[]){&w->z, &w->gz, NULL});
+    memory_each(&w->memory, room, (double **const[]){&w->square, &w->weight, &w->rho, NULL});
+    w->n = w->memory.failed ? 0 : room;
+    return w->n > 0;
 }
 
 /* Replaces the upper triangle of a positive definite matrix by T = R^{-1}, where R^T R is the matrix; 0 where

@@ -21,27 +21,18 @@ static int place_arrays(cma *c)
 {
     uint64_t n = c->k.n, lambda = c->k.lambda, matrix = c->diagonal ? n : n * n;
     uint64_t work = c->diagonal ? n : eigen_work_size(n);
-    uint64_t doubles = 7 * n + 2 * matrix + 3 * lambda * n + n + work;
-    double *next = calloc(doubles, sizeof(double));
-    c->arena = next;
-    c->iwork = malloc((c->diagonal ? 1 : eigen_iwork_size(n)) * sizeof(int));
-    c->repaired = calloc(lambda, 1);
-    c->order = calloc(lambda, sizeof(uint64_t));
-    c->ranked = calloc(lambda, sizeof *c->ranked);
-    if (!next || !c->iwork || !c->repaired || !c->order || !c->ranked) {
-        return -1;
-    }
-    double **const vectors[] = {&c->m, &c->p_c, &c->p_s, &c->d, &c->y_w, &c->z_w, &c->invsqrt_y_w};
-    for (int i = 0; i < 7; i++, next += n) {
-        *vectors[i] = next;
-    }
-    c->c = next;
-    c->b = (next += matrix);
-    c->y = (next += matrix);
-    c->z = (next += lambda * n);
-    c->rows = (next += lambda * n); /* lambda + 1 rows: the samples and p_c */
-    c->work = next + (lambda + 1) * n;
-    return 0;
+    memory *own = &c->memory;
+    memory_each(own, n,
+                (double **const[]){&c->m, &c->p_c, &c->p_s, &c->d, &c->y_w, &c->z_w, &c->invsqrt_y_w, NULL});
+    memory_each(own, matrix, (double **const[]){&c->c, &c->b, NULL});
+    memory_each(own, lambda * n, (double **const[]){&c->y, &c->z, NULL});
+    c->rows = memory_doubles(own, (lambda + 1) * n); /* the samples and p_c */
+    c->work = memory_doubles(own, work);
+    c->iwork = memory_take(own, c->diagonal ? 1 : eigen_iwork_size(n), sizeof(int));
+    c->repaired = memory_take(own, lambda, 1);
+    c->order = memory_take(own, lambda, sizeof(uint64_t));
+    c->ranked = memory_take(own, lambda, sizeof *c->ranked);
+    return own->failed ? -1 : 0;
 }
 
 cma *cma_new(const cma_options *options)
@@ -63,11 +54,7 @@ void cma_free(cma *c)
 {
     if (c) {
         cma_constants_free(&c->k);
-        free(c->arena);
-        free(c->iwork);
-        free(c->repaired);
-        free(c->order);
-        free(c->ranked);
+        memory_free(&c->memory);
         free(c);
     }
 }

@@ -8,6 +8,7 @@
 #ifndef CMA_H
 #define CMA_H
 
+#include "methods/base/memory.h"
 #include "methods/cma/cma_constants.h"
 
 #include <diffsim/random.h>
@@ -38,7 +39,7 @@ struct cma {
     double *rows, *y_w, *z_w, *invsqrt_y_w, *work;
     int *iwork;
     struct cma_ranked *ranked;
-    void *arena;
+    memory memory;
 };
 
 /* NULL where memory is short. */

@@ -75,20 +75,14 @@ int cma2001_init(cma2001 *c, size_t n, size_t lambda, size_t mu, int weights, in
     double size, unused = 0.0;
     dsyevd_("V", "U", &order, &unused, &order, &unused, &size, &query, &c->liwork, &query, &info, 1, 1);
     c->lwork = (int)size;
-    c->weights = calloc(lambda, sizeof(double));
-    c->mean = calloc(6 * n + 2 * n * n + (size_t)c->lwork, sizeof(double));
-    c->iwork = calloc((size_t)c->liwork, sizeof(int));
-    if (!c->weights || !c->mean || !c->iwork) {
+    c->weights = memory_doubles(&c->memory, lambda);
+    memory_each(&c->memory, n, (double **const[]){&c->mean, &c->D, &c->p_c, &c->p_s, &c->z, &c->y, NULL});
+    memory_each(&c->memory, n * n, (double **const[]){&c->C, &c->B, NULL});
+    c->work = memory_doubles(&c->memory, (size_t)c->lwork);
+    c->iwork = memory_take(&c->memory, (size_t)c->liwork, sizeof(int));
+    if (c->memory.failed) {
         return 0;
     }
-    c->D = c->mean + n;
-    c->p_c = c->D + n;
-    c->p_s = c->p_c + n;
-    c->z = c->p_s + n;
-    c->y = c->z + n;
-    c->C = c->y + n;
-    c->B = c->C + n * n;
-    c->work = c->B + n * n;
     set_weights(c, weights);
     if (update == CMA2001_TUTORIAL) {
         set_constants_tutorial(c);
@@ -100,9 +94,7 @@ int cma2001_init(cma2001 *c, size_t n, size_t lambda, size_t mu, int weights, in
 
 void cma2001_free(cma2001 *c)
 {
-    free(c->weights);
-    free(c->mean);
-    free(c->iwork);
+    memory_free(&c->memory);
     memset(c, 0, sizeof(*c));
 }
 

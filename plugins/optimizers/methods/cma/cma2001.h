@@ -9,8 +9,9 @@
 #ifndef DS_METHODS_CMA2001_H
 #define DS_METHODS_CMA2001_H
 
+#include "methods/base/memory.h"
+
 #include <diffsim/random.h>
-#include <stddef.h>
 
 enum { CMA2001_RANK_ONE, CMA2001_TUTORIAL };
 enum { CMA2001_EQUAL_WEIGHTS, CMA2001_LOG_WEIGHTS };
@@ -29,6 +30,7 @@ typedef struct cma2001 {
     int generation, is_identity, is_decomposed;
     double *z, *y, *work;
     int *iwork, lwork, liwork;
+    memory memory;
 } cma2001;
 
 /* 0 without memory; cma2001_free() releases also what a failed call left. */

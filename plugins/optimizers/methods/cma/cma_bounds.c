@@ -23,18 +23,15 @@ int cma_bounds_start(cma_bounds *b, int method, const cma *c)
     }
     b->window = 20 + (uint64_t)(3 * (double)c->k.n / (double)c->k.lambda);
     uint64_t scratch = b->window > c->k.lambda ? b->window : c->k.lambda;
-    b->gamma = calloc(b->n, sizeof(double));
-    b->history = calloc(b->window, sizeof(double));
-    b->scratch = calloc(scratch, sizeof(double));
-    return b->gamma && b->history && b->scratch ? 0 : -1;
+    b->gamma = memory_doubles(&b->memory, b->n);
+    b->history = memory_doubles(&b->memory, b->window);
+    b->scratch = memory_doubles(&b->memory, scratch);
+    return b->memory.failed ? -1 : 0;
 }
 
 void cma_bounds_free(cma_bounds *b)
 {
-    free(b->gamma);
-    free(b->history);
-    free(b->scratch);
-    b->gamma = b->history = b->scratch = NULL;
+    memory_free(&b->memory);
 }
 
 /* ---- transformation ---- */

@@ -4,6 +4,7 @@
 #ifndef CMA_BOUNDS_H
 #define CMA_BOUNDS_H
 
+#include "methods/base/memory.h"
 #include "methods/cma/cma.h"
 
 enum {
@@ -21,6 +22,7 @@ typedef struct cma_bounds {
     double *gamma;   /* n: weights of the squared violations */
     double *history; /* ring of loss ranges over variance */
     double *scratch;
+    memory memory;
     uint64_t window, filled, next;
 } cma_bounds;
 

@@ -24,19 +24,14 @@ int descent_init(descent *d, size_t n, const descent_options *options)
     memset(d, 0, sizeof(*d));
     d->n = n;
     d->options = *options;
-    d->best = calloc(6 * n, sizeof(double));
-    d->last = d->best + n;
-    d->s = d->last + n;
-    d->gradient = d->s + n;
-    d->moment = d->gradient + n;
-    d->root = d->moment + n;
-    return d->best != NULL;
+    memory_each(&d->memory, n,
+                (double **const[]){&d->best, &d->last, &d->s, &d->gradient, &d->moment, &d->root, NULL});
+    return !d->memory.failed;
 }
 
 void descent_free(descent *d)
 {
-    free(d->best);
-    d->best = NULL;
+    memory_free(&d->memory);
 }
 
 /* Largest component, NAN if one is not finite. */

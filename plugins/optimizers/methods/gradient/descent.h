@@ -11,6 +11,8 @@
 #ifndef DS_METHODS_DESCENT_H
 #define DS_METHODS_DESCENT_H
 
+#include "methods/base/memory.h"
+
 #include <diffsim/base.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/host.h>
@@ -52,6 +54,7 @@ typedef ds_status (*descent_evaluate)(void *ctx, const double *s, double *loss, 
 
 typedef struct descent {
     size_t n;
+    memory memory;
     descent_options options;
     double *best;                     /* s_best: the point of least loss, n values */
     double best_loss;                 /* INFINITY where no evaluation succeeded */

@@ -9,6 +9,7 @@
 
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
+#include "methods/base/memory.h"
 #include "methods/gradient/linesearch.h"
 
 #include <float.h>
@@ -21,6 +22,7 @@
 
 struct lbfgsb {
     size_t n;
+    memory memory;
     lbfgsb_options opt;
     double *lower, *upper;
     int constrained, boxed; /* any bound; two bounds everywhere */
@@ -59,21 +61,16 @@ lbfgsb *lbfgsb_create(size_t n, const double *lower, const double *upper, const 
     s->opt = *options;
     s->opt.memory = s->opt.memory < 1 ? 1 : (s->opt.memory > MAX_MEMORY ? MAX_MEMORY : s->opt.memory);
     size_t m = (size_t)s->opt.memory;
-    double *block = calloc(n * (9 + 2 * m), sizeof(double));
-    s->heap = calloc(n, sizeof(*s->heap));
-    s->is_free = calloc(n, 1);
-    s->lower = block;
-    if (!block || !s->heap || !s->is_free) {
+    memory_each(&s->memory, n,
+                (double **const[]){&s->lower, &s->upper, &s->x, &s->g, &s->trial, &s->direction, &s->cauchy,
+                                   &s->work, &s->breakpoint, NULL});
+    memory_each(&s->memory, m * n, (double **const[]){&s->S, &s->Y, NULL});
+    s->heap = memory_take(&s->memory, n, sizeof(*s->heap));
+    s->is_free = memory_take(&s->memory, n, 1);
+    if (s->memory.failed) {
         lbfgsb_destroy(s);
         return NULL;
     }
-    double **part[] = {&s->lower,     &s->upper,  &s->x,    &s->g,         &s->trial,
-                       &s->direction, &s->cauchy, &s->work, &s->breakpoint};
-    for (size_t i = 0; i < 9; i++) {
-        *part[i] = block + i * n;
-    }
-    s->S = block + 9 * n;
-    s->Y = s->S + m * n;
     s->boxed = 1;
     for (size_t i = 0; i < n; i++) {
         s->lower[i] = lower[i];
@@ -87,9 +84,7 @@ lbfgsb *lbfgsb_create(size_t n, const double *lower, const double *upper, const 
 void lbfgsb_destroy(lbfgsb *s)
 {
     if (s) {
-        free(s->lower);
-        free(s->heap);
-        free(s->is_free);
+        memory_free(&s->memory);
         free(s);
     }
 }

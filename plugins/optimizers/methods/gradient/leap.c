@@ -21,16 +21,11 @@ int leap_init(leap *l, size_t n, const leap_options *options)
     memset(l, 0, sizeof(*l));
     l->n = n;
     l->options = *options;
-    l->x = calloc(2 * K * n + 2 * n + K, sizeof(double));
-    l->order = calloc(K, sizeof(*l->order));
-    if (!l->x || !l->order) {
-        return 0;
-    }
-    l->ranked = l->x + K * n;
-    l->s_1 = l->ranked + K * n;
-    l->shift = l->s_1 + n;
-    l->loss = l->shift + n;
-    int ok = descent_init(&l->descent, n, &options->descent) &&
+    memory_each(&l->memory, K * n, (double **const[]){&l->x, &l->ranked, NULL});
+    memory_each(&l->memory, n, (double **const[]){&l->s_1, &l->shift, NULL});
+    l->loss = memory_doubles(&l->memory, K);
+    l->order = memory_take(&l->memory, K, sizeof(*l->order));
+    int ok = !l->memory.failed && descent_init(&l->descent, n, &options->descent) &&
              cma2001_init(&l->cma, n, K, options->K > 0 ? options->mu : 1, options->weights, options->update);
     l->mean = l->cma.mean;
     return ok;
@@ -40,10 +35,7 @@ void leap_free(leap *l)
 {
     cma2001_free(&l->cma);
     descent_free(&l->descent);
-    free(l->x);
-    free(l->order);
-    l->x = NULL;
-    l->order = NULL;
+    memory_free(&l->memory);
 }
 
 /* x_k ~ N(mu_i, sigma_i^2 C_i), inside the box. */

@@ -18,10 +18,10 @@ int actor_critic_init(actor_critic *ac, const actor_critic_shape *shape, size_t 
     ac->latent = ac->policy.size[ac->policy.layers - 1];
     size_t free_count = shape->sde ? ac->latent * shape->act : shape->act;
     ac->count = ac->policy.weights + ac->value.weights + free_count;
-    ac->w = calloc(2 * ac->count, sizeof(float));
-    ac->d_mean = malloc(rows * (shape->act + 1) * sizeof(float));
-    ac->deviation = malloc(rows * shape->act * sizeof(double));
-    if (!ac->w || !ac->d_mean || !ac->deviation || !mlp_tape_init(&ac->policy_tape, &ac->policy, rows) ||
+    ac->w = memory_take(&ac->memory, 2 * ac->count, sizeof(float));
+    ac->d_mean = memory_take(&ac->memory, rows * (shape->act + 1), sizeof(float));
+    ac->deviation = memory_doubles(&ac->memory, rows * shape->act);
+    if (ac->memory.failed || !mlp_tape_init(&ac->policy_tape, &ac->policy, rows) ||
         !mlp_tape_init(&ac->value_tape, &ac->value, rows)) {
         return 0;
     }
@@ -40,9 +40,7 @@ int actor_critic_init(actor_critic *ac, const actor_critic_shape *shape, size_t 
 
 void actor_critic_free(actor_critic *ac)
 {
-    free(ac->w);
-    free(ac->d_mean);
-    free(ac->deviation);
+    memory_free(&ac->memory);
     mlp_tape_free(&ac->policy_tape);
     mlp_tape_free(&ac->value_tape);
     memset(ac, 0, sizeof *ac);

@@ -13,6 +13,7 @@
 #ifndef DS_METHODS_ACTOR_CRITIC_H
 #define DS_METHODS_ACTOR_CRITIC_H
 
+#include "methods/base/memory.h"
 #include "methods/rl/mlp.h"
 
 typedef struct actor_critic_shape {
@@ -34,6 +35,7 @@ typedef struct actor_critic {
     mlp_tape policy_tape, value_tape;
     float *d_mean, *d_value; /* work space of ppo_loss() */
     double *deviation;       /* rows x act, of the last actor_critic_policy() */
+    memory memory;
 } actor_critic;
 
 /* Networks for up to `rows` samples at a time with orthogonal weights; 0 without memory. */

@@ -4,6 +4,7 @@
 
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
+#include "methods/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct lm {
     double *work;
     int lwork;
     int started; /* r at x is known */
+    memory memory;
 };
 
 lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, const lm_options *options)
@@ -44,23 +46,20 @@ lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, cons
     s->options = *options;
     dgels_("N", &rows, &columns, &one, NULL, &rows, NULL, &longest, &size, &query, &info, 1);
     s->lwork = (int)size;
-    s->lower = malloc(7 * n * sizeof(double));
-    s->r = malloc((m + m * n) * sizeof(double));
-    s->free = malloc(n * sizeof(*s->free));
-    s->stack = malloc((m + n) * (least + 1) * sizeof(double));
-    s->work = malloc((size_t)s->lwork * sizeof(double));
-    if (!s->lower || !s->r || !s->free || !s->stack || !s->work) {
+    memory *own = &s->memory;
+    memory_each(
+        own, n,
+        (double **const[]){&s->lower, &s->upper, &s->x, &s->trial, &s->g, &s->damping, &s->step, NULL});
+    s->r = memory_doubles(own, m);
+    s->j = memory_doubles(own, m * n);
+    s->free = memory_take(own, n, sizeof(*s->free));
+    s->stack = memory_doubles(own, (m + n) * least);
+    s->rhs = memory_doubles(own, m + n);
+    s->work = memory_doubles(own, (size_t)s->lwork);
+    if (own->failed) {
         lm_destroy(s);
         return NULL;
     }
-    s->upper = s->lower + n;
-    s->x = s->upper + n;
-    s->trial = s->x + n;
-    s->g = s->trial + n;
-    s->damping = s->g + n;
-    s->step = s->damping + n;
-    s->j = s->r + m;
-    s->rhs = s->stack + (m + n) * least;
     memcpy(s->lower, lower, n * sizeof(double));
     memcpy(s->upper, upper, n * sizeof(double));
     return s;
@@ -69,11 +68,7 @@ lm *lm_create(size_t n, size_t m, const double *lower, const double *upper, cons
 void lm_destroy(lm *s)
 {
     if (s) {
-        free(s->lower);
-        free(s->r);
-        free(s->free);
-        free(s->stack);
-        free(s->work);
+        memory_free(&s->memory);
         free(s);
     }
 }
