@@ -206,7 +206,7 @@ static void judge_end(ds_check_watch *w)
         ds_check_breach(w, "run() returned %s after the objective had said DS_STOPPED",
                         ds_status_name(s->status));
         ds_check_advise(w, "leave run() with DS_STOPPED when evaluate() returns it");
-    } else if (!w->stopped && s->status == DS_STOPPED) {
+    } else if (!w->stopped && atomic_load(&w->h.stop) == 0 && s->status == DS_STOPPED) {
         ds_check_breach(w, "run() returned DS_STOPPED, and nobody had stopped it");
         ds_check_advise(w, "return DS_OK where the search is finished by itself");
     }
