@@ -171,8 +171,3 @@ const impact_contact *ball_contacts(const ball *b, const ball_event *e)
 {
     return b->contact + e->first;
 }
-
-uint64_t ball_approximate(const ball *b)
-{
-    return b->approximate;
-}

@@ -74,9 +74,6 @@ uint64_t ball_events(const ball *b);
 const ball_event *ball_event_at(const ball *b, uint64_t i);
 const impact_contact *ball_contacts(const ball *b, const ball_event *e);
 
-/* How many of these had a contact problem that was solved only approximately. */
-uint64_t ball_approximate(const ball *b);
-
 /* Memory shared by ball.c and ball_adjoint.c. */
 struct ball {
     ball_params p;

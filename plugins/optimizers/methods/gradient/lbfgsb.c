@@ -104,11 +104,6 @@ void lbfgsb_start(lbfgsb *s, const double *x0)
     s->pg_norm = INFINITY;
 }
 
-void lbfgsb_limit(lbfgsb *s, int max_iterations)
-{
-    s->opt.max_iterations = max_iterations;
-}
-
 const double *lbfgsb_point(const lbfgsb *s)
 {
     return s->trial;

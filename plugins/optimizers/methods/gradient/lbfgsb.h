@@ -48,9 +48,6 @@ void lbfgsb_destroy(lbfgsb *s);
 /* Begins at x0, clamped to the box. */
 void lbfgsb_start(lbfgsb *s, const double *x0);
 
-/* Changes the iteration limit of searches to come. */
-void lbfgsb_limit(lbfgsb *s, int max_iterations);
-
 /* The point to evaluate next, inside the box. */
 const double *lbfgsb_point(const lbfgsb *s);
 

@@ -96,11 +96,6 @@ double lm_cost(const lm *s)
     return s->cost;
 }
 
-size_t lm_iterations(const lm *s)
-{
-    return s->iterations;
-}
-
 static int done(lm *s)
 {
     memcpy(s->trial, s->x, s->n * sizeof(double));

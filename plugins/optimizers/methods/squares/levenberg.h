@@ -46,8 +46,7 @@ int lm_tell_residuals(lm *s, const double *r);
 /* Takes J, m x n, column by column. */
 int lm_tell_jacobian(lm *s, const double *j);
 
-/* L at the best point so far; +INFINITY where there is none. Trial steps so far, rejected ones included. */
+/* L at the best point so far; +INFINITY where there is none. */
 double lm_cost(const lm *s);
-size_t lm_iterations(const lm *s);
 
 #endif

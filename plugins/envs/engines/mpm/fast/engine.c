@@ -11,11 +11,6 @@ enum {
     PARTICLES_PER_BLOCK = 2500
 };
 
-const char *mpm_fast_isa(const mpm_fast *f)
-{
-    return f->kernels->isa;
-}
-
 void mpm_fast_on_stop(mpm_fast *f, uint32_t (*should_stop)(const void *context), const void *context)
 {
     f->should_stop = should_stop;

@@ -33,8 +33,7 @@ typedef struct mpm_fast_options {
 mpm_fast *mpm_fast_create(const mpm_sim *sim, const mpm_fast_options *options);
 void mpm_fast_destroy(mpm_fast *f);
 
-/* Name of the instruction set in use, and bytes allocated. */
-const char *mpm_fast_isa(const mpm_fast *f);
+/* Bytes allocated. */
 size_t mpm_fast_memory(const mpm_fast *f);
 
 /* Asked between the substeps that are simulated again; may be NULL. */
