@@ -146,6 +146,10 @@ result $? "and so is one of the other section"
 "$dshost" check analytic --only grad.difference > out 2> err
 grep -q '^# [0-9]* differences at 10 points (0 more without a gradient): 100 % of them usable' out
 result $? "how many differences could be used"
+# rand looks at should_stop() itself before it asks: that is no breach that would hide the test.
+"$dshost" check rand --only search.interrupt > out 2> err
+grep -q '^# 1 passed, 0 failed, 0 skipped' out
+result $? "a search that asks should_stop() itself is tested for interruption"
 "$dshost" check analytic > /dev/full 2> err
 [ $? -eq 6 ]
 result $? "a full disk is status 6"
