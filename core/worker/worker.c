@@ -628,7 +628,11 @@ int main(int argc, char **argv)
         return DS_EXIT_UNMET;
     }
     int rc = make_env(&w, &w.env, &e);
-    int ready = send_hello(&w, &e) == 0 && rc == 0 && join_share(&w) == 0;
+    int told = send_hello(&w, &e) == 0;
+    if (told && rc != 0) {
+        await_byte(); /* the host ends it: whatever its exit would print comes at no certain time */
+    }
+    int ready = told && rc == 0 && join_share(&w) == 0;
     if (ready) {
         work(&w);
         close_lanes(&w);
