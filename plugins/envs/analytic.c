@@ -220,11 +220,13 @@ static ds_status simulate_analytic(void *self, ds_eval *io)
 
 /* ---- extensions ---- */
 
+static const env_table env;
+
 static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
 {
     ds_status status = DS_OK;
     for (uint64_t k = 0; status == DS_OK && k < count; k++) {
-        status = env_kit_evaluate(self, io[k]);
+        status = env_kit_evaluate(&env, self, io[k]);
     }
     return status;
 }
@@ -242,7 +244,7 @@ static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
 {
     analytic *a = self;
     ds_eval loss = {.struct_size = sizeof loss, .n = io->n, .x = io->x};
-    ds_status status = env_kit_evaluate(a, &loss);
+    ds_status status = env_kit_evaluate(a->kit.env, a, &loss);
     io->loss = loss.loss;
     io->outcome = loss.outcome;
     io->bad_step = loss.bad_step;

@@ -261,7 +261,7 @@ static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
 {
     realtosim *e = self;
     ds_eval plain = {.struct_size = sizeof plain, .n = io->n, .x = io->x};
-    ds_status status = env_kit_evaluate(e, &plain);
+    ds_status status = env_kit_evaluate(e->kit.env, e, &plain);
     io->loss = plain.loss;
     io->outcome = plain.outcome;
     io->bad_step = plain.bad_step;

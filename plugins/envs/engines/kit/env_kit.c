@@ -107,7 +107,7 @@ ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, d
 
 /* ---- an evaluation ---- */
 
-static void diverged(env_kit *kit, ds_eval *io)
+void env_kit_diverged(env_kit *kit, ds_eval *io)
 {
     const env_table *env = kit->env;
     io->outcome = DS_EVAL_DIVERGED;
@@ -123,7 +123,7 @@ static void diverged(env_kit *kit, ds_eval *io)
     }
 }
 
-static ds_status differentiate(env_kit *kit, ds_eval *io)
+ds_status env_kit_differentiate(env_kit *kit, ds_eval *io)
 {
     const env_table *env = kit->env;
     if (env->adjoint != NULL) {
@@ -143,7 +143,7 @@ static ds_status differentiate(env_kit *kit, ds_eval *io)
     return DS_OK;
 }
 
-static void keep_scene(env_kit *kit)
+void env_kit_keep_scene(env_kit *kit)
 {
     scene_kit *s = &kit->scene;
     double row[SCENE_KIT_METRICS];
@@ -155,28 +155,6 @@ static void keep_scene(env_kit *kit)
         }
     }
     s->kept = 1;
-}
-
-ds_status env_kit_evaluate(void *self, ds_eval *io)
-{
-    env_kit *kit = self;
-    kit->scene.kept = 0;
-    kit->next = ENV_KIT_CLOSED;
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = DS_GRAD_NONE;
-    io->bad_step = -1;
-    io->cost_steps = kit->cost ? kit->cost : kit->steps;
-    ds_status status = kit->env->simulate(kit, io);
-    if (status == DS_OK && !isfinite(io->loss)) {
-        diverged(kit, io);
-    } else if (status == DS_OK) {
-        io->bad_step = -1;
-        status = io->want & DS_WANT_GRAD ? differentiate(kit, io) : DS_OK;
-    }
-    if (status == DS_OK && io->outcome != DS_EVAL_DIVERGED && (io->want & DS_WANT_SCENE)) {
-        keep_scene(kit);
-    }
-    return status;
 }
 
 /* ---- stepwise control ---- */

@@ -11,6 +11,7 @@
 #include <diffsim/ext/rl.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
+#include <math.h>
 
 typedef struct env_table env_table;
 
@@ -86,8 +87,36 @@ ds_status env_kit_create(const env_table *env, const ds_host *host, void **out);
 void env_kit_destroy(void *self);
 ds_status env_kit_info(void *self, ds_env_info *out);
 ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0);
-ds_status env_kit_evaluate(void *self, ds_eval *io);
 const void *env_kit_extension(void *self, const char *id);
+
+/* What is done after simulate(): an episode without a loss, its gradient, its scene. */
+void env_kit_diverged(env_kit *kit, ds_eval *io);
+ds_status env_kit_differentiate(env_kit *kit, ds_eval *io);
+void env_kit_keep_scene(env_kit *kit);
+
+/* An evaluation. Where the table is a constant of the caller's file, simulate() is called directly: an
+ * environment of a few nanoseconds feels that. */
+static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_eval *io)
+{
+    env_kit *kit = self;
+    kit->scene.kept = 0;
+    kit->next = ENV_KIT_CLOSED;
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = kit->cost ? kit->cost : kit->steps;
+    ds_status status = env->simulate(self, io);
+    if (status == DS_OK && !isfinite(io->loss)) {
+        env_kit_diverged(kit, io);
+    } else if (status == DS_OK) {
+        io->bad_step = -1;
+        status = io->want & DS_WANT_GRAD ? env_kit_differentiate(kit, io) : DS_OK;
+    }
+    if (status == DS_OK && (io->want & DS_WANT_SCENE) && io->outcome != DS_EVAL_DIVERGED) {
+        env_kit_keep_scene(kit);
+    }
+    return status;
+}
 
 /* Extensions of an environment with a scene, and with stepwise control too. */
 extern const char *const env_kit_scene[], *const env_kit_scene_rl[];
@@ -108,12 +137,16 @@ extern const char *const env_kit_scene[], *const env_kit_scene_rl[];
     {                                                                                                        \
         return env_kit_create(&(env_), host, out);                                                           \
     }                                                                                                        \
+    static ds_status env_kit_call(void *self, ds_eval *io)                                                   \
+    {                                                                                                        \
+        return env_kit_evaluate(&(env_), self, io);                                                          \
+    }                                                                                                        \
     static const ds_env_vtable env_kit_vtable = {.struct_size = sizeof(ds_env_vtable),                       \
                                                  .create = env_kit_make,                                     \
                                                  .destroy = env_kit_destroy,                                 \
                                                  .info = env_kit_info,                                       \
                                                  .bounds = env_kit_bounds,                                   \
-                                                 .evaluate = env_kit_evaluate,                               \
+                                                 .evaluate = env_kit_call,                                   \
                                                  .get_extension = env_kit_extension};                        \
     DS_DEFINE_ENV(desc_, env_kit_vtable)
 
