@@ -3,7 +3,7 @@
  * core, without and with gradient: mean over random points of the best of some rounds. Prints one
  * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_cloth */
 #define _POSIX_C_SOURCE 200809L
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * gradient, at random points, beside the recorded times of the programs they are compared with. Prints one
  * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_rigid */
 #define _POSIX_C_SOURCE 200809L
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -40,7 +40,7 @@ core_libcore_la_SOURCES = $(base_sources) $(config_sources) $(plugin_sources) $(
 	$(worker_sources) $(evaluate_sources) $(store_sources) $(run_sources) $(embed_sources) \
 	$(cli_sources)
 
-# Other programs see the functions of diffsim/search.h and diffsim/environment.h alone.
+# Other programs see the functions of diffsim/lib/ask_tell.h and diffsim/lib/environment.h alone.
 lib_LTLIBRARIES += libdiffsim.la
 libdiffsim_la_SOURCES =
 libdiffsim_la_LIBADD = core/libcore.la $(core_libs)

@@ -2,8 +2,8 @@
 /* embed.c - an optimizer and an environment of diffsim in a program of one's own, by ask and tell:
  *     embed ENVIRONMENT OPTIMIZER BUDGET
  * Compile: see README.md beside it. Replace either side by your own code. */
-#include <diffsim/environment.h>
-#include <diffsim/search.h>
+#include <diffsim/lib/environment.h>
+#include <diffsim/lib/ask_tell.h>
 
 #include <stdio.h>
 #include <stdlib.h>

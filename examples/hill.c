@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hill - an environment: a ball is pushed over hilly ground h(q) = cos(3 q) and should be at `target` at the
  * end. x = start position [m] and start velocity [m/s]; the gradient is carried along (forward mode). */
-#include <diffsim/simple.h>
+#include <diffsim/helper/simple.h>
 
 static const ds_param *const params[] = {DS_REAL("friction", "0.5", 0, 10, "1/s", "Damping of the velocity."),
                                          DS_REAL("target", "1", -5, 5, "m", "Where the ball should end."),

@@ -2,19 +2,19 @@
 /* walk - an optimizer: the (1+1) evolution strategy with the one-fifth success rule (Rechenberg 1973, in the
  * form of Kern et al. 2004). One normal step from the best point so far; a success widens the steps, else
  * they shrink. */
-#include <diffsim/simple.h>
+#include <diffsim/helper/simple.h>
 #include <string.h>
 
 static const ds_param *const params[] = {
     DS_REAL("sigma", "0.3", 1e-9, 1, "", "Standard deviation of the first step, as a share of the box."),
     NULL};
 
-static ds_status search(ds_search *s)
+static ds_status search(ds_simple_search *s)
 {
     const ds_problem *p = s->problem;
     double *best = s->point, *x = best + p->n, sigma = s->param[0], f_best = INFINITY, f = INFINITY;
     memcpy(x, p->x0, p->n * sizeof *x);
-    ds_status status = ds_search_evaluate(s, x, &f, NULL); /* says when the run is over */
+    ds_status status = ds_simple_ask(s, x, &f, NULL); /* says when the run is over */
     while (status == DS_OK) {
         if (f <= f_best) {
             memcpy(best, x, p->n * sizeof *x);
@@ -27,7 +27,7 @@ static ds_status search(ds_search *s)
             double step = sigma * (p->upper[i] - p->lower[i]) * ds_random_normal(&s->random);
             x[i] = fmin(fmax(best[i] + step, p->lower[i]), p->upper[i]);
         }
-        status = ds_search_evaluate(s, x, &f, NULL);
+        status = ds_simple_ask(s, x, &f, NULL);
     }
     return status;
 }

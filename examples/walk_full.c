@@ -4,7 +4,7 @@
  * the form of Kern et al. 2004). */
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/params.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed.h - what the functions for other programs (diffsim/search.h, diffsim/environment.h) share: finding a
+/* embed.h - what the functions for other programs (diffsim/lib/ask_tell.h, diffsim/lib/environment.h) share: finding a
  * plugin, reading its settings, and the line that says why something failed. */
 #ifndef DS_EMBED_EMBED_H
 #define DS_EMBED_EMBED_H

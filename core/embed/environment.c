@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.c - see diffsim/environment.h. */
+/* environment.c - see diffsim/lib/environment.h. */
 #include "config.h"
 
-#include <diffsim/environment.h>
+#include <diffsim/lib/environment.h>
 
 #include <stdio.h>
 #include <stdlib.h>

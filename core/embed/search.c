@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c - see diffsim/search.h. An optimizer is a plain loop that calls evaluate(); here it runs in a thread of its
+/* search.c - see diffsim/lib/ask_tell.h. An optimizer is a plain loop that calls evaluate(); here it runs in a thread of its
  * own that computes only while the program waits in ask() or close(). */
 #include "config.h"
 
@@ -14,6 +14,7 @@
 
 #include "embed/embed.h"
 #include "evaluate/pool.h"
+#include "plugin/descriptor.h"
 #include "plugin/instance.h"
 
 /* Whose turn it is. */
@@ -178,12 +179,12 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, uint64_t 
 {
     const ds_desc *desc = s->module->plugin->desc;
     ds_params *params = NULL;
-    if ((desc->flags & DS_OPT_NEEDS_RL) != 0) {
+    if (ds_desc_needs(desc, DS_EXT_RL)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
                        "%s steps through episodes, which ask and tell do not offer; take another optimizer",
                        s->module->id);
     }
-    if ((desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 && !s->problem.has_gradient) {
+    if (ds_desc_needs(desc, DS_HAS_GRADIENT) && !s->problem.has_gradient) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s needs gradients: set has_gradient, or take another optimizer",
                        s->module->id);
     }

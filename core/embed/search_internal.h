@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_internal.h - searches by ask and tell (diffsim/search.h) for the host itself, which has loaded the plugin and
+/* search_internal.h - searches by ask and tell (diffsim/lib/ask_tell.h) for the host itself, which has loaded the plugin and
  * read the settings already. */
 #ifndef DS_EMBED_SEARCH_INTERNAL_H
 #define DS_EMBED_SEARCH_INTERNAL_H
 
-#include <diffsim/search.h>
+#include <diffsim/lib/ask_tell.h>
 
 #include "config/settings.h"
 #include "plugin/loader.h"

@@ -4,7 +4,7 @@
 
 #include "evaluate/pool.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,11 +11,11 @@
 
 #include "config/params.h"
 
-#define MAGIC 0x3143534544u /* "DESC1" */
+#define MAGIC 0x3243534544u /* "DESC2" */
 
 typedef struct head {
     uint64_t magic, flags;
-    uint32_t kind, params, extensions;
+    uint32_t kind, params, extensions, needs, uses;
     uint32_t pointers; /* of all lists of texts, with the NULL at the end of each */
 } head;
 
@@ -34,14 +34,29 @@ typedef struct described {
     const char **pointers;
 } described;
 
-int ds_desc_offers(const ds_desc *d, const char *extension)
+static int lists(const char *const *list, const char *id)
 {
-    for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++) {
-        if (strcmp(d->extensions[i], extension) == 0) {
+    for (; list != NULL && *list != NULL; list++) {
+        if (strcmp(*list, id) == 0) {
             return 1;
         }
     }
     return 0;
+}
+
+int ds_desc_offers(const ds_desc *d, const char *extension)
+{
+    return lists(d->extensions, extension);
+}
+
+int ds_desc_needs(const ds_desc *d, const char *id)
+{
+    return lists(d->needs, id);
+}
+
+int ds_desc_uses(const ds_desc *d, const char *id)
+{
+    return lists(d->needs, id) || lists(d->uses, id);
 }
 
 /* ---- writing ---- */
@@ -73,7 +88,12 @@ static void put_param(FILE *f, const ds_param *q)
 
 char *ds_descriptor_pack(const ds_desc *d, size_t *size)
 {
-    head h = {.magic = MAGIC, .flags = d->flags, .kind = d->kind, .extensions = length_of(d->extensions)};
+    head h = {.magic = MAGIC,
+              .flags = d->flags,
+              .kind = d->kind,
+              .extensions = length_of(d->extensions),
+              .needs = length_of(d->needs),
+              .uses = length_of(d->uses)};
     const char *const texts[] = {d->id,          d->version,  d->license, d->summary,
                                  d->description, d->citation, NULL};
     char *bytes = NULL;
@@ -81,13 +101,15 @@ char *ds_descriptor_pack(const ds_desc *d, size_t *size)
     if (f == NULL) {
         return NULL;
     }
-    h.pointers = h.extensions + 1;
+    h.pointers = h.extensions + h.needs + h.uses + 3;
     for (; d->params != NULL && d->params[h.params] != NULL; h.params++) {
         h.pointers += length_of(d->params[h.params]->choices) + 1;
     }
     fwrite(&h, sizeof h, 1, f);
     put_list(f, texts);
     put_list(f, d->extensions);
+    put_list(f, d->needs);
+    put_list(f, d->uses);
     for (uint32_t i = 0; i < h.params; i++) {
         put_param(f, d->params[i]);
     }
@@ -174,6 +196,8 @@ static void take_desc(reader *r, const head *h, described *d)
     to->description = take_text(r);
     to->citation = take_text(r);
     to->extensions = take_list(r, h->extensions);
+    to->needs = take_list(r, h->needs);
+    to->uses = take_list(r, h->uses);
     for (uint32_t i = 0; i < h->params; i++) {
         take_param(r, &d->param[i]);
         d->params[i] = &d->param[i];
@@ -189,8 +213,8 @@ int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_err
     }
     memcpy(&h, bytes, sizeof h);
     size_t rest = size - sizeof h;
-    /* Every pointer stands for a text of at least its NUL, or ends a list: of the extensions, or of a parameter. */
-    if (h.magic != MAGIC || h.params > DS_PARAMS_MAX || h.pointers > rest + h.params + 1) {
+    /* Every pointer stands for a text of at least its NUL, or ends a list: three of the plugin, one of a parameter. */
+    if (h.magic != MAGIC || h.params > DS_PARAMS_MAX || h.pointers > rest + h.params + 3) {
         return ds_fail(e, DS_EXIT_PLUGIN, "the description is damaged");
     }
     described *d = calloc(1, sizeof *d);

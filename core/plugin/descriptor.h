@@ -10,6 +10,10 @@
 /* Does the descriptor list this extension? (The instance has the last word.) */
 int ds_desc_offers(const ds_desc *d, const char *extension);
 
+/* Is `id` among its needs; among what it needs or uses? */
+int ds_desc_needs(const ds_desc *d, const char *id);
+int ds_desc_uses(const ds_desc *d, const char *id);
+
 /* The bytes of an accepted descriptor, to be freed; NULL without memory. */
 char *ds_descriptor_pack(const ds_desc *d, size_t *size);
 

@@ -82,7 +82,7 @@ static int not_loaded(const char *path, const char *why, ds_error *e)
 
 static int load(const char *path, const char *id, ds_module *m, ds_error *e)
 {
-    const ds_plugin *(*query)(void);
+    const ds_plugin *(*query)(uint32_t major, uint32_t minor);
     Dl_info where;
     struct stat a, b;
     int changed = 0;
@@ -106,7 +106,7 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: no function ds_plugin_query: not a diffsim plugin", path);
     }
     memcpy(&query, &symbol, sizeof query);
-    const ds_plugin *p = query();
+    const ds_plugin *p = query(DS_ABI_MAJOR, DS_ABI_MINOR);
     int status = ds_plugin_accept(p, id, path, e);
     if (status != 0) {
         return status;

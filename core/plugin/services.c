@@ -75,7 +75,8 @@ static ds_status service_array(const ds_host *host, const char *name, const doub
     return undeclared(host, name, ds_params_array(of(host)->params, name, data, ndim, shape));
 }
 
-static ds_status service_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
+static ds_status service_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap,
+                                  uint64_t *needed)
 {
     const char *path = of(host)->module->path;
     const char *slash = strrchr(path, '/');
@@ -88,8 +89,15 @@ static ds_status service_resource(const ds_host *host, const char *relative, cha
     for (int up = 0; up < 2; up++) {
         int n =
             snprintf(text, sizeof text, "%.*s%s/%s", (int)(slash - path), path, up ? "/.." : "", relative);
-        if (n > 0 && (size_t)n < sizeof text && (uint64_t)n < cap && access(text, R_OK) == 0) {
-            memcpy(buf, text, (size_t)n + 1);
+        if (n > 0 && (size_t)n < sizeof text && access(text, R_OK) == 0) {
+            uint64_t bytes = (uint64_t)n + 1;
+            if (needed != NULL) {
+                *needed = bytes;
+            }
+            if (bytes > cap) {
+                return DS_E_ARG;
+            }
+            memcpy(buf, text, bytes);
             return DS_OK;
         }
     }
@@ -109,7 +117,7 @@ void ds_services_init(ds_services *s, const ds_module *module, ds_params *params
     *s = (ds_services){.host = {.struct_size = sizeof s->host,
                                 .abi_minor = DS_ABI_MINOR,
                                 .ctx = s,
-                                .seed = seed,
+                                .seed = module->plugin->desc->kind == DS_KIND_ENV ? 0 : seed,
                                 .threads = threads > 0 ? threads : 1,
                                 .log = service_log,
                                 .error = service_error,
@@ -120,7 +128,9 @@ void ds_services_init(ds_services *s, const ds_module *module, ds_params *params
                                 .get_list = service_list,
                                 .get_array = service_array,
                                 .resource = service_resource,
-                                .get_extension = service_extension},
+                                .get_extension = service_extension,
+                                .name = PACKAGE_NAME,
+                                .version = PACKAGE_VERSION},
                        .module = module,
                        .params = params,
                        .stop = stop};

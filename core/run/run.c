@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/stop.h"
+#include "plugin/descriptor.h"
 #include "run/objective.h"
 #include "run/signals.h"
 
@@ -69,12 +70,12 @@ static int open_optimizer(ds_run *run, ds_error *e)
     const ds_session *s = &run->session;
     const ds_pool_env *env = s->env;
     const ds_desc *desc = run->module->plugin->desc;
-    if ((desc->flags & DS_OPT_NEEDS_GRADIENT) != 0 && !env->has_gradient) {
+    if (ds_desc_needs(desc, DS_HAS_GRADIENT) && !env->has_gradient) {
         return ds_fail(e, DS_EXIT_PLUGIN,
                        "%s needs gradients, which %s does not have; take another optimizer", s->spec.opt.id,
                        s->spec.env.id);
     }
-    if ((desc->flags & DS_OPT_NEEDS_RL) != 0 && env->rl.horizon == 0) {
+    if (ds_desc_needs(desc, DS_EXT_RL) && env->rl.horizon == 0) {
         return ds_fail(e, DS_EXIT_PLUGIN,
                        "%s steps through episodes (" DS_EXT_RL
                        "), which %s does not offer; take another optimizer, or "

@@ -7,7 +7,7 @@
 #include "engines/kit/env_kit.h"
 
 #include <diffsim/ext/batch.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,9 @@ static const ds_param *const params[] = {
             "Which function. rugged, plateau and valley live in [-1, 1]^n, branin, hartmann3, hartmann6 and "
             "camel6 in the box of the literature, all others in [-5, 5]^n. bbob_fN is function N of the BBOB "
             "suite."),
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 100000, "dim", "0", "",
-                      "Number of variables; 0 = 10, or the function's own where that is fixed.", NULL},
+    DS_INT("dim", "0", 0, 100000, "",
+           "Number of variables; 0 = 10, or the function's own where that is fixed.",
+           .flags = DS_PARAM_SHAPE),
     DS_BOOL("rotate", "false", "Turn the coordinates by a random rotation drawn from `instance`."),
     DS_ENUM("optimum", "random", optimum_choices,
             "Where the minimum lies: random = drawn from `instance` in the middle of the box, origin = at 0, "

@@ -3,7 +3,7 @@
  * push is the sign of a decision variable, so there is no gradient: a yardstick for stepwise control. */
 #include "engines/kit/env_kit.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +25,8 @@ enum { RAIL, CART, POLE };
 static const char *const starts[] = {"fixed", "random", NULL};
 
 static const ds_param *const params[] = {
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, MAX_STEPS, "steps", "500", "",
-                      "Pushes of an episode: 500 in CartPole-v1, 200 in CartPole-v0.", NULL},
+    DS_INT("steps", "500", 1, MAX_STEPS, "", "Pushes of an episode: 500 in CartPole-v1, 200 in CartPole-v0.",
+           .flags = DS_PARAM_SHAPE),
     DS_ENUM("start", "fixed", starts,
             "fixed = theta0, all else 0; random = that of CartPole-v1, position, velocity, angle and rate "
             "in [-0.05, 0.05], others for every episode."),

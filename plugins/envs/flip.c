@@ -17,8 +17,8 @@ enum { N_ACT = 3, N_OBS = 3 + 6 * 5 }; /* observed: the pan; place and velocity 
 static const double spacing = 0.01, lift = 0.001; /* m: of the lattice, of the lowest layer above the pan */
 
 static const ds_param *const params[] = {
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, MAX_SEGMENTS, "segments", "5", "",
-                      "Segments of the motion of the pan; each has three variables.", NULL},
+    DS_INT("segments", "5", 1, MAX_SEGMENTS, "",
+           "Segments of the motion of the pan; each has three variables.", .flags = DS_PARAM_SHAPE),
     DS_REAL("h", "5e-4", 1e-7, 0.1, "s", "Time step."),
     DS_REAL("duration", "0.75", 1e-7, 100, "s", "Length of an episode."),
     DS_REAL("mass", "0.1", 1e-9, 1e6, "kg", "Mass of the pancake."),

@@ -31,8 +31,8 @@ static const ds_param *const params[] = {
         "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
         "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for tests "
         "of programs."),
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 50, "segments", "5", "",
-                      "Pieces of constant velocity, of equal length; each has two variables.", NULL},
+    DS_INT("segments", "5", 1, 50, "",
+           "Pieces of constant velocity, of equal length; each has two variables.", .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
     DS_ENUM("loss_sign", "corrected", sign_choices,
             "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as the "

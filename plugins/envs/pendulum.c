@@ -3,7 +3,7 @@
  * 0 is upright; the torque cannot lift the rod, it has to be swung up. */
 #include "engines/kit/env_kit.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <string.h>
 
 static const double pi = 3.14159265358979323846;
@@ -24,10 +24,10 @@ static const char *const variants[] = {"swingup60", "gym", NULL};
 static const char *const starts[] = {"fixed", "random", NULL};
 
 static const ds_param *const params[] = {
-    &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variant", "swingup60", "",
-                      "swingup60 = 60 torques, loss of the final state; gym = Pendulum-v1 of Gymnasium, 200 "
-                      "torques, loss = minus the return.",
-                      variants},
+    DS_ENUM("variant", "swingup60", variants,
+            "swingup60 = 60 torques, loss of the final state; gym = Pendulum-v1 of Gymnasium, 200 "
+            "torques, loss = minus the return.",
+            .flags = DS_PARAM_SHAPE),
     DS_ENUM("start", "fixed", starts,
             "fixed = theta0, omega0; random = that of Pendulum-v1, angle in [-pi, pi] and velocity in [-1, "
             "1], another one for every episode."),

@@ -17,13 +17,11 @@ static const char *const orders[] = {"simultaneous", "sequential", "reversed", N
 static const char *const gradients[] = {"discrete", "nimble", "saltation", "alternate", NULL};
 
 static const ds_param *const params[] = {
-    &(const ds_param){sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variant", "pinball2", "",
-                      "pinball2: one row of two bars, two variables; pinball16: four rows of four.",
-                      variants},
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 64, "nh", "0", "",
-                      "Rows of bars; 0 = of the variant.", NULL},
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 0, 64, "nw", "0", "",
-                      "Bars in a row; 0 = of the variant.", NULL},
+    DS_ENUM("variant", "pinball2", variants,
+            "pinball2: one row of two bars, two variables; pinball16: four rows of four.",
+            .flags = DS_PARAM_SHAPE),
+    DS_INT("nh", "0", 0, 64, "", "Rows of bars; 0 = of the variant.", .flags = DS_PARAM_SHAPE),
+    DS_INT("nw", "0", 0, 64, "", "Bars in a row; 0 = of the variant.", .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "1000", 1, 1000000, "", "Steps of an episode."),
     DS_REAL("h", "0.002", 1e-9, 1, "s",
             "Time step. A ball of speed v passes through what is thinner than v h."),

@@ -12,11 +12,10 @@ enum { CLOTH, GRIPPER, TARGET };
 static const char *const norms[] = {"l2", "sq", NULL};
 
 static const ds_param *const params[] = {
-    &(const ds_param){
-        sizeof(ds_param), DS_PARAM_PATH, 0, 0, 0, 0, "data", "", "",
-        "Recorded lift, a text file of format ds-cloth-1; empty = a synthetic one that comes with the "
-        "plugin.",
-        NULL},
+    DS_PATH("data", "",
+            "Recorded lift, a text file of format ds-cloth-1; empty = a synthetic one that comes with the "
+            "plugin.",
+            .flags = 0),
     DS_ENUM(
         "r2s_norm", "l2", norms,
         "Loss over all corners seen at all samples: l2 = mean distance, sq = mean squared distance (a sum of "
@@ -42,7 +41,7 @@ static ds_status read_data(ds_param_reader *in, double h, trajectory *t)
     const char *path = ds_param_text(in, "data");
     char buffer[4096], error[512];
     if (in->status == DS_OK && !*path) {
-        ds_status status = host->resource(host, "data/cloth.lift", buffer, sizeof buffer);
+        ds_status status = host->resource(host, "data/cloth.lift", buffer, sizeof buffer, NULL);
         path = buffer;
         if (status != DS_OK) {
             return ds_host_fail(

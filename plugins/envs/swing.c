@@ -16,15 +16,15 @@ static const char *const variables[] = {"stiffness", "velocity", NULL};
 static const char *const losses[] = {"single", "corner", "mesh", NULL};
 
 static const ds_param *const params[] = {
-    &(const ds_param){
-        sizeof(ds_param), DS_PARAM_ENUM, DS_PARAM_SHAPE, 0, 0, 0, "variables", "stiffness", "",
-        "stiffness: one variable in [-1, 1] per patch, the logarithm of its stiffness. velocity: the "
-        "initial velocity (x, y, z), each in [-1, 1] m/s.",
-        variables},
-    &(const ds_param){sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_SHAPE, 0, 0, 1, "size", "false", "",
-                      "Two more variables: width and length of the cloth, in [0.1, 0.3] m.", NULL},
-    &(const ds_param){sizeof(ds_param), DS_PARAM_LIST, DS_PARAM_SHAPE, 2, 1, 64, "patches", "4", "",
-                      "Patches along the width and along the length: one number for both, or two.", NULL},
+    DS_ENUM("variables", "stiffness", variables,
+            "stiffness: one variable in [-1, 1] per patch, the logarithm of its stiffness. velocity: the "
+            "initial velocity (x, y, z), each in [-1, 1] m/s.",
+            .flags = DS_PARAM_SHAPE),
+    DS_BOOL("size", "false", "Two more variables: width and length of the cloth, in [0.1, 0.3] m.",
+            .flags = DS_PARAM_SHAPE),
+    DS_LIST("patches", "4", 1, 64, 2, "",
+            "Patches along the width and along the length: one number for both, or two.",
+            .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "mesh", losses,
             "single: distance of the centre of mass to that of the target. corner, mesh: mean distance of "
             "the corners, of all vertices, to those of the target."),

@@ -246,7 +246,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("adam", "0.1.0"),
-    .flags = DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT,
+    .needs = opt_gradient,
     .summary = "Adam, gradient descent, momentum or Nesterov's method from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; step against the gradient, averaged over the "

@@ -216,7 +216,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("alphaorder", "0.1.0"),
-    .flags = DS_OPT_USES_GRADIENT,
+    .uses = opt_gradient,
     .summary = "Descent on a smoothed loss with mixtures of first- and zeroth-order gradients",
     .description =
         "Repeats from random starts: sample around the present point; estimate the gradient of the "

@@ -101,7 +101,8 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("bo", "0.1.0"),
-    .flags = DS_OPT_USES_GRADIENT | DS_OPT_USES_BUDGET,
+    .flags = DS_OPT_USES_BUDGET,
+    .uses = opt_gradient,
     .summary = "Bayesian optimization that chooses the starts of gradient descents",
     .description =
         "Repeats: fit a Gaussian process to all simulations so far, start a gradient descent where the "

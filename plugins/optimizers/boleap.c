@@ -267,7 +267,8 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("boleap", "0.1.0"),
-    .flags = DS_OPT_USES_GRADIENT | DS_OPT_USES_BUDGET, /* polish */
+    .flags = DS_OPT_USES_BUDGET,
+    .uses = opt_gradient, /* polish */
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",
     .description =
         "Repeats: fit a Gaussian process to all simulations so far; start a leap where the acquisition "

@@ -320,7 +320,7 @@ static ds_status cmaes_search(void *self)
 
 static const ds_desc desc = {
     OPT_KIT_DESC("cmaes", "1"),
-    .flags = DS_OPT_USES_BUDGET, /* covariance = auto and the damping of c-cmaes depend on it */
+    .flags = DS_OPT_USES_BUDGET,
     .summary = "CMA-ES with active update, boundary handling and restarts; uses no gradient.",
     .description =
         "Works in coordinates in which the box is [-1, 1]^n. Each generation is one batch of lambda points. "

@@ -112,7 +112,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("lbfgsb", "0.1.0"),
-    .flags = DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT,
+    .needs = opt_gradient,
     .summary = "Limited-memory quasi-Newton searches (L-BFGS-B) from random starts",
     .description =
         "Repeats: draw a start uniformly from the box; minimise a quadratic model made of the last "

@@ -132,7 +132,8 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("leaprefine", "0.1"),
-    .flags = DS_OPT_USES_GRADIENT | DS_OPT_USES_BUDGET,
+    .flags = DS_OPT_USES_BUDGET,
+    .uses = opt_gradient,
     .summary = "LeapRefine: BO-Leap with descents first, leaps that go on while they pay, and refinement",
     .description =
         "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but each "

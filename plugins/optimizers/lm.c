@@ -106,7 +106,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("lm", "0.1"),
-    .flags = DS_OPT_USES_GRADIENT,
+    .uses = opt_residuals,
     .summary = "Levenberg-Marquardt searches for sums of squares",
     .description =
         "Repeats: linearise the residuals at x; step to the minimum of the linear model, damped; accept "

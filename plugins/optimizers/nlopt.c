@@ -313,7 +313,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("nlopt", "0.1.0"),
-    .flags = DS_OPT_USES_GRADIENT,
+    .uses = opt_gradient,
     .summary = "The algorithms of the NLopt library: DIRECT, CRS, MLSL, BOBYQA, COBYLA, SBPLX, MMA, SLSQP "
                "and others",
     .description =

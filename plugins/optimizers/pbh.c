@@ -137,7 +137,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("pbh", "0.1"),
-    .flags = DS_OPT_USES_GRADIENT,
+    .uses = opt_residuals,
     .summary = "Parallel basin hopping: local searches from random steps around the best",
     .description =
         "Several workers minimise from different starts with a local solver; then all of them start "

@@ -422,7 +422,8 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("ppo", "0.1"),
-    .flags = DS_OPT_USES_BUDGET | DS_OPT_NEEDS_RL,
+    .flags = DS_OPT_USES_BUDGET,
+    .needs = opt_episodes,
     .summary = "Proximal policy optimization (stepwise control)",
     .description = "Learns a control law from observations and rewards of every step, without gradients of "
                    "the simulation: a baseline of model-free reinforcement learning. Needs an environment "

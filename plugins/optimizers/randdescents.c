@@ -76,7 +76,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("randdescents", "0.1.0"),
-    .flags = DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT,
+    .needs = opt_gradient,
     .summary = "Gradient descents from random starts",
     .description = "Repeats: draw a start uniformly from the box; follow the negative gradient from there, "
                    "clamped to the box, for at most j evaluations; stop earlier once the loss has failed to "

@@ -270,7 +270,7 @@ static const ds_param *const params[] = {
 
 static const ds_desc desc = {
     OPT_KIT_DESC("sac", "0.1"),
-    .flags = DS_OPT_NEEDS_RL,
+    .needs = opt_episodes,
     .summary = "Soft actor-critic (stepwise control)",
     .description =
         "Learns a control law from observations and rewards of every step, without gradients of the "

@@ -3,12 +3,12 @@
  * machines). A line that has to change here means that plugins have to be compiled again: raise DS_ABI_MINOR
  * with it. */
 #include <diffsim/diffsim.h>
-#include <diffsim/environment.h>
+#include <diffsim/lib/environment.h>
 #include <diffsim/ext/batch.h>
 #include <diffsim/ext/residuals.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
-#include <diffsim/search.h>
+#include <diffsim/lib/ask_tell.h>
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_random.c - the random streams of diffsim/random.h: known answers of the generator, frozen values of
+/* test_random.c - the random streams of diffsim/helper/random.h: known answers of the generator, frozen values of
  * the streams, moments and independence. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 /* Known answers that come with Random123 (kat_vectors, philox4x32 with 10 rounds). */
 static void philox_known_answers(void **state)

@@ -111,15 +111,36 @@ static const void *get_extension(void *self, const char *id)
 }
 
 static const char *const extensions[] = {BAD_EXTENSIONS, NULL};
-static const ds_env_vtable vtable = {sizeof vtable, 0,      create,   BAD_DESTROY,
-                                     info,          bounds, evaluate, get_extension};
-static const ds_desc desc = {
-    sizeof desc, DS_KIND_ENV, DS_ENV_GRADIENT, BAD_ID,    "1", "Apache-2.0", "A bad environment.",
-    "",          "",          params,          extensions};
+static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
+                                     .create = create,
+                                     .destroy = BAD_DESTROY,
+                                     .info = info,
+                                     .bounds = bounds,
+                                     .evaluate = evaluate,
+                                     .get_extension = get_extension};
+static const ds_desc desc = {.struct_size = sizeof desc,
+                             .kind = DS_KIND_ENV,
+                             .flags = DS_ENV_GRADIENT,
+                             .id = BAD_ID,
+                             .version = "1",
+                             .license = "Apache-2.0",
+                             .summary = "A bad environment.",
+                             .description = "",
+                             .citation = "",
+                             .params = params,
+                             .extensions = extensions};
 
-const ds_plugin *ds_plugin_query(void)
+const ds_plugin *ds_plugin_query(uint32_t host_major, uint32_t host_minor)
 {
-    static const ds_plugin plugin = {BAD_MAGIC, sizeof(ds_plugin), DS_ABI_MAJOR, BAD_MINOR, DS_LAYOUT, 0, "",
-                                     &desc,     &vtable,           NULL};
+    static const ds_plugin plugin = {.magic = BAD_MAGIC,
+                                     .struct_size = sizeof(ds_plugin),
+                                     .abi_major = DS_ABI_MAJOR,
+                                     .abi_minor = BAD_MINOR,
+                                     .layout = DS_LAYOUT,
+                                     .build = "",
+                                     .desc = &desc,
+                                     .env = &vtable};
+    (void)host_major;
+    (void)host_minor;
     return &plugin;
 }

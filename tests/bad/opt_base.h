@@ -2,7 +2,7 @@
 /* opt_base.h - a sound optimizer (random search) with holes in which the files beside it commit one sin each:
  * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation. */
 #include <diffsim/diffsim.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdlib.h>
 
 #ifndef BAD_X

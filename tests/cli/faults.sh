@@ -123,7 +123,9 @@ static ds_status bounds(void *s, uint64_t n, double *l, double *u, double *x)
 static ds_status evaluate(void *s, ds_eval *io) { (void)s; io->loss = io->x[0] * io->x[0]; return DS_OK; }
 static const ds_param *const params[] = {DS_INT("steps", "5", 1, 9, "", "Steps."), NULL};
 static const ds_env_vtable vt = {sizeof vt, 0, create, destroy, info, bounds, evaluate, NULL};
-static const ds_desc desc = {sizeof desc, DS_KIND_ENV, 0, "born", "1", "MIT", "Tells where it is.", "", "", params, NULL};
+static const ds_desc desc = {.struct_size = sizeof desc, .kind = DS_KIND_ENV, .id = "born", .version = "1",
+                             .license = "MIT", .summary = "Tells where it is.", .description = "",
+                             .citation = "", .params = params};
 DS_DEFINE_ENV(desc, vt)
 END
 BORN_FILE=$tmp/born.txt

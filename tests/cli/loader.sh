@@ -74,10 +74,10 @@ static const char *const choices[] = {"a", NULL};
 static const char *const none[] = {NULL};
 static const ds_param *const params[] = {PARAMS, NULL};
 static const ds_env_vtable vt = {VT_SIZE, 0, CREATE, destroy, info, bounds, evaluate, NULL};
-static const ds_desc desc = {DESC_SIZE, KIND, 0, ID, "1", "MIT", SUMMARY, "", "", params, NULL};
+static const ds_desc desc = {DESC_SIZE, KIND, 0, ID, "1", "MIT", SUMMARY, "", "", params, NULL, NULL, NULL};
 static const ds_plugin plugin = {MAGIC, SIZE, MAJOR, MINOR, LAYOUT, 0, "", &desc, &vt, NULL};
-DS_EXPORT const ds_plugin *ds_plugin_query(void);
-const ds_plugin *ds_plugin_query(void) { (void)create; (void)choices; (void)none; (void)plugin; return RESULT; }
+const ds_plugin *ds_plugin_query(uint32_t major, uint32_t minor)
+{ (void)create; (void)choices; (void)none; (void)plugin; (void)major; (void)minor; return RESULT; }
 END
 
 build() { # build ID FLAGS...: makes ID.so

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})

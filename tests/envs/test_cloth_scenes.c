@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 #include <diffsim/ext/scene.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 
 #include "engines/cloth/lift.h"

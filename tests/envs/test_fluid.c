@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 #include <diffsim/ext/scene.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 
 #include "host.h"

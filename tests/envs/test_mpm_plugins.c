@@ -12,7 +12,7 @@
 
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -230,7 +230,8 @@ static void test_reference_gradients(void **state)
     assert_true(factor > 100.0 * norm);
 }
 
-static ds_status no_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
+static ds_status no_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap,
+                             uint64_t *needed)
 {
     (void)host, (void)relative, (void)buf, (void)cap;
     return DS_E_IO;

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 #include <diffsim/ext/scene.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -5,7 +5,7 @@
 #ifndef DS_TESTS_PARAMETER_SETS_H
 #define DS_TESTS_PARAMETER_SETS_H
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 #include "config/settings.h"
 #include "plugin/loader.h"

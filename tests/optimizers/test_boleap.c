@@ -7,7 +7,7 @@
 #include "methods/cma/cma2001.h"
 #include "methods/bayes/surrogate.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

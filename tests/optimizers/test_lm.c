@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 /* ---- problems ---- */
 

@@ -6,7 +6,7 @@
 #include "functions.h"
 #include "optimizer_cases.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

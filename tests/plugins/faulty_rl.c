@@ -4,7 +4,7 @@
  * observed than there are variables, and the start depends on the noise key. */
 #include <diffsim/ext/rl.h>
 #include <diffsim/plugin.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 #include <math.h>
 #include <stdlib.h>

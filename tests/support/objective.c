@@ -3,7 +3,7 @@
 #include "objective.h"
 
 #include <diffsim/ext/residuals.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 
 json_t *rigid_golden(const char *name)

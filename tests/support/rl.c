@@ -5,7 +5,7 @@
 #include "rl.h"
 
 #include <diffsim/ext/rl.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -112,10 +112,10 @@ static int matches(const ds_bench_words *patterns, const char *name, char *used)
 /* What the optimizer cannot do without and the environment has not; NULL = nothing. */
 static const char *lacking(const ds_desc *env, const ds_desc *opt)
 {
-    if ((opt->flags & DS_OPT_NEEDS_GRADIENT) != 0 && (env->flags & DS_ENV_GRADIENT) == 0) {
+    if (ds_desc_needs(opt, DS_HAS_GRADIENT) && (env->flags & DS_ENV_GRADIENT) == 0) {
         return "gradients";
     }
-    return (opt->flags & DS_OPT_NEEDS_RL) != 0 && !ds_desc_offers(env, DS_EXT_RL) ? "stepwise control" : NULL;
+    return ds_desc_needs(opt, DS_EXT_RL) && !ds_desc_offers(env, DS_EXT_RL) ? "stepwise control" : NULL;
 }
 
 /* A pattern that matches nothing is most likely a slip. */

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/stop.h"
 #include "bench/optimizer_cost.h"
 #include "evaluate/pool.h"
+#include "plugin/descriptor.h"
 #include "run/run.h"
 
 /* Seconds of one evaluation of an environment. */
@@ -186,7 +187,7 @@ static row make_row(estimate *q, size_t cell)
             r.evaluations += (double)(p->budget - run->evaluations);
         }
     }
-    int gradient = (opt->flags & (DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT)) != 0;
+    int gradient = ds_desc_uses(opt, DS_HAS_GRADIENT);
     r.measured = evaluations > 0;
     r.each = r.measured                             ? seconds / evaluations
              : gradient && isfinite(cost->gradient) ? cost->gradient

@@ -4,6 +4,7 @@
 
 #include "bench/optimizer_cost.h"
 
+#include <diffsim/ext/rl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "embed/search_internal.h"
+#include "plugin/descriptor.h"
 
 enum { PATIENCE = 10 /* times the limit, for one question between two looks at the clock */ };
 
@@ -134,7 +136,7 @@ double ds_optimizer_cost(const ds_module *optimizer, const ds_settings *settings
 {
     double own = (double)INFINITY;
     int ends[2];
-    if ((optimizer->plugin->desc->flags & DS_OPT_NEEDS_RL) != 0 || pipe(ends) != 0) {
+    if (ds_desc_needs(optimizer->plugin->desc, DS_EXT_RL) || pipe(ends) != 0) {
         return own;
     }
     pid_t child = fork();

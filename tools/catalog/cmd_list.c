@@ -43,7 +43,7 @@ static void print_kind(const ds_found *list, size_t count, uint32_t kind, const 
     for (size_t i = 0; i < count; i++) {
         if (list[i].module != NULL && list[i].kind == kind && !list[i].shadowed) {
             const ds_desc *d = list[i].module->plugin->desc;
-            int rl = kind == DS_KIND_ENV ? ds_desc_offers(d, DS_EXT_RL) : (d->flags & DS_OPT_NEEDS_RL) != 0;
+            int rl = kind == DS_KIND_ENV ? ds_desc_offers(d, DS_EXT_RL) : ds_desc_needs(d, DS_EXT_RL);
             printf("  %-14s %s%s\n", list[i].id, d->summary,
                    !rl                   ? ""
                    : kind == DS_KIND_ENV ? " [rl]"

@@ -11,11 +11,7 @@
 #include "harness/check_objective.h"
 #include "harness/check_process.h"
 #include "check/check_tests.h"
-
-static uint64_t flags_of(const ds_check *c)
-{
-    return c->module->plugin->desc->flags;
-}
+#include "plugin/descriptor.h"
 
 /* A search of `n` variables; with gradients where the optimizer can use them. */
 static ds_check_search make_search(const ds_check *c, int function, uint64_t n, uint64_t budget,
@@ -24,7 +20,7 @@ static ds_check_search make_search(const ds_check *c, int function, uint64_t n, 
     ds_check_search s = {
         .function = function, .n = n, .budget = budget, .seed = c->options->seed, .threads = 1};
     s.seconds = seconds;
-    s.has_gradient = (flags_of(c) & (DS_OPT_USES_GRADIENT | DS_OPT_NEEDS_GRADIENT)) != 0;
+    s.has_gradient = ds_desc_uses(c->module->plugin->desc, DS_HAS_GRADIENT);
     return s;
 }
 
@@ -40,7 +36,7 @@ static void search_points(ds_check *c)
     for (int function = 0; function < DS_CHECK_FUNCTIONS; function++) {
         for (unsigned k = 0; k < 3; k++) {
             ds_check_search s = make_search(c, function, sizes[k], 200, 2);
-            if ((flags_of(c) & DS_OPT_NEEDS_GRADIENT) == 0 && (function + (int)k) % 2 == 0) {
+            if (!ds_desc_needs(c->module->plugin->desc, DS_HAS_GRADIENT) && (function + (int)k) % 2 == 0) {
                 s.has_gradient = 0;
             }
             s.strict = 1;
@@ -191,8 +187,8 @@ static void search_better(ds_check *c)
 
 static void search_gradient(ds_check *c)
 {
-    int needs = (flags_of(c) & DS_OPT_NEEDS_GRADIENT) != 0;
-    int uses = needs || (flags_of(c) & DS_OPT_USES_GRADIENT) != 0;
+    int needs = ds_desc_needs(c->module->plugin->desc, DS_HAS_GRADIENT);
+    int uses = ds_desc_uses(c->module->plugin->desc, DS_HAS_GRADIENT);
     ds_check_search with = make_search(c, DS_CHECK_ROSENBROCK, 2, 200, 3), without = with;
 
     with.has_gradient = 1;
@@ -205,18 +201,19 @@ static void search_gradient(ds_check *c)
     ds_check_note(c, "gradients wanted for %" PRIu64 " of %" PRIu64 " points", with.wanted_gradient,
                   with.used);
     if (with.wanted_gradient > 0 && !uses) {
-        ds_check_fail(c, "it wants gradients, and the descriptor does not say DS_OPT_USES_GRADIENT");
+        ds_check_fail(c, "it wants gradients, and its descriptor does not list \"" DS_HAS_GRADIENT
+                         "\" in `uses`");
     }
     if (with.wanted_gradient == 0 && uses && with.created) {
         ds_check_fail(c, "the descriptor says that it uses gradients, but none was wanted");
     }
     if (needs && without.created && without.status >= 0 && without.used > 0) {
-        ds_check_fail(c, "the descriptor says DS_OPT_NEEDS_GRADIENT, but it searches without");
-        ds_check_hint(c, "refuse in create() with DS_E_UNSUPPORTED, or declare DS_OPT_USES_GRADIENT");
+        ds_check_fail(c, "the descriptor lists \"" DS_HAS_GRADIENT "\" in `needs`, but it searches without");
+        ds_check_hint(c, "refuse in create() with DS_E_UNSUPPORTED, or list it in `uses`");
     }
     if (!needs && !without.broken && (!without.created || without.status < 0)) {
         ds_check_fail(c, "it refuses a problem without gradient: %.200s", without.message);
-        ds_check_hint(c, "declare DS_OPT_NEEDS_GRADIENT");
+        ds_check_hint(c, "list \"" DS_HAS_GRADIENT "\" in `needs`");
     }
 }
 
@@ -261,7 +258,7 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
             ds_check_fail(c, "%s: evaluation %" PRIu64 " is at another point", what, k);
             ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random "
                              "numbers come from "
-                             "diffsim/random.h and host->seed alone");
+                             "diffsim/helper/random.h and host->seed alone");
             return;
         }
     }

@@ -4,7 +4,7 @@
 #ifndef DS_HARNESS_CHECK_H
 #define DS_HARNESS_CHECK_H
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -90,10 +90,11 @@ static ds_status host_array(const ds_host *host, const char *name, const double 
                      : asked(h, name, ds_params_array(h->services.params, name, data, ndim, shape));
 }
 
-static ds_status host_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap)
+static ds_status host_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap,
+                               uint64_t *needed)
 {
     const ds_host *inner = &of(host)->services.host;
-    return inner->resource(inner, relative, buf, cap);
+    return inner->resource(inner, relative, buf, cap, needed);
 }
 
 int ds_check_host_open(ds_check *c, const ds_settings *settings, uint64_t seed, uint32_t threads,

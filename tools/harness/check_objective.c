@@ -35,8 +35,8 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
     }
     if ((b->want & DS_WANT_GRAD) != 0 && !p->has_gradient) {
         ds_check_breach(w, "a gradient is wanted of a problem that has none");
-        ds_check_advise(w, "look at problem->has_gradient; an optimizer that cannot do without declares "
-                           "DS_OPT_NEEDS_GRADIENT");
+        ds_check_advise(w, "look at problem->has_gradient; an optimizer that cannot do without lists "
+                           "DS_HAS_GRADIENT in `needs`");
         return 0;
     }
     if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
@@ -136,7 +136,13 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
     }
     uint64_t in = b->kind == DS_RESIDUALS_JV ? n : b->kind == DS_RESIDUALS_JTV ? m : 0;
     uint64_t out = b->kind == DS_RESIDUALS_JTV ? n : m;
-    ds_batch plain = {sizeof plain, 0, b->count, b->x, b->loss, NULL, b->outcome, b->tag, b->group, 0};
+    ds_batch plain = {.struct_size = sizeof plain,
+                      .count = b->count,
+                      .x = b->x,
+                      .loss = b->loss,
+                      .outcome = b->outcome,
+                      .tag = b->tag,
+                      .group = b->group};
     w->kind = b->kind;
     ds_status st = evaluate_points(objective, &plain);
     w->kind = 0;

@@ -4,7 +4,7 @@
 
 #include "landscape/landscape_slice.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 
 #include "results/compare.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

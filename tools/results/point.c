@@ -5,7 +5,7 @@
 
 #include "results/point.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

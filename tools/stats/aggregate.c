@@ -4,7 +4,7 @@
 
 #include "stats/aggregate.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

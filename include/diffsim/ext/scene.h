@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/ext/scene.h - environment extension "ds.env.scene/1": what an episode looked like.
  *
+ * What for: pictures, trajectories and metrics of any environment, drawn by the host without knowing what it
+ * simulates.
+ *
+ * Scenario: a search has found a better point; the host evaluates it once more with DS_WANT_SCENE, asks for the
+ * bodies and a few of the frames, and draws best.png.
+ *
+ * Rules for the environment: the same bodies and metrics at every call; what is kept does not change the loss.
+ * Rules for the host: it asks nothing before such an evaluation, and copies what it wants to keep.
+ *
  * After an evaluate() that had DS_WANT_SCENE the instance answers for that episode: frames 0..steps of a
  * fixed list of bodies, and metrics with one value per frame. The host draws pictures, writes trajectories
  * and prints metrics from it. All calls are [instance]; the data belong to the instance and stay valid until
@@ -49,7 +58,9 @@ typedef struct ds_scene_body {
     const char *name;      /* [a-z][a-z0-9_]*, unique in the scene; names the arrays of a trajectory file */
     const uint32_t *index; /* MESH, LINES: vertex numbers; else NULL */
     uint64_t index_count;
+    DS_GROWN
 } ds_scene_body;
+#define DS_SCENE_BODY_SIZE_1_0 DS_SIZE_WITH(ds_scene_body, index_count)
 
 typedef struct ds_scene_info {
     uint32_t struct_size; /* set by the caller */
@@ -60,21 +71,26 @@ typedef struct ds_scene_info {
     double dt;     /* seconds between frames */
     double box[6]; /* lower x y z, upper x y z of what is worth seeing; y is up */
     double ground; /* height y of the floor to be drawn, or -INFINITY for none */
+    DS_GROWN
 } ds_scene_info;
+#define DS_SCENE_INFO_SIZE_1_0 DS_SIZE_WITH(ds_scene_info, ground)
 
 typedef struct ds_scene {
     uint32_t struct_size;
     uint32_t reserved;
     /* DS_E_STATE where the last evaluate() kept no scene. */
-    ds_status (*info)(void *self, ds_scene_info *out);
+    ds_status(DS_CALL *info)(void *self, ds_scene_info *out);
     /* Body b = 0..bodies-1. */
-    ds_status (*body)(void *self, uint64_t b, ds_scene_body *out);
+    ds_status(DS_CALL *body)(void *self, uint64_t b, ds_scene_body *out);
     /* Frame k of body b: count x (3 or 7) doubles into `out` of `capacity` doubles; DS_E_ARG where it
      * is too small. */
-    ds_status (*frame)(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out);
+    ds_status(DS_CALL *frame)(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out);
     /* Metric m: its name, unit and `frames` values. Values may be NaN where a metric is undefined. */
-    ds_status (*metric)(void *self, uint64_t m, const char **name, const char **unit, const double **values);
+    ds_status(DS_CALL *metric)(void *self, uint64_t m, const char **name, const char **unit,
+                               const double **values);
+    DS_GROWN
 } ds_scene;
+#define DS_SCENE_SIZE_1_0 DS_SIZE_WITH(ds_scene, metric)
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_search - optimizers and environments inside another program (diffsim/search.h,
- * diffsim/environment.h): the same points as in a run, budgets, failures, ends at every moment, several at
+/* test_search - optimizers and environments inside another program (diffsim/lib/ask_tell.h,
+ * diffsim/lib/environment.h): the same points as in a run, budgets, failures, ends at every moment, several at
  * once, and what is refused. */
 #include "objective.h"
 
-#include <diffsim/environment.h>
-#include <diffsim/search.h>
+#include <diffsim/lib/environment.h>
+#include <diffsim/lib/ask_tell.h>
 
 #include <math.h>
 #include <setjmp.h>

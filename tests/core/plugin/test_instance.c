@@ -177,13 +177,13 @@ static void resources(void **state)
     ds_env *env = open_env();
     const ds_host *h = host_seen;
     /* In a build tree the data lie one folder above the module. */
-    assert_int_equal(h->resource(h, "data.bin", found, sizeof found), DS_OK);
+    assert_int_equal(h->resource(h, "data.bin", found, sizeof found, NULL), DS_OK);
     assert_int_equal(access(found, R_OK), 0);
     assert_int_equal(found[0], '/');
-    assert_int_equal(h->resource(h, "nothing.bin", found, sizeof found), DS_E_IO);
-    assert_int_equal(h->resource(h, "data.bin", found, 10), DS_E_IO);
-    assert_int_equal(h->resource(h, "/etc/passwd", found, sizeof found), DS_E_ARG);
-    assert_int_equal(h->resource(h, "../data.bin", found, sizeof found), DS_E_ARG);
+    assert_int_equal(h->resource(h, "nothing.bin", found, sizeof found, NULL), DS_E_IO);
+    assert_int_equal(h->resource(h, "data.bin", found, 10, NULL), DS_E_ARG);
+    assert_int_equal(h->resource(h, "/etc/passwd", found, sizeof found, NULL), DS_E_ARG);
+    assert_int_equal(h->resource(h, "../data.bin", found, sizeof found, NULL), DS_E_ARG);
     ds_env_close(env);
     unlink(file);
     snprintf(file, sizeof file, "%s/.libs", dir);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 
 #include "engines/contact/ball.h"

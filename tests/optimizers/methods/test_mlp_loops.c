@@ -3,7 +3,7 @@
  * vectors and sizes that do not. */
 #include "methods/rl/mlp_loops.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* make_lift.c - makes a synthetic recording of a lift: make_lift SEED SIGMA DROP > FILE. A hidden cloth
  * (variables uniform in [-0.8, 0.8]) is simulated; its corners get Gaussian noise of SIGMA metres and are
  * dropped with probability DROP. */
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 
 #include "bbob.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

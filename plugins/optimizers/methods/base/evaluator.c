@@ -29,11 +29,15 @@ ds_status evaluator_run(evaluator *e, batch_label label, size_t count, const dou
     for (size_t i = 0; i < count; i++) {
         box_x_from_v(e->n, p->lower, p->upper, v + i * e->n, e->x + i * e->n);
     }
-    ds_batch batch = {sizeof(batch), gradient ? DS_WANT_GRAD : 0u,
-                      count,         e->x,
-                      loss,          gradient,
-                      outcome,       label.tag,
-                      label.group,   0};
+    ds_batch batch = {.struct_size = sizeof(batch),
+                      .want = gradient ? DS_WANT_GRAD : 0u,
+                      .count = count,
+                      .x = e->x,
+                      .loss = loss,
+                      .grad = gradient,
+                      .outcome = outcome,
+                      .tag = label.tag,
+                      .group = label.group};
     ds_status status = e->objective->evaluate(e->objective, &batch);
     *done = status == DS_OK ? count : (status == DS_STOPPED ? (size_t)batch.done : 0);
     for (size_t i = 0; gradient && i < *done; i++) {

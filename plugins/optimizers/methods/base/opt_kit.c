@@ -4,6 +4,12 @@
 
 #include "methods/base/box.h"
 
+#include <diffsim/ext/rl.h>
+
+const char *const opt_gradient[] = {DS_HAS_GRADIENT, NULL};
+const char *const opt_residuals[] = {DS_HAS_RESIDUALS, DS_HAS_GRADIENT, NULL};
+const char *const opt_episodes[] = {DS_EXT_RL, NULL};
+
 static ds_status open_kit(opt_kit *kit, const opt_table *table, const ds_host *host,
                           const ds_problem *problem)
 {

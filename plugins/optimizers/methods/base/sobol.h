@@ -10,7 +10,7 @@
 #ifndef DS_METHODS_SOBOL_H
 #define DS_METHODS_SOBOL_H
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stddef.h>
 
 #define SOBOL_MAX_DIM 53

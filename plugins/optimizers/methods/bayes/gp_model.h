@@ -11,7 +11,7 @@
 #include "methods/base/memory.h"
 
 #include <diffsim/base.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stddef.h>
 
 enum { GP_SE, GP_MATERN52 };                          /* kernel */

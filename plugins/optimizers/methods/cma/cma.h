@@ -11,7 +11,7 @@
 #include "methods/base/memory.h"
 #include "methods/cma/cma_constants.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdint.h>
 
 typedef struct cma cma;

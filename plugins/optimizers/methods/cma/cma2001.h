@@ -11,7 +11,7 @@
 
 #include "methods/base/memory.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 enum { CMA2001_RANK_ONE, CMA2001_TUTORIAL };
 enum { CMA2001_EQUAL_WEIGHTS, CMA2001_LOG_WEIGHTS };

@@ -4,7 +4,7 @@
 #ifndef CMA_RESTART_H
 #define CMA_RESTART_H
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stdint.h>
 
 enum { CMA_RESTART_BIPOP = 0, CMA_RESTART_IPOP = 1, CMA_RESTART_NONE = 2 };

@@ -13,7 +13,7 @@
 #define DS_METHODS_REFINE_H
 
 #include <diffsim/base.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stddef.h>
 
 enum { REFINE_LBFGSB, REFINE_ADAM, REFINE_SAMPLES, REFINE_ARMS };

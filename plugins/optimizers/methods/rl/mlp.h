@@ -9,7 +9,7 @@
 #ifndef DS_METHODS_MLP_H
 #define DS_METHODS_MLP_H
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stddef.h>
 
 enum { MLP_MAX_LAYERS = 9 };

@@ -4,7 +4,7 @@
 #ifndef DS_METHODS_REPLAY_BUFFER_H
 #define DS_METHODS_REPLAY_BUFFER_H
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stddef.h>
 
 typedef struct replay_buffer {

@@ -7,7 +7,7 @@
 #include "methods/base/memory.h"
 #include "methods/rl/actor_critic.h"
 
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 #include <stddef.h>
 
 /* A stretch of one episode inside the rollout. */

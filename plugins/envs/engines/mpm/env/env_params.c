@@ -49,10 +49,10 @@ const ds_param *const mpm_env_params[] = {
             "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, 9 "
             "substeps of 2e-4 s, an eighth of the particles, 10 steps."),
     DS_INT("steps", "0", 0, 1000, "", "Output steps of an episode; 0 = 50 (preset small: 10)."),
-    &(const ds_param){sizeof(ds_param), DS_PARAM_INT, DS_PARAM_SHAPE, 0, 1, 1000, "segments", "5", "",
-                      "Pieces of constant action, of equal length. With segments = steps the variables are "
-                      "PlasticineLab's own action sequence.",
-                      NULL},
+    DS_INT("segments", "5", 1, 1000, "",
+           "Pieces of constant action, of equal length. With segments = steps the variables are "
+           "PlasticineLab's own action sequence.",
+           .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "segment_sum", loss_choices,
             "Which states the loss sums: those at segment ends, after every step, or the last."),
     DS_REAL("softness", "666", 0, 1e6, "",
@@ -181,7 +181,7 @@ static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t
 {
     const ds_host *host = env->kit.host;
     char path[4096];
-    ds_status status = host->resource(host, task->target_file, path, sizeof path);
+    ds_status status = host->resource(host, task->target_file, path, sizeof path, NULL);
     if (status != DS_OK) {
         return ds_host_fail(host, DS_E_IO,
                             "the built-in targets, %s, are not beside the plugin; reinstall, or set "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/simple.h - the short way to a plugin, in C: one function and one line that announces it.
+/* diffsim/helper/simple.h - the short way to a plugin, in C: one function and one line that announces it.
  *
  * An environment whose number of variables is fixed and whose bounds are the same for every variable
  * is one function
@@ -7,15 +7,15 @@
  *     static double loss(const double *param, const double *x, double *grad);
  *     DS_SIMPLE_ENV("hill", "A ball on hilly ground.", params, DS_ENV_GRADIENT, 2, -4, 4, 0.5, loss)
  *
- * and an optimizer one loop over ds_search_evaluate():
+ * and an optimizer one loop over ds_simple_ask():
  *
- *     static ds_status search(ds_search *s);
+ *     static ds_status search(ds_simple_search *s);
  *     DS_SIMPLE_OPTIMIZER("walk", "Evolution strategy.", params, 0, search)
  *
  * Header only, no part of the binary interface: the macros write the tables of env.h, optimizer.h and
  * plugin.h. A whole environment:
  *
- *     #include <diffsim/simple.h>
+ *     #include <diffsim/helper/simple.h>
  *
  *     static const ds_param *const params[] = {
  *         DS_REAL("stiffness", "2", 0, 10, "N/m", "Of the spring."), NULL};
@@ -32,9 +32,9 @@
  *
  * A whole optimizer:
  *
- *     #include <diffsim/simple.h>
+ *     #include <diffsim/helper/simple.h>
  *
- *     static ds_status search(ds_search *s)
+ *     static ds_status search(ds_simple_search *s)
  *     {
  *         const ds_problem *p = s->problem;
  *         double f;
@@ -43,7 +43,7 @@
  *             for (uint64_t i = 0; i < p->n; i++) {
  *                 s->point[i] = p->lower[i] + ds_random_uniform(&s->random) * (p->upper[i] - p->lower[i]);
  *             }
- *             status = ds_search_evaluate(s, s->point, &f, NULL);
+ *             status = ds_simple_ask(s, s->point, &f, NULL);
  *         } while (status == DS_OK);
  *         return status;
  *     }
@@ -59,7 +59,7 @@
  *     #define DS_SIMPLE_VERSION "2"
  *     #define DS_SIMPLE_LICENSE "Apache-2.0"
  *     #define DS_SIMPLE_DESCRIPTION "A mass on a spring, in the units of the SI."
- *     #include <diffsim/simple.h>
+ *     #include <diffsim/helper/simple.h>
  *
  * What does not fit (bounds or a number of variables that depend on parameters, extensions, text or
  * list parameters, state that is costly to set up) uses those directly; examples/hill_full.c and
@@ -70,7 +70,7 @@
 
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/params.h>
-#include <diffsim/random.h>
+#include <diffsim/helper/random.h>
 
 #ifndef __cplusplus
 #include <stdlib.h>
@@ -112,10 +112,10 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
         } else if (type == DS_PARAM_BOOL || type == DS_PARAM_INT || type == DS_PARAM_ENUM) {
             value[extra + i] = (double)ds_param_int(&in, params[i]->name);
         } else {
-            in.status =
-                ds_host_fail(host, DS_E_PARAM,
-                             "diffsim/simple.h passes numbers, switches and choices only: use the full "
-                             "interface for texts, lists and files");
+            in.status = ds_host_fail(
+                host, DS_E_PARAM,
+                "diffsim/helper/simple.h passes numbers, switches and choices only: use the full "
+                "interface for texts, lists and files");
         }
     }
     if (in.status != DS_OK) {
@@ -193,11 +193,19 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
     DS_SIMPLE_DESC_(DS_KIND_ENV, id_, summary_, params_, flags_)                                             \
     DS_DEFINE_ENV(ds_simple_desc, ds_simple_vtable)
 
+/* Among flags_ of DS_SIMPLE_OPTIMIZER: what its descriptor says in `uses` and `needs`. */
+enum { DS_SIMPLE_USES_GRADIENT = 1 << 30, DS_SIMPLE_NEEDS_GRADIENT = 1 << 29 };
+#define DS_SIMPLE_GRADIENT_IF_(flags_, bit_) (((flags_) & (bit_)) != 0 ? ds_simple_gradient : NULL)
+
 /* The descriptor of either kind; used by the two macros only. */
 #define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_)                                               \
+    static const char *const ds_simple_gradient[] = {DS_HAS_GRADIENT, NULL};                                 \
     static const ds_desc ds_simple_desc = {.struct_size = sizeof(ds_desc),                                   \
                                            .kind = (kind_),                                                  \
-                                           .flags = (flags_),                                                \
+                                           .flags = (flags_)&0xffffff,                                       \
+                                           .needs =                                                          \
+                                               DS_SIMPLE_GRADIENT_IF_(flags_, DS_SIMPLE_NEEDS_GRADIENT),     \
+                                           .uses = DS_SIMPLE_GRADIENT_IF_(flags_, DS_SIMPLE_USES_GRADIENT),  \
                                            .id = id_,                                                        \
                                            .version = DS_SIMPLE_VERSION,                                     \
                                            .license = DS_SIMPLE_LICENSE,                                     \
@@ -208,20 +216,20 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
 
 /* A search, as the function of DS_SIMPLE_OPTIMIZER sees it. Owned by the host side of this header; the
  * function may draw from `random` and reads the rest. */
-typedef struct ds_search {
+typedef struct ds_simple_search {
     const ds_host *host;
     const ds_problem *problem; /* n, bounds, start point, budget (optimizer.h) */
     const double *param;       /* values of the schema in its order */
     double *point;             /* 2 n zeros for the search's own use: say, the best point and the next one */
     ds_random random;          /* stream of the run's seed, named after the plugin */
-    const ds_objective *objective; /* for batches; see ds_search_evaluate() for single points */
-} ds_search;
+    const ds_objective *objective; /* for batches; see ds_simple_ask() for single points */
+} ds_simple_search;
 
 /* Evaluates one point (n values inside the bounds) and writes its loss, +INFINITY where the episode
  * failed, and where `grad` is not NULL its n derivatives. Returns DS_OK, or what search() shall return
  * at once: DS_STOPPED when budget, time, target or the user end the run, DS_E_ARG for a point outside
  * the bounds. [instance] */
-static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double *loss, double *grad)
+static inline ds_status ds_simple_ask(ds_simple_search *s, const double *x, double *loss, double *grad)
 {
     ds_batch batch = {.struct_size = sizeof batch, .count = 1, .x = x, .loss = loss, .grad = grad};
     batch.want = grad != NULL ? DS_WANT_GRAD : 0;
@@ -230,8 +238,8 @@ static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double
 
 /* Defines the whole plugin of an optimizer; use it once, at file scope.
  *   id_, summary_, params_   as above
- *   flags_    DS_OPT_USES_GRADIENT, DS_OPT_NEEDS_GRADIENT, DS_OPT_USES_BUDGET or 0
- *   search_   ds_status search_(ds_search *s): loops over ds_search_evaluate() until that returns
+ *   flags_    DS_SIMPLE_USES_GRADIENT, DS_SIMPLE_NEEDS_GRADIENT, DS_OPT_USES_BUDGET or 0
+ *   search_   ds_status search_(ds_simple_search *s): loops over ds_simple_ask() until that returns
  *             something else than DS_OK, and returns it; returns DS_OK when it has nothing more to ask.
  *             Deterministic, see optimizer.h. */
 #define DS_SIMPLE_OPTIMIZER(id_, summary_, params_, flags_, search_)                                         \
@@ -239,7 +247,7 @@ static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double
     {                                                                                                        \
         const uint64_t n = problem->n;                                                                       \
         double *memory = ds_simple_params(host, params_, 2 * n);                                             \
-        ds_search *s = (ds_search *)calloc(1, sizeof *s);                                                    \
+        ds_simple_search *s = (ds_simple_search *)calloc(1, sizeof *s);                                      \
         if (memory == NULL || s == NULL) {                                                                   \
             if (memory != NULL) {                                                                            \
                 host->error(host, DS_E_NOMEM, "no memory for the search");                                   \
@@ -259,13 +267,13 @@ static inline ds_status ds_search_evaluate(ds_search *s, const double *x, double
     static void ds_simple_destroy(void *self)                                                                \
     {                                                                                                        \
         if (self != NULL) {                                                                                  \
-            free(((ds_search *)self)->point);                                                                \
+            free(((ds_simple_search *)self)->point);                                                         \
             free(self);                                                                                      \
         }                                                                                                    \
     }                                                                                                        \
     static ds_status ds_simple_run(void *self, const ds_objective *objective)                                \
     {                                                                                                        \
-        ds_search *s = (ds_search *)self;                                                                    \
+        ds_simple_search *s = (ds_simple_search *)self;                                                      \
         s->objective = objective;                                                                            \
         return search_(s);                                                                                   \
     }                                                                                                        \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/random.h - reproducible random numbers for plugins: Philox4x32-10 (Random123) keyed by seed and
+/* diffsim/helper/random.h - reproducible random numbers for plugins: Philox4x32-10 (Random123) keyed by seed and
  * stream name.
  *
  * Header only, no part of the binary interface. Needs Random123 (Debian: librandom123-dev). A stream depends

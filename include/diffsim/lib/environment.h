@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/environment.h - the environments inside another program: losses, gradients and metrics of a scene
+/* diffsim/lib/environment.h - the environments inside another program: losses, gradients and metrics of a scene
  * as plain function calls, for optimizers that are no diffsim plugins.
  *
  *     ds_environment *e = ds_environment_open("torus", "preset = small", 1, 1, why, sizeof why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/search.h - the optimizers inside another program, as ask and tell: diffsim says which points to
+/* diffsim/lib/ask_tell.h - the optimizers inside another program, as ask and tell: diffsim says which points to
  * evaluate next, the program evaluates them in whatever way it likes and tells the losses.
  *
  *     ds_search_options o = {.struct_size = sizeof o, .n = 2, .lower = lower, .upper = upper, .budget = 200};
