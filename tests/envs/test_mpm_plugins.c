@@ -233,7 +233,7 @@ static void test_reference_gradients(void **state)
 static ds_status no_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap,
                              uint64_t *needed)
 {
-    (void)host, (void)relative, (void)buf, (void)cap;
+    (void)host, (void)relative, (void)buf, (void)cap, (void)needed;
     return DS_E_IO;
 }
 

@@ -106,8 +106,13 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
     const fake_problem *p = f->problem;
     size_t in = batch->kind == DS_RESIDUALS_JV ? p->n : p->m,
            out = batch->kind == DS_RESIDUALS_JTV ? p->n : p->m;
-    ds_batch plain = {sizeof(plain),  0,          batch->count, batch->x, batch->loss, NULL,
-                      batch->outcome, batch->tag, batch->group, 0};
+    ds_batch plain = {.struct_size = sizeof(plain),
+                      .count = batch->count,
+                      .x = batch->x,
+                      .loss = batch->loss,
+                      .outcome = batch->outcome,
+                      .tag = batch->tag,
+                      .group = batch->group};
     double *r = calloc(p->m * (p->n + 1), sizeof(double)), *j = r + p->m;
     if (batch->kind < DS_RESIDUALS_VALUE || batch->kind > DS_RESIDUALS_JTV || !batch->out ||
         (!batch->v && batch->kind != DS_RESIDUALS_VALUE)) {
