@@ -82,20 +82,6 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
     return c;
 }
 
-int ds_arguments_flag(int argc, char **argv, const char *command, const char *name, const char *usage,
-                      int *set, ds_error *e)
-{
-    const struct option options[] = {{name, no_argument, NULL, 1}, {"help", no_argument, NULL, 'h'}, {0}};
-    int c;
-    while ((c = ds_arguments_next(argc, argv, command, options, e)) == 1) {
-        *set = 1;
-    }
-    if (c == 'h') {
-        fputs(usage, stdout);
-    }
-    return c == 'h' ? -1 : c == -1 ? 0 : e->status;
-}
-
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e)
 {
     if (optind < argc) {
@@ -125,19 +111,22 @@ int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag 
                       void *request, ds_error *e)
 {
     struct option options[FLAGS_MAX + 1] = {{0}};
-    int c, help = 0;
+    int c = 0, help = 0;
     for (int k = 0; k < FLAGS_MAX && flags[k].name != NULL; k++) {
         help = strcmp(flags[k].name, "help") == 0 ? k : help;
-        options[k] = (struct option){flags[k].name, flags[k].set != NULL ? no_argument : required_argument,
-                                     NULL, CODE_FLAG + k};
+        int bare = flags[k].set != NULL || flags[k].usage != NULL;
+        options[k] =
+            (struct option){flags[k].name, bare ? no_argument : required_argument, NULL, CODE_FLAG + k};
     }
     options[help].val = 'h';
     int rc = most >= 0 ? ds_arguments_check(argc, argv, command, options, most, e) : 0;
-    while (rc == 0 && *flags[help].set == 0 &&
-           (c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
+    while (rc == 0 && c != 'h' && (c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
         const ds_flag *f = c >= CODE_FLAG ? &flags[c - CODE_FLAG] : &flags[help];
         if (c == '?') {
             rc = e->status;
+        } else if (f->usage != NULL) {
+            fputs(f->usage, stdout);
+            rc = -1;
         } else if (f->set != NULL) {
             *f->set = 1;
         } else if (f->text != NULL) {

@@ -19,24 +19,20 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
 int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, int most,
                        ds_error *e);
 
-/* A flag of a command: without a value it sets *set to 1; else its value goes to *text, or to take(), which may
- * refuse it. Tables end with a name of NULL; "help" is among them. */
+/* A flag of a command: without a value it sets *set to 1, or `usage` is printed; else its value goes to *text, or to
+ * take(), which may refuse it. Tables end with a name of NULL; "help" is among them. */
 typedef struct ds_flag {
     const char *name;
     int *set;
     const char **text;
+    const char *usage;
     int (*take)(void *request, const char *name, const char *value, ds_error *e);
 } ds_flag;
 
 /* Reads the flags of a table up to their end, or to --help. `most` as in ds_arguments_check(), or negative: that is
- * not done before. 0, or an exit status. */
+ * not done before. 0, -1 = a usage was printed, or an exit status. */
 int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag *flags, int most,
                       void *request, ds_error *e);
-
-/* The flags of a command that has one, `name` without a value, beside --help, for which `usage` is printed:
- * 0 and *set, -1 after --help, or DS_EXIT_USAGE. */
-int ds_arguments_flag(int argc, char **argv, const char *command, const char *name, const char *usage,
-                      int *set, ds_error *e);
 
 /* No argument may be left. 0, or DS_EXIT_USAGE. */
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e);

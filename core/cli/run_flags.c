@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/log.h"
-#include "base/stop.h"
 #include "cli/arguments.h"
 #include "run/run.h"
 
@@ -143,13 +141,4 @@ int ds_run_print(int json, const char *folder, const json_t *summary, int rc, ds
         return out.status;
     }
     return rc;
-}
-
-int ds_run_exit(int rc, const ds_error *e)
-{
-    int sig = atomic_load(&ds_stop_flag);
-    if (rc != 0 && e->text[0] != '\0') {
-        ds_log(DS_LOG_ERROR, NULL, "%s", e->text);
-    }
-    return rc != 0 && sig > 0 ? 128 + sig : rc;
 }

@@ -25,7 +25,4 @@ void ds_run_flags_help(int resume, FILE *f);
  * `rc` on, or the failure of stdout. */
 int ds_run_print(int json, const char *folder, const json_t *summary, int rc, ds_error *e);
 
-/* The last step of both commands: shows the error, if there is one to show; a signal decides the status. */
-int ds_run_exit(int rc, const ds_error *e);
-
 #endif

@@ -269,7 +269,6 @@ static int take_setting(void *settings, const char *name, const char *value, ds_
 /* 0, -1 = help was printed, or an exit status. */
 static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
 {
-    int help = 0;
     const ds_flag flags[] = {{"env", .take = take_setting},
                              {"set", .take = take_setting},
                              {"config", .take = take_setting},
@@ -283,13 +282,9 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"threads", .take = take_setting},
                              {"isolation", .take = take_setting},
                              {"json", .set = &q->json},
-                             {"help", .set = &help},
+                             {"help", .usage = usage},
                              {0}};
     int status = ds_arguments_read(argc, argv, "eval", flags, 0, settings, e);
-    if (status == 0 && help) {
-        fputs(usage, stdout);
-        return -1;
-    }
     return status != 0 ? status : check_picture(q->picture, e);
 }
 
@@ -356,20 +351,19 @@ static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
     return status;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     ds_settings settings = {0};
     ds_run_options options = {0};
     request q = {0};
-    ds_error e = {0};
-    int status = parse(argc, argv, &settings, &q, &e);
+    int status = parse(argc, argv, &settings, &q, e);
 
-    status = status != 0 ? status : adopt_run(q.x_spec, &settings, &e);
-    status = status != 0 ? status : ds_run_options_make(&settings, &options, &e);
-    status = status != 0 ? status : run(&settings, &options, &q, &e);
+    status = status != 0 ? status : adopt_run(q.x_spec, &settings, e);
+    status = status != 0 ? status : ds_run_options_make(&settings, &options, e);
+    status = status != 0 ? status : run(&settings, &options, &q, e);
     ds_run_options_clear(&options);
     ds_settings_clear(&settings);
-    return status > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return status;
 }
 
 int main(int argc, char **argv)

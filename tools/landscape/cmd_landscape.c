@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/stop.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/run_flags.h"
@@ -240,41 +241,38 @@ static int run(const flags *f, ds_error *e)
 }
 
 /* `dshost resume DIR`, where that is a landscape. */
-static int resume(int argc, char **argv)
+static int resume(int argc, char **argv, ds_error *e)
 {
     ds_run_flags given;
-    ds_error e = {0, ""};
     json_t *summary = NULL;
     ds_landscape_request q = {0};
-    int rc = ds_run_flags_read(argc, argv, 1, &given, &q.folder, &e);
+    int rc = ds_run_flags_read(argc, argv, 1, &given, &q.folder, e);
     if (rc == 0) {
         ds_signals_install();
-        rc = ds_landscape_resume(&given.settings, &q, &summary, &e);
-        rc = ds_run_print(given.json, q.folder, summary, rc, &e);
+        rc = ds_landscape_resume(&given.settings, &q, &summary, e);
+        rc = ds_run_print(given.json, q.folder, summary, rc, e);
     }
     json_decref(summary);
     ds_settings_clear(&given.settings);
-    return ds_run_exit(rc, &e);
+    return ds_stop_status(rc);
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     flags f;
-    ds_error e = {0, ""};
     if (argc > 1 && strcmp(argv[1], "--resume") == 0) {
-        return resume(argc - 1, argv + 1);
+        return resume(argc - 1, argv + 1, e);
     }
     memset(&f, 0, sizeof f);
-    int rc = read_flags(argc, argv, &f, &e);
+    int rc = read_flags(argc, argv, &f, e);
     if (rc == 0 && f.help) {
         print_help();
-        rc = ds_stdout_done(&e);
     } else if (rc == 0) {
         ds_signals_install();
-        rc = run(&f, &e);
+        rc = run(&f, e);
     }
     ds_settings_clear(&f.settings);
-    return ds_run_exit(rc, &e);
+    return ds_stop_status(rc);
 }
 
 int main(int argc, char **argv)
