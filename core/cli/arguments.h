@@ -4,6 +4,7 @@
 #ifndef DS_CLI_ARGUMENTS_H
 #define DS_CLI_ARGUMENTS_H
 
+#include <diffsim/plugin.h>
 #include <getopt.h>
 
 #include "base/error.h"
@@ -19,15 +20,26 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
 int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, int most,
                        ds_error *e);
 
-/* A flag of a command: without a value it sets *set to 1, or `usage` is printed; else its value goes to *text, or to
- * take(), which may refuse it. Tables end with a name of NULL; "help" is among them. */
+/* A flag of a command: without a value it sets *set to 1, or `usage` is printed, or take() gets the value that `word`
+ * says; else its value goes to *text, or to take(), which may refuse it. Tables end with a name of NULL; "help" is
+ * among them. In a name '_' stands for '-': keys of a schema are names of flags. */
+typedef int (*ds_flag_take)(void *request, const char *name, const char *value, ds_error *e);
 typedef struct ds_flag {
     const char *name;
     int *set;
     const char **text;
-    const char *usage;
-    int (*take)(void *request, const char *name, const char *value, ds_error *e);
+    const char *usage, *word;
+    ds_flag_take take;
 } ds_flag;
+enum { DS_FLAGS_MAX = 48 };
+
+/* Puts a flag for each parameter of a schema for which has() is true behind the first k of a table; returns how many
+ * there are then. */
+size_t ds_flags_add(ds_flag *flags, size_t k, const ds_param *const *schema, int (*has)(const ds_param *p),
+                    ds_flag_take take);
+
+/* Prints the line of such a flag on the standard output. */
+void ds_flag_describe(const ds_param *p);
 
 /* Reads the flags of a table up to their end, or to --help. `most` as in ds_arguments_check(), or negative: that is
  * not done before. 0, -1 = a usage was printed, or an exit status. */

@@ -80,7 +80,7 @@ int ds_cmd_run(int argc, char **argv, ds_error *e)
         printf("usage: dshost [run] --env E --opt O [OPTIONS]\n\n"
                "Searches for the x that minimises the loss of environment E with optimizer O, and leaves a "
                "result folder.\n\n");
-        ds_run_flags_help(0, stdout);
+        ds_run_flags_help(0);
     } else if (rc == 0) {
         ds_signals_install();
         rc = run(&flags, e);
@@ -107,7 +107,7 @@ int ds_cmd_resume(int argc, char **argv, ds_error *e)
     if (rc == 0 && flags.help) {
         printf("usage: dshost resume DIR [OPTIONS]\n\n"
                "Goes on with the run in folder DIR where it ended; --budget N extends a finished one.\n\n");
-        ds_run_flags_help(1, stdout);
+        ds_run_flags_help(1);
     } else if (rc == 0 && ds_folder_has_landscape(folder)) {
         rc = resume_landscape(argv, e);
     } else if (rc == 0) {

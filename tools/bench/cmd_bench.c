@@ -110,10 +110,8 @@ static int take_set(void *to, const char *name, const char *text, ds_error *e)
 static int take_key(void *to, const char *name, const char *value, ds_error *e)
 {
     request *q = to;
-    char flag[16];
-    snprintf(flag, sizeof flag, "--%s", name);
-    return ds_settings_add(strcmp(name, "budget") == 0 ? &q->sets : &q->flags, DS_SECTION_RUN, name, value,
-                           flag, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG, e);
+    return ds_settings_add_flag(strcmp(name, "budget") == 0 ? &q->sets : &q->flags, DS_SECTION_RUN, name,
+                                value, e);
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "check/check_run.h"
 #include "cli/arguments.h"
 #include "cli/command.h"

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/run_flags.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
 #include "difference/finite_difference.h"
@@ -255,32 +256,21 @@ static int check_picture(const char *path, ds_error *e)
                          "--picture %.200s: only PNG is drawn: give a name that ends with .png", path);
 }
 
-static int take_setting(void *settings, const char *name, const char *value, ds_error *e)
-{
-    char origin[32];
-    if (strcmp(name, "set") == 0 || strcmp(name, "config") == 0) {
-        return name[0] == 's' ? ds_settings_set(settings, value, e) : ds_settings_read(settings, value, e);
-    }
-    snprintf(origin, sizeof origin, "--%s", name);
-    return ds_settings_add(settings, DS_SECTION_RUN, name, value, origin, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG,
-                           e);
-}
-
 /* 0, -1 = help was printed, or an exit status. */
 static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {{"env", .take = take_setting},
-                             {"set", .take = take_setting},
-                             {"config", .take = take_setting},
+    const ds_flag flags[] = {{"env", .take = ds_run_flag_take},
+                             {"set", .take = ds_run_flag_take},
+                             {"config", .take = ds_run_flag_take},
                              {"x", .text = &q->x_spec},
                              {"gradient", .set = &q->gradient},
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
-                             {"seed", .take = take_setting},
-                             {"threads", .take = take_setting},
-                             {"isolation", .take = take_setting},
+                             {"seed", .take = ds_run_flag_take},
+                             {"threads", .take = ds_run_flag_take},
+                             {"isolation", .take = ds_run_flag_take},
                              {"json", .set = &q->json},
                              {"help", .usage = usage},
                              {0}};
