@@ -11,3 +11,9 @@ void ds_stop_raise(int why)
     int none = 0;
     atomic_compare_exchange_strong(&ds_stop_flag, &none, why);
 }
+
+int ds_stop_status(int rc)
+{
+    int sig = atomic_load(&ds_stop_flag);
+    return rc != 0 && sig > 0 ? 128 + sig : rc;
+}

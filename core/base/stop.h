@@ -13,4 +13,7 @@ extern atomic_int ds_stop_flag;
 /* Raises the flag unless it is raised. */
 void ds_stop_raise(int why);
 
+/* The exit status of a command that ends with `rc`: a signal decides that of one that failed. */
+int ds_stop_status(int rc);
+
 #endif

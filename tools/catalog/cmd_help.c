@@ -203,24 +203,24 @@ static int help_plugin(const char *name, int json, ds_error *e)
     return status;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
-    ds_error e = {0};
     int json = 0;
-    int rc = ds_arguments_flag(argc, argv, "help", "json", usage, &json, &e);
+    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "help", flags, -1, NULL, e);
     if (rc == 0 && optind == argc && !json) {
         ds_usage(stdout);
     } else if (rc == 0 && optind + 1 != argc) {
         rc = ds_fail(
-            &e, DS_EXIT_USAGE,
+            e, DS_EXIT_USAGE,
             "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
     } else if (rc == 0) {
         const char *name = argv[optind];
-        rc = strcmp(name, "run") == 0 ? help_run(json, &e)
-             : ds_is_command(name)    ? ds_dispatch_help(name, &e)
-                                      : help_plugin(name, json, &e);
+        rc = strcmp(name, "run") == 0 ? help_run(json, e)
+             : ds_is_command(name)    ? ds_dispatch_help(name, e)
+                                      : help_plugin(name, json, e);
     }
-    return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc;
 }
 
 int main(int argc, char **argv)

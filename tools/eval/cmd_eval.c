@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/run_flags.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
 #include "difference/finite_difference.h"
@@ -255,41 +256,25 @@ static int check_picture(const char *path, ds_error *e)
                          "--picture %.200s: only PNG is drawn: give a name that ends with .png", path);
 }
 
-static int take_setting(void *settings, const char *name, const char *value, ds_error *e)
-{
-    char origin[32];
-    if (strcmp(name, "set") == 0 || strcmp(name, "config") == 0) {
-        return name[0] == 's' ? ds_settings_set(settings, value, e) : ds_settings_read(settings, value, e);
-    }
-    snprintf(origin, sizeof origin, "--%s", name);
-    return ds_settings_add(settings, DS_SECTION_RUN, name, value, origin, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG,
-                           e);
-}
-
 /* 0, -1 = help was printed, or an exit status. */
 static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
 {
-    int help = 0;
-    const ds_flag flags[] = {{"env", .take = take_setting},
-                             {"set", .take = take_setting},
-                             {"config", .take = take_setting},
+    const ds_flag flags[] = {{"env", .take = ds_run_flag_take},
+                             {"set", .take = ds_run_flag_take},
+                             {"config", .take = ds_run_flag_take},
                              {"x", .text = &q->x_spec},
                              {"gradient", .set = &q->gradient},
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
-                             {"seed", .take = take_setting},
-                             {"threads", .take = take_setting},
-                             {"isolation", .take = take_setting},
+                             {"seed", .take = ds_run_flag_take},
+                             {"threads", .take = ds_run_flag_take},
+                             {"isolation", .take = ds_run_flag_take},
                              {"json", .set = &q->json},
-                             {"help", .set = &help},
+                             {"help", .usage = usage},
                              {0}};
     int status = ds_arguments_read(argc, argv, "eval", flags, 0, settings, e);
-    if (status == 0 && help) {
-        fputs(usage, stdout);
-        return -1;
-    }
     return status != 0 ? status : check_picture(q->picture, e);
 }
 
@@ -356,20 +341,19 @@ static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
     return status;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     ds_settings settings = {0};
     ds_run_options options = {0};
     request q = {0};
-    ds_error e = {0};
-    int status = parse(argc, argv, &settings, &q, &e);
+    int status = parse(argc, argv, &settings, &q, e);
 
-    status = status != 0 ? status : adopt_run(q.x_spec, &settings, &e);
-    status = status != 0 ? status : ds_run_options_make(&settings, &options, &e);
-    status = status != 0 ? status : run(&settings, &options, &q, &e);
+    status = status != 0 ? status : adopt_run(q.x_spec, &settings, e);
+    status = status != 0 ? status : ds_run_options_make(&settings, &options, e);
+    status = status != 0 ? status : run(&settings, &options, &q, e);
     ds_run_options_clear(&options);
     ds_settings_clear(&settings);
-    return status > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return status;
 }
 
 int main(int argc, char **argv)
