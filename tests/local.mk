@@ -52,7 +52,7 @@ check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
 	%D%/core/config/test_settings %D%/core/embed/test_search \
 	%D%/core/evaluate/test_pool %D%/core/plugin/test_instance %D%/core/scene/test_snapshot \
-	%D%/core/store/test_store
+	%D%/core/run/test_isolated %D%/core/store/test_store
 # As other programs use libdiffsim.
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
@@ -104,8 +104,9 @@ endif
 check_PROGRAMS += %D%/fuzz/parameters
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
-check_LTLIBRARIES += %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la \
+check_LTLIBRARIES += %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la \
 	%D%/plugins/foreign.la %D%/plugins/shapes.la
+%C%_plugins_asker_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_badopt_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_rl_la_LDFLAGS = $(plugin_link) -rpath /nowhere
