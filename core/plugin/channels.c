@@ -114,8 +114,9 @@ static int describe(const char *id, const ds_env_channels *table, void *self, ui
     *c = (ds_channel){.struct_size = sizeof *c, .type = DS_TYPE_F64, .lower = -INFINITY, .upper = INFINITY};
     ds_status st = table->describe(self, i, c);
     if (st != DS_OK) {
-        return ds_fail(e, ds_status_exit(st), "%s: describe() of " DS_EXT_CHANNELS " failed for channel %llu (%s)",
-                       id, (unsigned long long)i, ds_status_name(st));
+        return ds_fail(e, ds_status_exit(st),
+                       "%s: describe() of " DS_EXT_CHANNELS " failed for channel %llu (%s)", id,
+                       (unsigned long long)i, ds_status_name(st));
     }
     if (c->name != NULL && strlen(c->name) > DS_MAX_NAME) {
         return refuse(id, i, "has a name that does not match [a-z][a-z0-9_]{0,46}", e);
@@ -171,6 +172,13 @@ void ds_channels_clear(ds_channels *c)
     memset(c, 0, sizeof *c);
 }
 
+const char *ds_channel_role_name(uint32_t role)
+{
+    static const char *const names[] = {"channel", "residual", "constraint", "objective",
+                                        "image",   "state",    "loss"};
+    return names[role < sizeof names / sizeof *names ? role : 0];
+}
+
 uint64_t ds_channels_find(const ds_channels *c, uint32_t role)
 {
     uint64_t i = 0;
@@ -200,9 +208,10 @@ int ds_channels_equal(const ds_channels *a, const ds_channels *b)
 
 /* ---- questions ---- */
 
-static int wrong(char text[DS_ASKS_TEXT], const char *why, uint32_t number, const char *name)
+static int wrong(char text[DS_ASKS_TEXT], const ds_asked *q, const char *name, const char *why)
 {
-    snprintf(text, DS_ASKS_TEXT, why, number, name);
+    snprintf(text, DS_ASKS_TEXT, "operation %u of channel %u%s%s: %s", q->op, q->channel, *name ? " " : "",
+             name, why);
     return -1;
 }
 
@@ -210,18 +219,18 @@ static int may_ask(const ds_asks *a, const ds_channels *channels, uint32_t i, ch
 {
     const ds_asked *q = &a->ask[i];
     if (q->channel >= channels->count) {
-        return wrong(text, "channel %u is asked for, which the environment does not have%s", q->channel, "");
+        return wrong(text, q, "", "the environment has no such channel");
     }
     const ds_channel *c = &channels->entry[q->channel].c;
     if (q->op < DS_ASK_VALUE || q->op > DS_ASK_HV || (c->ops & DS_CAN(q->op)) == 0) {
-        return wrong(text, "operation %u is asked of channel '%s', which does not offer it", q->op, c->name);
+        return wrong(text, q, c->name, "it does not offer that");
     }
     for (uint32_t k = 0; k < i; k++) {
         if (a->ask[k].channel == q->channel && a->ask[k].op == q->op) {
-            return wrong(text, "operation %u is asked of channel '%s' twice", q->op, c->name);
+            return wrong(text, q, c->name, "it is asked twice");
         }
         if (a->ask[k].op != DS_ASK_VALUE && q->op != DS_ASK_VALUE) {
-            return wrong(text, "a second product is asked for in one row, %u of channel '%s'", q->op, c->name);
+            return wrong(text, q, c->name, "it is a second product in one row");
         }
     }
     return 0;
@@ -245,7 +254,8 @@ static void lay_out(ds_asks *a, const ds_channel *c, uint64_t n, uint32_t i)
     a->product = q->op != DS_ASK_VALUE;
 }
 
-int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *place, char text[DS_ASKS_TEXT])
+int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *place,
+                 char text[DS_ASKS_TEXT])
 {
     uint32_t last = a->count;
     for (uint32_t i = 0; i < a->count; i++) {

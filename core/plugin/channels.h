@@ -32,6 +32,9 @@ int ds_channels_ask(const char *id, const ds_env_channels *table, void *self, ds
 int ds_channels_take(const char *id, ds_channel_entry *entry, uint64_t count, ds_channels *out, ds_error *e);
 void ds_channels_clear(ds_channels *c);
 
+/* "residual", "constraint", ...; "channel" for a role that is not known. */
+const char *ds_channel_role_name(uint32_t role);
+
 /* Number of the channel of a role that may be there once; count where there is none. */
 uint64_t ds_channels_find(const ds_channels *c, uint32_t role);
 
@@ -47,10 +50,10 @@ int ds_channels_equal(const ds_channels *a, const ds_channels *b);
 typedef struct ds_asked {
     uint32_t op, channel, weighted; /* HV: weights are given */
     uint32_t reserved;
-    uint64_t v, v_count;  /* doubles of `in` */
-    uint64_t w, w_count;  /* doubles of `in` */
-    uint64_t out, bytes;  /* place in words of 8 bytes, size in bytes of the answer */
-    uint64_t elements;    /* numbers of the answer */
+    uint64_t v, v_count; /* doubles of `in` */
+    uint64_t w, w_count; /* doubles of `in` */
+    uint64_t out, bytes; /* place in words of 8 bytes, size in bytes of the answer */
+    uint64_t elements;   /* numbers of the answer */
 } ds_asked;
 
 /* The questions of one row: any number of values, then at most one product. */
@@ -68,7 +71,8 @@ enum { DS_ASKS_TEXT = 200 };
 /* Lays out questions whose op, channel and weighted are filled in; they are sorted, values first. 0, or -1 and what is
  * wrong in `text`: an operation that the channel does not list, a question asked twice, two products. `place` (may be
  * NULL) gets where each question has gone. */
-int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *place, char text[DS_ASKS_TEXT]);
+int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *place,
+                 char text[DS_ASKS_TEXT]);
 
 /* The most that questions of one row can take: doubles of `in`, words of `out`. */
 void ds_asks_room(const ds_channels *channels, uint64_t n, uint64_t *in, uint64_t *out);

@@ -30,8 +30,7 @@ static uint64_t first_wild(const ds_asked *a, uint32_t type, const void *out)
 {
     int single = a->op == DS_ASK_VALUE && type == DS_TYPE_F32;
     uint64_t i = a->op == DS_ASK_VALUE && type == DS_TYPE_U8 ? a->elements : 0;
-    while (i < a->elements &&
-           isfinite(single ? (double)((const float *)out)[i] : ((const double *)out)[i])) {
+    while (i < a->elements && isfinite(single ? (double)((const float *)out)[i] : ((const double *)out)[i])) {
         i++;
     }
     return i;
@@ -39,17 +38,16 @@ static uint64_t first_wild(const ds_asked *a, uint32_t type, const void *out)
 
 static void check_one(const ds_env *env, const ds_asked *a, const ds_ask *said, ds_answer *answer)
 {
-    static const char *const what[] = {"", "element %llu of", "component %llu of J v of",
-                                       "component %llu of J' v of", "component %llu of H v of"};
+    static const char *const what[] = {"", "element", "component of J v", "component of J' v",
+                                       "component of H v"};
     const ds_channel *c = &env->channels.entry[a->channel].c;
     int product = a->op != DS_ASK_VALUE;
     uint64_t wild = first_wild(a, c->type, said->out);
     if (wild < a->elements) {
         answer->outcome = product ? DS_EVAL_BAD_GRAD : DS_EVAL_INVALID;
         answer->loss = product ? answer->loss : (double)INFINITY;
-        int at = snprintf(answer->message, 60, what[a->op], (unsigned long long)wild);
-        snprintf(answer->message + at, sizeof answer->message - (size_t)at, " channel '%s' is not finite",
-                 c->name);
+        snprintf(answer->message, sizeof answer->message, "channel %s: %s %llu is not finite", c->name,
+                 what[a->op], (unsigned long long)wild);
     } else if (product && (said->kind == DS_GRAD_NONE || said->kind > DS_GRAD_SMOOTHED)) {
         answer->outcome = DS_EVAL_BAD_GRAD;
         snprintf(answer->message, sizeof answer->message,

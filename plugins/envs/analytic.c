@@ -9,7 +9,6 @@
 #include <diffsim/ext/batch.h>
 #include <diffsim/helper/random.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_N = 10, MAX_ROTATED_N = 5000 };
@@ -123,9 +122,8 @@ static ds_status allocate_analytic(void *self)
     analytic *a = self;
     ds_param_reader in = {a->kit.host, DS_OK};
     const uint64_t n = a->kit.n;
-    a->lower = malloc(n * sizeof(double));
-    a->upper = malloc(n * sizeof(double));
-    if (!a->lower || !a->upper) {
+    memory_each(&a->kit.memory, n, (double **const[]){&a->lower, &a->upper, NULL});
+    if (a->kit.memory.failed) {
         return DS_E_NOMEM;
     }
     read_bound(&in, "lower", n, a->def->lower, a->lower);
@@ -139,17 +137,9 @@ static ds_status allocate_analytic(void *self)
         }
     }
     if (in.status == DS_OK) {
-        a->fn = fn_create(a->def, n, a->lower, a->upper, a->optimum, a->rotate, a->instance);
+        a->fn = fn_create(&a->kit.memory, a->def, n, a->lower, a->upper, a->optimum, a->rotate, a->instance);
     }
     return in.status == DS_OK && !a->fn ? DS_E_NOMEM : in.status;
-}
-
-static void release_analytic(void *self)
-{
-    analytic *a = self;
-    fn_destroy(a->fn);
-    free(a->lower);
-    free(a->upper);
 }
 
 static void range_of_analytic(const void *self, uint64_t i, double *lower, double *upper, double *start)
@@ -285,7 +275,6 @@ static const env_table env = {.size = sizeof(analytic),
                               .advice = "reduce parameter dim",
                               .read = read_analytic,
                               .allocate = allocate_analytic,
-                              .release = release_analytic,
                               .range = range_of_analytic,
                               .simulate = simulate_analytic,
                               .extension = extension_of_analytic};

@@ -5,7 +5,6 @@
 #include "engines/kit/env_kit.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const ds_param *const params[] = {
@@ -47,16 +46,6 @@ typedef struct ffi_env {
 
 /* ---- set-up ---- */
 
-static void release_ffi(void *self)
-{
-    ffi_env *e = self;
-    foreign_close(e->loss);
-    foreign_close(e->slope);
-    free(e->lower);
-    free(e->residual);
-    free(e->jacobian);
-}
-
 /* Finds out n from `dim` and the lists, and reads the box. */
 static ds_status read_box(ffi_env *e)
 {
@@ -71,12 +60,10 @@ static ds_status read_box(ffi_env *e)
         return in.status;
     }
     e->kit.n = dim > 0 ? dim : most;
-    e->lower = malloc(3 * e->kit.n * sizeof(double));
-    if (!e->lower) {
+    memory_each(&e->kit.memory, e->kit.n, (double **const[]){&e->lower, &e->upper, &e->x0, NULL});
+    if (e->kit.memory.failed) {
         return DS_E_NOMEM;
     }
-    e->upper = e->lower + e->kit.n;
-    e->x0 = e->upper + e->kit.n;
     if (count[0] == 0 || count[1] == 0) {
         return ds_host_fail(e->kit.host, DS_E_PARAM,
                             "parameter %s is empty: give one bound for all variables, or one for each",
@@ -122,7 +109,7 @@ static ds_status open_function(ffi_env *e, void *library, const char *where, con
     if (!signature_parse(text, sig, error)) {
         return ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s = %.120s: %s", layout, text, error);
     }
-    *out = foreign_open(address, sig, e->kit.n, e->m, error);
+    *out = foreign_open(&e->kit.memory, address, sig, e->kit.n, e->m, error);
     if (!*out) {
         return error[0]
                    ? ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s = %.120s: %s", layout, text, error)
@@ -197,7 +184,7 @@ static ds_status open_functions(ffi_env *e)
     s = s == DS_OK ? check_loss(e, &sig) : s;
     if (s == DS_OK && signature_find(&sig, ROLE_J)) {
         e->has_jacobian = 1;
-        e->jacobian = malloc(e->m * e->kit.n * sizeof(double));
+        e->jacobian = memory_doubles(&e->kit.memory, e->m * e->kit.n);
         s = e->jacobian ? DS_OK : DS_E_NOMEM;
     }
     e->loss_has_gradient = s == DS_OK && (signature_find(&sig, ROLE_G) != NULL || e->has_jacobian);
@@ -229,7 +216,7 @@ static ds_status allocate_ffi(void *self)
     ffi_env *e = self;
     ds_status s = read_box(e);
     if (s == DS_OK) {
-        e->residual = malloc((e->m + 1) * sizeof(double));
+        e->residual = memory_doubles(&e->kit.memory, e->m + 1);
         s = e->residual ? open_functions(e) : DS_E_NOMEM;
     }
     e->kit.flags = e->loss_has_gradient || e->slope ? 0 : DS_INFO_NO_GRADIENT;
@@ -368,7 +355,6 @@ static const env_table env = {.size = sizeof(ffi_env),
                               .advice = "reduce parameter dim or residuals",
                               .read = read_ffi,
                               .allocate = allocate_ffi,
-                              .release = release_ffi,
                               .range = range_of_ffi,
                               .simulate = simulate_ffi,
                               .adjoint = adjoint_of_ffi,

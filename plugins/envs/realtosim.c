@@ -4,7 +4,6 @@
 #include "engines/cloth/lift.h"
 #include "engines/kit/env_kit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CLOTH, GRIPPER, TARGET };
@@ -77,7 +76,7 @@ static void read_realtosim(void *self, ds_param_reader *in)
     double h = ds_param_real(in, "h");
     int squared = ds_param_int(in, "r2s_norm") == 1, toi = (int)ds_param_int(in, "toi");
     in->status = in->status == DS_OK ? read_data(in, h, &data) : in->status;
-    if (in->status == DS_OK && !lift_open(&e->l, &data, h, in->host)) {
+    if (in->status == DS_OK && !lift_open(&e->l, &e->kit.memory, &data, h, in->host)) {
         in->status = DS_E_NOMEM;
     }
     e->l.squared = squared;
@@ -91,15 +90,13 @@ static void read_realtosim(void *self, ds_param_reader *in)
 static ds_status allocate_realtosim(void *self)
 {
     realtosim *e = self;
-    e->side = malloc(2 * lift_residual_count(&e->l) * sizeof *e->side);
-    return e->side ? DS_OK : DS_E_NOMEM;
+    e->side = memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
+    return DS_OK;
 }
 
 static void release_realtosim(void *self)
 {
-    realtosim *e = self;
-    lift_close(&e->l);
-    free(e->side);
+    trajectory_free(&((realtosim *)self)->l.data);
 }
 
 /* ---- scene ---- */

@@ -71,7 +71,8 @@ static int draw_run(const ds_result *run, const ds_settings *settings, const cha
     rc = rc != 0 ? rc : open_run(run, settings, &options, &source.pool, &x, e);
     if (rc == 0) {
         const ds_caption caption = {run->env, run->opt, run->seed, run->best_loss, run->best_id, NULL};
-        rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id), 0, &caption, path, e);
+        rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id, 0), 0, &caption, path,
+                             e);
     }
     free(x);
     ds_scene_source_close(&source);

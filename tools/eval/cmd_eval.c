@@ -86,10 +86,10 @@ typedef struct destination {
     uint64_t n;
 } destination;
 
-static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad)
+static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
     const destination *d = ctx;
-    (void)i;
+    (void)i, (void)out;
     *d->answer = *answer;
     if (d->grad != NULL && grad != NULL) {
         memcpy(d->grad, grad, d->n * sizeof *grad);
@@ -138,7 +138,7 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (want_scene) {
         status =
-            ds_episode_scene(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1),
+            ds_episode_scene(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0),
                              q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
         if (status == 0 && v->scene == NULL && v->answer.outcome <= DS_EVAL_INFEASIBLE) {
             return ds_fail(e, DS_EXIT_USAGE,
@@ -157,7 +157,7 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (status == 0 && q->picture != NULL) {
         const ds_caption caption = {v->id, NULL, seed, v->answer.loss, 0, NULL};
-        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1), 1, &caption,
+        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0), 1, &caption,
                                  q->picture, e);
     }
     return status;

@@ -21,7 +21,7 @@ static int open_scene(env_kit *kit)
         kit->scene.metric[kit->scene.info.metrics++] = *m;
     }
     env->bodies(kit, &kit->scene);
-    return scene_kit_ready(&kit->scene);
+    return scene_kit_ready(&kit->scene, &kit->memory);
 }
 
 static ds_status no_memory(const env_table *env, const ds_host *host)
@@ -41,6 +41,7 @@ static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *hos
     if (in.status == DS_OK && env->allocate != NULL) {
         in.status = env->allocate(kit);
     }
+    in.status = in.status == DS_OK && kit->memory.failed ? DS_E_NOMEM : in.status;
     return in.status == DS_OK && !open_scene(kit) ? no_memory(env, host) : in.status;
 }
 
@@ -68,7 +69,7 @@ void env_kit_destroy(void *self)
     if (kit->env->release != NULL) {
         kit->env->release(kit);
     }
-    scene_kit_close(&kit->scene);
+    memory_free(&kit->memory);
     free(kit);
 }
 

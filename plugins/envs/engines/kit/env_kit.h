@@ -5,6 +5,7 @@
 #ifndef DS_ENGINES_ENV_KIT_H
 #define DS_ENGINES_ENV_KIT_H
 
+#include "common/memory.h"
 #include "scene_kit.h"
 
 #include <diffsim/ext/residuals.h>
@@ -20,6 +21,7 @@ typedef struct env_kit {
     scene_kit scene; /* first: see scene_kit.h */
     const env_table *env;
     const ds_host *host;
+    memory memory; /* what is taken of it is released with the instance */
 
     uint32_t flags;     /* DS_INFO_* */
     uint64_t n, steps;  /* decision variables, output steps */
@@ -44,9 +46,10 @@ struct env_table {
 
     /* Reads the parameters and sets n, steps, dt ... of the kit. */
     void (*read)(void *self, ds_param_reader *in);
-    /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do. */
+    /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do; where the
+     * memory of the kit has failed DS_OK does too. */
     ds_status (*allocate)(void *self);
-    /* Releases it, as far as it was made; may be NULL. */
+    /* Releases what is not of the kit's memory, as far as it was made; may be NULL. */
     void (*release)(void *self);
 
     /* The variables lie in [-limit, limit] and start at 0; limit 0: range() says where, for each. */

@@ -12,8 +12,8 @@
 #ifndef DS_METHODS_LEAST_SQUARES_H
 #define DS_METHODS_LEAST_SQUARES_H
 
+#include "common/memory.h"
 #include "methods/base/evaluator.h"
-#include "methods/base/memory.h"
 
 #include <diffsim/ext/residuals.h>
 
