@@ -111,7 +111,7 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
         }
     }
     if (inquiry != NULL) {
-        ds_inquiry_check(env, inquiry, ask, answer);
+        ds_inquiry_check(&env->channels, inquiry, ask, answer);
     }
     answer->wall_s = ds_clock_s() - start;
     return st == DS_STOPPED ? DS_STOPPED : DS_OK;

@@ -8,7 +8,7 @@
 #include <diffsim/ext/scene.h>
 
 #include "base/answer.h"
-#include "plugin/channels.h"
+#include "plugin/inquiry.h"
 #include "plugin/services.h"
 
 typedef struct ds_env {
@@ -33,7 +33,7 @@ void ds_env_close(ds_env *env);
 /* What an instance says about itself, wherever it is. */
 typedef struct ds_env_facts {
     ds_env_info info;
-    ds_rl_info rl;      /* horizon 0 = no stepwise control */
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
     const ds_channels *channels;
     int has_gradient;
     int stochastic;
@@ -59,11 +59,6 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
  * far as there is no answer. The kind of a product is in grad_kind where no gradient is wanted. */
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer);
-
-/* The parts of it that know about questions: as the plugin gets them; and their answers, made safe. */
-void ds_inquiry_open(const ds_inquiry *q, ds_ask ask[DS_MAX_ASKS], ds_ask *list[DS_MAX_ASKS]);
-void ds_inquiry_check(const ds_env *env, const ds_inquiry *q, const ds_ask ask[DS_MAX_ASKS],
-                      ds_answer *answer);
 
 /* Most points of one call of the extension batch. */
 enum { DS_MANY_MAX = 64 };
