@@ -30,8 +30,7 @@ struct ds_isolated {
     int share_fd, scene_fd;
     ds_remote_view view;
     ds_remote_shape shape;
-    const ds_residual_objective *residuals; /* what the objective has offered */
-    const ds_episodes *episodes;
+    const ds_episodes *episodes; /* what the objective has offered */
     uint64_t told; /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
     uint64_t late; /* calls behind it */
     char how[300];
@@ -212,11 +211,11 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
         list[i] = a->struct_size != 0 ? &ask[i] : NULL;
     }
     ds_batch b = {.struct_size = c->struct_size,
-                  .want = c->kind,
+                  .want = c->want,
                   .count = c->count,
                   .x = rows(p, c, array, DS_REMOTE_X),
                   .loss = rows(p, c, array, DS_REMOTE_LOSS),
-                  .grad = rows(p, c, array, DS_REMOTE_VALUES),
+                  .grad = rows(p, c, array, DS_REMOTE_GRAD),
                   .outcome = rows(p, c, array, DS_REMOTE_OUTCOME),
                   .tag = c->tag,
                   .group = c->group,
@@ -230,25 +229,6 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
     for (int i = 0; i < (int)DS_MAX_ASKS; i++) {
         c->ask[i].kind = ask[i].kind;
     }
-    return st;
-}
-
-static ds_status evaluate_residuals(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
-                                    const ds_remote_array *array)
-{
-    ds_residual_batch b = {.struct_size = c->struct_size,
-                           .kind = c->kind,
-                           .count = c->count,
-                           .x = rows(p, c, array, DS_REMOTE_X),
-                           .v = rows(p, c, array, DS_REMOTE_V),
-                           .out = rows(p, c, array, DS_REMOTE_VALUES),
-                           .loss = rows(p, c, array, DS_REMOTE_LOSS),
-                           .outcome = rows(p, c, array, DS_REMOTE_OUTCOME),
-                           .tag = c->tag,
-                           .group = c->group,
-                           .done = c->done};
-    ds_status st = p->residuals->evaluate(objective, &b);
-    c->done = b.done;
     return st;
 }
 
@@ -278,10 +258,10 @@ static ds_status advance(const ds_isolated *p, const ds_objective *objective, ds
 /* Writes the channels into the rows. */
 static ds_status put_channels(ds_isolated *p, const ds_objective_channels *list)
 {
-    if (ds_remote_grow(&p->view, list->count * sizeof(ds_remote_channel)) != 0) {
+    if (ds_remote_grow(&p->view, list->count * sizeof(ds_channel_entry)) != 0) {
         return DS_E_NOMEM;
     }
-    ds_remote_channel *to = (ds_remote_channel *)(void *)p->view.rows;
+    ds_channel_entry *to = (ds_channel_entry *)(void *)p->view.rows;
     for (uint64_t i = 0; i < list->count; i++) {
         const ds_channel *c = list->channel[i];
         to[i].c = *c;
@@ -297,25 +277,22 @@ static ds_status put_channels(ds_isolated *p, const ds_objective_channels *list)
 static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c)
 {
     c->text[sizeof(c->text) - 1] = '\0';
-    const void *table = objective->get_extension(objective, c->text);
+    int channels_asked = strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0;
+    int known = channels_asked || strcmp(c->text, DS_EXT_EPISODES) == 0;
+    const void *table = known ? objective->get_extension(objective, c->text) : NULL;
     if (table == NULL) {
         return DS_E_UNSUPPORTED;
     }
-    if (strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0) {
+    if (channels_asked) {
         const ds_objective_channels *channels = table;
         c->count = channels->count;
         return put_channels(p, channels);
     }
-    if (strcmp(c->text, DS_EXT_EPISODES) == 0) {
-        p->episodes = table;
-        c->rl = *p->episodes->info;
-        c->count = p->episodes->lanes;
-        p->shape.n_act = c->rl.n_act;
-        p->shape.n_obs = c->rl.n_obs;
-        return DS_OK;
-    }
-    p->residuals = table;
-    c->count = p->shape.residuals = p->residuals->m;
+    p->episodes = table;
+    c->rl = *p->episodes->info;
+    c->count = p->episodes->lanes;
+    p->shape.n_act = c->rl.n_act;
+    p->shape.n_obs = c->rl.n_obs;
     return DS_OK;
 }
 
@@ -325,7 +302,6 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
 static int is_sound(const ds_isolated *p, const ds_remote_call *c, ds_remote_array *array)
 {
     return c->what >= DS_REMOTE_ROOM && c->what <= DS_REMOTE_RETURN &&
-           (c->what != DS_REMOTE_RESIDUALS || p->residuals != NULL) &&
            ((c->what != DS_REMOTE_BEGIN && c->what != DS_REMOTE_STEP) || p->episodes != NULL) &&
            ds_remote_lay_out(&p->shape, c, array) <= p->view.mapped;
 }
@@ -345,9 +321,6 @@ static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call
         return;
     case DS_REMOTE_EVALUATE:
         c->status = evaluate(p, objective, c, array);
-        break;
-    case DS_REMOTE_RESIDUALS:
-        c->status = evaluate_residuals(p, objective, c, array);
         break;
     default:
         c->status = advance(p, objective, c, array);

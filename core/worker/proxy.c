@@ -25,12 +25,11 @@ struct ds_proxy {
     double *bounds; /* of the problem */
     /* What run() gets. */
     ds_objective objective;
-    ds_residual_objective residuals;
     ds_episodes episodes;
     ds_rl_info rl;
     ds_objective_channels channels;
-    ds_remote_channel *channel; /* as they came from the host */
-    const ds_channel **list;    /* in the same block */
+    ds_channel_entry *channel; /* as they came from the host */
+    const ds_channel **list;   /* in the same block */
 };
 
 /* ---- calls ---- */
@@ -183,13 +182,13 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *given)
     ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
     ds_remote_call c = {.what = DS_REMOTE_EVALUATE};
     c.struct_size = take(&b, sizeof(b), given, DS_SIZE_WITH(ds_batch, done));
-    c.kind = b.want;
+    c.want = b.want;
     c.count = b.count;
     c.group = b.group;
     copy_tag(&c, b.tag);
     array[DS_REMOTE_X].in = b.x;
     array[DS_REMOTE_LOSS].out = b.loss;
-    array[DS_REMOTE_VALUES].out = (b.want & DS_WANT_GRAD) != 0 ? b.grad : NULL;
+    array[DS_REMOTE_GRAD].out = (b.want & DS_WANT_GRAD) != 0 ? b.grad : NULL;
     array[DS_REMOTE_OUTCOME].out = b.outcome;
     array[DS_REMOTE_NOISE].in = b.noise;
     array[DS_REMOTE_COST].out = b.cost_steps;
@@ -202,28 +201,6 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *given)
         if (c.ask[i].struct_size != 0) {
             b.ask[i]->kind = c.ask[i].kind;
         }
-    }
-    return st;
-}
-
-static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *given)
-{
-    ds_residual_batch b;
-    ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
-    ds_remote_call c = {.what = DS_REMOTE_RESIDUALS};
-    c.struct_size = take(&b, sizeof(b), given, DS_SIZE_WITH(ds_residual_batch, done));
-    c.kind = b.kind;
-    c.count = b.count;
-    c.group = b.group;
-    copy_tag(&c, b.tag);
-    array[DS_REMOTE_X].in = b.x;
-    array[DS_REMOTE_LOSS].out = b.loss;
-    array[DS_REMOTE_VALUES].out = b.out;
-    array[DS_REMOTE_OUTCOME].out = b.outcome;
-    array[DS_REMOTE_V].in = b.v;
-    ds_status st = call(objective->ctx, &c, array);
-    if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
-        given->done = c.done;
     }
     return st;
 }
@@ -284,23 +261,10 @@ static const ds_episodes *episodes(ds_proxy *p)
     return &p->episodes;
 }
 
-static const ds_residual_objective *residuals(ds_proxy *p)
-{
-    ds_remote_call c;
-    if (ask_extension(p, DS_EXT_RESIDUALS, &c) != DS_OK) {
-        return NULL;
-    }
-    p->shape.residuals = c.count;
-    p->residuals = (ds_residual_objective){
-        .struct_size = sizeof(p->residuals), .m = c.count, .evaluate = evaluate_residuals};
-    return &p->residuals;
-}
-
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_proxy *p = objective->ctx;
     return strcmp(id, DS_EXT_EPISODES) == 0             ? (const void *)episodes(p)
-           : strcmp(id, DS_EXT_RESIDUALS) == 0          ? (const void *)residuals(p)
            : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? (const void *)channels(p)
                                                         : NULL;
 }

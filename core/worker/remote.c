@@ -165,8 +165,8 @@ static void size_of_questions(const ds_remote_shape *s, const ds_remote_call *c,
     for (uint64_t i = 0; i < c->asks && i < DS_MAX_ASKS; i++) {
         const ds_remote_ask *a = &c->ask[i];
         ds_remote_array *v = &array[DS_REMOTE_ASKS + 3 * i], *w = v + 1, *out = v + 2;
-        if (a->channel < s->channels) {
-            const ds_channel *channel = s->channel[a->channel];
+        const ds_channel *channel = a->channel < s->channels ? s->channel[a->channel] : NULL;
+        if (channel != NULL && a->op <= DS_ASK_HV && (channel->ops & DS_CAN(a->op)) != 0) { /* else refused */
             uint64_t elements = ds_channel_elements(channel) * sizeof(double), row = s->n * sizeof(double);
             v->each = a->op == DS_ASK_JTV ? elements : a->op == DS_ASK_JV || a->op == DS_ASK_HV ? row : 0;
             w->each = a->op == DS_ASK_HV ? elements : 0;
@@ -177,7 +177,6 @@ static void size_of_questions(const ds_remote_shape *s, const ds_remote_call *c,
 
 static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds_remote_array *array)
 {
-    uint64_t m = s->residuals;
     if (c->what == DS_REMOTE_BEGIN || c->what == DS_REMOTE_STEP) {
         array[DS_REMOTE_LANE].each = sizeof(uint64_t);
         array[DS_REMOTE_ACTION].each = s->n_act * sizeof(double);
@@ -189,14 +188,9 @@ static void size_of_arrays(const ds_remote_shape *s, const ds_remote_call *c, ds
     array[DS_REMOTE_X].each = s->n * sizeof(double);
     array[DS_REMOTE_LOSS].each = sizeof(double);
     array[DS_REMOTE_OUTCOME].each = sizeof(uint32_t);
-    if (c->what == DS_REMOTE_RESIDUALS) {
-        array[DS_REMOTE_V].each = ds_residual_input(c->kind, s->n, m) * sizeof(double);
-        array[DS_REMOTE_VALUES].each = ds_residual_output(c->kind, s->n, m) * sizeof(double);
-    } else {
-        array[DS_REMOTE_VALUES].each = s->n * sizeof(double);
-        array[DS_REMOTE_NOISE].each = array[DS_REMOTE_COST].each = sizeof(uint64_t);
-        size_of_questions(s, c, array);
-    }
+    array[DS_REMOTE_GRAD].each = s->n * sizeof(double);
+    array[DS_REMOTE_NOISE].each = array[DS_REMOTE_COST].each = sizeof(uint64_t);
+    size_of_questions(s, c, array);
 }
 
 uint64_t ds_remote_lay_out(const ds_remote_shape *s, const ds_remote_call *c,

@@ -11,29 +11,26 @@
 #ifndef DS_WORKER_REMOTE_H
 #define DS_WORKER_REMOTE_H
 
-#include <diffsim/ext/channel.h>
-#include <diffsim/ext/residuals.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/optimizer.h>
 
+#include "plugin/channels.h"
 #include "worker/ring.h"
 
 #define DS_REMOTE_MAGIC 0x3130544f4d455244u /* "DREMOT01" */
 
 /* What is called. */
 enum {
-    DS_REMOTE_ROOM = 1,  /* the rows are to have `count` bytes */
-    DS_REMOTE_EXTENSION, /* get_extension() of `text` */
+    DS_REMOTE_ROOM = 1, /* the rows are to have `count` bytes */
+    DS_REMOTE_EXTENSION, /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry */
     DS_REMOTE_EVALUATE,
-    DS_REMOTE_RESIDUALS,
     DS_REMOTE_BEGIN, /* of episodes */
     DS_REMOTE_STEP,
     DS_REMOTE_RETURN /* run() has returned `status`; `text` is the last message of error() */
 };
 
 /* The arrays of a call, one after the other in the rows. */
-enum { DS_REMOTE_X, DS_REMOTE_LOSS, DS_REMOTE_VALUES, DS_REMOTE_OUTCOME, DS_REMOTE_V, DS_REMOTE_COST };
-enum { DS_REMOTE_NOISE = DS_REMOTE_V /* of evaluations; residuals have V */ };
+enum { DS_REMOTE_X, DS_REMOTE_LOSS, DS_REMOTE_GRAD, DS_REMOTE_OUTCOME, DS_REMOTE_NOISE, DS_REMOTE_COST };
 enum {
     DS_REMOTE_LANE,
     DS_REMOTE_ACTION,
@@ -60,7 +57,7 @@ typedef struct ds_remote_call {
     uint32_t what;        /* DS_REMOTE_* */
     int32_t status;       /* what it returned; of an extension: DS_OK where there is one */
     uint32_t struct_size; /* of the struct, as far as this host knows it */
-    uint32_t kind;        /* want, or kind of residuals */
+    uint32_t want;        /* DS_WANT_* */
     uint64_t count, group, asks;
     uint64_t done;  /* DS_REMOTE_UNTOUCHED = the call has left it alone */
     uint64_t given; /* bit k: array k is not NULL */
@@ -71,12 +68,6 @@ typedef struct ds_remote_call {
 } ds_remote_call;
 
 #define DS_REMOTE_UNTOUCHED UINT64_MAX
-
-/* A channel in the rows: what the extension for channels answers, `count` times. */
-typedef struct ds_remote_channel {
-    ds_channel c; /* its pointers mean nothing here */
-    char name[DS_MAX_NAME + 1], unit[48], doc[512];
-} ds_remote_channel;
 
 enum { DS_REMOTE_HOST = 0, DS_REMOTE_OPTIMIZER = 1 }; /* sides */
 
@@ -121,7 +112,7 @@ int ds_remote_await(ds_remote_view *v);
 
 /* What the sizes of arrays depend on. */
 typedef struct ds_remote_shape {
-    uint64_t n, residuals, n_act, n_obs;
+    uint64_t n, n_act, n_obs;
     uint64_t channels;
     const ds_channel *const *channel;
 } ds_remote_shape;

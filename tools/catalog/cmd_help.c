@@ -95,8 +95,9 @@ static void problem_text(const ds_pool_env *env)
     if (env->info.steps > 0) {
         printf("; %" PRIu64 " output steps", env->info.steps);
     }
-    if (env->residuals > 0) {
-        printf("; %" PRIu64 " residuals", env->residuals);
+    for (uint64_t i = 0; i < env->channels->count; i++) {
+        const ds_channel *c = env->channels->list[i];
+        printf("; %s %s (%" PRIu64 ")", ds_channel_role_name(c->role), c->name, ds_channel_elements(c));
     }
     if (env->rl.horizon > 0) {
         printf("; stepwise control, %" PRIu64 " steps", env->rl.horizon);
@@ -104,13 +105,31 @@ static void problem_text(const ds_pool_env *env)
     printf("%s.\n", env->stochastic ? "; may have noise" : "");
 }
 
+static json_t *channels_json(const ds_channels *channels)
+{
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < channels->count; i++) {
+        const ds_channel *c = channels->list[i];
+        json_t *shape = json_array();
+        for (uint32_t k = 0; k < c->ndim; k++) {
+            json_array_append_new(shape, json_integer((json_int_t)c->shape[k]));
+        }
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", c->name, "role",
+                                              ds_channel_role_name(c->role), "shape", shape, "unit", c->unit,
+                                              "doc", c->doc));
+    }
+    return list;
+}
+
 static json_t *problem_json(const ds_pool_env *env)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:b}", "n", (json_int_t)env->info.n, "lower",
-                     ds_json_reals(env->lower, env->info.n), "upper", ds_json_reals(env->upper, env->info.n),
-                     "start", ds_json_reals(env->x0, env->info.n), "gradient", env->has_gradient, "steps",
-                     (json_int_t)env->info.steps, "residuals", (json_int_t)env->residuals, "horizon",
-                     (json_int_t)env->rl.horizon, "stochastic", env->stochastic);
+    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:o, s:I, s:b}", "n", (json_int_t)env->info.n,
+                     "lower", ds_json_reals(env->lower, env->info.n), "upper",
+                     ds_json_reals(env->upper, env->info.n), "start", ds_json_reals(env->x0, env->info.n),
+                     "gradient", env->has_gradient, "steps", (json_int_t)env->info.steps, "residuals",
+                     (json_int_t)ds_channels_residuals(env->channels), "channels",
+                     channels_json(env->channels), "horizon", (json_int_t)env->rl.horizon, "stochastic",
+                     env->stochastic);
 }
 
 /* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
