@@ -99,8 +99,8 @@ typedef struct ds_episode {
     uint64_t step; /* steps taken */
 } ds_episode;
 
-/* What one step gave. Where `ended` is not DS_RL_GOES_ON the episode is over; one whose outcome is not DS_EVAL_OK is
- * terminated. */
+/* What one step gave. Where `ended` is not DS_RL_GOES_ON the episode is over; one whose outcome is not
+ * DS_EVAL_OK is terminated. */
 typedef struct ds_episode_answer {
     ds_answer answer; /* loss, where the episode is over; cost, wall_s and message of this step */
     double reward;

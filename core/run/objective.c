@@ -221,7 +221,8 @@ static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
     return ep;
 }
 
-/* How a stored episode ended. Before 0.2 that was not recorded: an end before the horizon was one by the rules. */
+/* How a stored episode ended. Before 0.2 that was not recorded: an end before the horizon was one by the
+ * rules. */
 static uint32_t stored_end(const ds_rl_info *info, const episode *ep, uint32_t recorded)
 {
     int limit = (info->flags & DS_RL_TIME_LIMIT) != 0 && ep->steps == info->horizon;

@@ -64,8 +64,8 @@ static void bind_numbers(sqlite3_stmt *q, int column, const double *numbers, uin
     }
 }
 
-/* Few runs have rows of extensions: their tables are made with the first such row. The table of a dshost before 0.2 gets
- * the column that it lacks, which that dshost ignores. */
+/* Few runs have rows of extensions: their tables are made with the first such row. The table of a dshost
+ * before 0.2 gets the column that it lacks, which that dshost ignores. */
 static int make_table(ds_store *s, int table, ds_error *e)
 {
     int64_t has_end = 1;
