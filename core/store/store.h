@@ -35,9 +35,9 @@ typedef struct ds_extra {
 } ds_extra;
 
 /* What an episode of stepwise control adds: its noise key, how it ended (DS_RL_TERMINATED or _TRUNCATED; 0
- * where a dshost before 0.2 wrote it, which did not record that), (steps + 1) x n_obs observations and `steps`
- * rewards. Where it ended before its horizon the actions behind `steps` in the row's x were never asked for:
- * they are the start point's. */
+ * where a dshost before 0.2 wrote it, which did not record that), (steps + 1) x n_obs observations and
+ * `steps` rewards. Where it ended before its horizon the actions behind `steps` in the row's x were never
+ * asked for: they are the start point's. */
 typedef struct ds_row_episode {
     uint64_t key, steps, n_obs;
     const double *obs, *reward;
