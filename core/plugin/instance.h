@@ -92,12 +92,12 @@ typedef struct ds_episode {
     uint64_t step; /* steps taken */
 } ds_episode;
 
-/* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is
- * over. */
+/* What one step gave. Where `ended` is not DS_RL_GOES_ON the episode is over; one whose outcome is not
+ * DS_EVAL_OK is terminated. */
 typedef struct ds_episode_answer {
     ds_answer answer; /* loss, where the episode is over; cost, wall_s and message of this step */
     double reward;
-    uint32_t ended;
+    uint32_t ended; /* DS_RL_* */
     uint32_t reserved;
 } ds_episode_answer;
 

@@ -200,6 +200,7 @@ static ds_status rl_info(void *self, ds_rl_info *out)
     out->n_act = kit->n / kit->horizon;
     out->n_obs = kit->n_obs;
     out->dt = kit->control_dt;
+    out->flags = kit->time_limit ? DS_RL_TIME_LIMIT : 0;
     return DS_OK;
 }
 
@@ -216,6 +217,12 @@ static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
     return status;
 }
 
+/* How an episode ends that reaches its horizon. */
+static uint32_t end_at_horizon(const env_kit *kit)
+{
+    return kit->time_limit ? DS_RL_TRUNCATED : DS_RL_TERMINATED;
+}
+
 static ds_status rl_step(void *self, ds_rl_step *io)
 {
     env_kit *kit = self;
@@ -223,7 +230,7 @@ static ds_status rl_step(void *self, ds_rl_step *io)
         return DS_E_STATE;
     }
     io->outcome = DS_EVAL_OK;
-    io->ended = 0;
+    io->ended = DS_RL_GOES_ON;
     ds_status status = kit->env->act(kit, kit->next, io);
     if (status == DS_E_ARG) { /* the action is refused, the episode as it was */
         return status;
@@ -231,15 +238,17 @@ static ds_status rl_step(void *self, ds_rl_step *io)
     kit->next++;
     int failed = status != DS_OK || io->outcome != DS_EVAL_OK;
     if (failed) {
-        io->ended = 1;
+        io->ended = DS_RL_TERMINATED;
         io->reward = 0;
         io->loss = INFINITY;
     } else {
-        io->ended = io->ended || kit->next == kit->horizon;
-        io->loss = io->ended ? io->loss : 0;
+        if (io->ended == DS_RL_GOES_ON && kit->next == kit->horizon) {
+            io->ended = end_at_horizon(kit);
+        }
+        io->loss = io->ended != DS_RL_GOES_ON ? io->loss : 0;
         kit->env->observe(kit, io->obs);
     }
-    kit->next = io->ended ? ENV_KIT_CLOSED : kit->next;
+    kit->next = io->ended != DS_RL_GOES_ON ? ENV_KIT_CLOSED : kit->next;
     return status;
 }
 

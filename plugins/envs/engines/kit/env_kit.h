@@ -32,6 +32,7 @@ typedef struct env_kit {
     uint64_t horizon;   /* control steps of n / horizon actions each */
     uint64_t n_obs;
     double control_dt; /* seconds per control step */
+    int time_limit; /* the horizon is one (DS_RL_TIME_LIMIT): who gets there is truncated, not terminated */
 
     uint64_t next; /* control step that comes next in the open episode, ENV_KIT_CLOSED where there is none */
 } env_kit;
@@ -76,7 +77,8 @@ struct env_table {
 
     /* Stepwise control, all NULL where there is none: begins an episode; what is observed now; control
      * step `k`. act() sets reward, cost_steps, loss as if the episode ended there, and the outcome where
-     * that is not DS_EVAL_OK; `ended` where it is over before its horizon. */
+     * that is not DS_EVAL_OK; `ended` (DS_RL_*) where the rules end it in this step: what reaches the horizon
+     * and goes on by its rules is ended by the kit. */
     ds_status (*begin)(void *self, uint64_t noise_key);
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);
