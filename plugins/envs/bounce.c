@@ -125,6 +125,14 @@ static void release_bounce(void *self)
     penalty_destroy(((bounce *)self)->sim);
 }
 
+static void name_velocity(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "velocity.%c", "xyz"[i]);
+    env_variable_put(out->unit, "m/s");
+    env_variable_put(out->group, "velocity");
+}
+
 /* Warp's example starts from (5, -5, 0). */
 static void range_of_velocity(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
@@ -243,6 +251,7 @@ static const env_table env = {.size = sizeof(bounce),
                               .allocate = allocate_bounce,
                               .release = release_bounce,
                               .range = range_of_velocity,
+                              .variable = name_velocity,
                               .simulate = simulate_bounce,
                               .bad_step = bad_step_of_bounce,
                               .adjoint = adjoint_of_bounce,

@@ -116,6 +116,14 @@ static void release_balance(void *self)
 }
 
 /* The suggested start pushes to and fro. */
+/* Its sign is the direction of the push. */
+static void name_push(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "push.%u", (unsigned)i);
+    env_variable_put(out->group, "push");
+}
+
 static void range_of_push(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     (void)self;
@@ -205,6 +213,7 @@ static const env_table env = {.size = sizeof(balance),
                               .allocate = allocate_balance,
                               .release = release_balance,
                               .range = range_of_push,
+                              .variable = name_push,
                               .simulate = simulate_balance,
                               .metrics = metrics,
                               .bodies = bodies_of_balance,
