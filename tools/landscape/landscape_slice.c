@@ -210,7 +210,18 @@ static void random_directions(ds_slice *s, uint64_t seed)
     }
 }
 
-static void label_axes(ds_slice *s, const ds_slice_text *text, uint64_t seed)
+/* "variable 3", and its name and unit where it has some. */
+static void label_variable(char out[DS_SLICE_LABEL], const ds_pool_env *env, uint64_t i, int offset)
+{
+    char label[DS_VARIABLE_LABEL] = "";
+    if (env->variables != NULL) {
+        ds_variable_label(env->variables, i, label);
+    }
+    snprintf(out, DS_SLICE_LABEL, "%svariable %" PRIu64 "%s%s", offset ? "offset of " : "", i,
+             label[0] != '\0' ? ": " : "", label);
+}
+
+static void label_axes(ds_slice *s, const ds_slice_text *text, const ds_pool_env *env, uint64_t seed)
 {
     int line = s->kind[0] == DS_AXIS_LINE;
     for (int k = 0; k < s->dims; k++) {
@@ -219,8 +230,7 @@ static void label_axes(ds_slice *s, const ds_slice_text *text, uint64_t seed)
         } else if (s->kind[k] == DS_AXIS_RANDOM) {
             snprintf(s->label[k], DS_SLICE_LABEL, "random direction %d (seed %" PRIu64 ")", k + 1, seed);
         } else {
-            snprintf(s->label[k], DS_SLICE_LABEL, "%svariable %" PRIu64, line ? "offset of " : "",
-                     s->variable[k]);
+            label_variable(s->label[k], env, s->variable[k], line);
         }
     }
 }
@@ -328,7 +338,7 @@ int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const ch
     }
     if (rc == 0) {
         place(s, plan, seed);
-        label_axes(s, text, seed);
+        label_axes(s, text, env, seed);
         rc = check_place(s, key, why);
     }
     if (rc != 0) {

@@ -11,7 +11,7 @@
 
 #include "results/point.h"
 
-enum { DS_SLICE_DIMS = 2, DS_SLICE_LABEL = 96 };
+enum { DS_SLICE_DIMS = 2, DS_SLICE_LABEL = 160 };
 
 enum { DS_AXIS_VARIABLE = 0, DS_AXIS_RANDOM = 1, DS_AXIS_LINE = 2 };
 

@@ -60,7 +60,8 @@ struct env_table {
     double limit;
     void (*range)(const void *self, uint64_t i, double *lower, double *upper, double *start);
 
-    /* What variable i is called (diffsim/ext/variables.h), into texts that are empty; NULL where they have no names. */
+    /* What variable i is called (diffsim/ext/variables.h), into texts that are empty; NULL where they have no
+     * names. */
     void (*variable)(const void *self, uint64_t i, env_variable *out);
 
     /* Simulates an episode and sets io->loss; it has diverged where that is not finite, at io->bad_step if

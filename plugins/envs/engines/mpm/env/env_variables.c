@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the actions of the tools are called: "ball1.x.0" is the displacement along x, per output step, of the first ball
- * in segment 0. */
+/* What the actions of the tools are called: "ball1.x.0" is the displacement along x, per output step, of the
+ * first ball in segment 0. */
 #include "env.h"
 
 /* One component of an action. */
