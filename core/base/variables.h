@@ -4,13 +4,11 @@
 #ifndef DS_BASE_VARIABLES_H
 #define DS_BASE_VARIABLES_H
 
+#include <diffsim/ext/variables.h>
+
 #include "base/error.h"
 
-enum {
-    DS_NAMED_MAX = 1 << 14, /* of more variables no names are asked for */
-    DS_VARIABLE_WHY = 200,
-    DS_VARIABLE_LABEL = 2 * (DS_MAX_NAME + 4)
-};
+enum { DS_VARIABLE_WHY = 200, DS_VARIABLE_LABEL = 2 * (DS_MAX_NAME + 4) };
 
 /* One variable. */
 typedef struct ds_named_variable {
@@ -23,7 +21,8 @@ typedef struct ds_named_variable {
 int ds_variable_set(ds_named_variable *out, const char *name, const char *unit, const char *group,
                     uint32_t flags, char why[DS_VARIABLE_WHY]);
 
-/* Do no two of them have the same name? 0, or -1 and their numbers in a and b; DS_EXIT_MEMORY without memory. */
+/* Do no two of them have the same name? 0, or -1 and their numbers in a and b; DS_EXIT_MEMORY without
+ * memory. */
 int ds_variables_unique(const ds_named_variable *v, uint64_t n, uint64_t *a, uint64_t *b);
 
 /* The name of variable i, or "x<i>" in `room`. */

@@ -37,7 +37,7 @@ static int check_unique(const ds_env *env, ds_error *e)
 int ds_env_ask_variables(ds_env *env, ds_error *e)
 {
     const ds_env_variables *table = ds_env_extension(env, DS_EXT_VARIABLES);
-    if (table == NULL || env->info.n > DS_NAMED_MAX) {
+    if (table == NULL || env->info.n > DS_MAX_NAMED) {
         return 0;
     }
     if (!DS_HAS(ds_env_variables, table, describe) || table->describe == NULL) {

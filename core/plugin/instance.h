@@ -33,7 +33,7 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
                 const atomic_int *stop, ds_env **out, ds_error *e);
 void ds_env_close(ds_env *env);
 
-/* Asks for the names of the variables, unless there are more than DS_NAMED_MAX, and tests them. Not part of
+/* Asks for the names of the variables, unless there are more than DS_MAX_NAMED, and tests them. Not part of
  * ds_env_open(): only who shows them to people needs them. */
 int ds_env_ask_variables(ds_env *env, ds_error *e);
 

@@ -74,7 +74,7 @@ int ds_store_get_variables(ds_store *s, ds_named_variable **out, uint64_t *count
         return rc;
     }
     rc = ds_store_query(s, "SELECT count(*) FROM variable", &n, NULL, e);
-    rc = rc == 0 && (n < 1 || n > DS_NAMED_MAX) ? damaged(s, e) : rc;
+    rc = rc == 0 && (n < 1 || n > DS_MAX_NAMED) ? damaged(s, e) : rc;
     ds_named_variable *v = rc == 0 ? calloc((size_t)n, sizeof *v) : NULL;
     rc = rc == 0 && v == NULL ? ds_no_memory(e) : rc;
     rc = rc != 0 ? rc

@@ -14,7 +14,7 @@
 /* As many as the host asks for. */
 static uint64_t named(const ds_check_env *env)
 {
-    return env->n < DS_NAMED_MAX ? env->n : DS_NAMED_MAX;
+    return env->n < DS_MAX_NAMED ? env->n : DS_MAX_NAMED;
 }
 
 /* The names of all variables; 0 after recording a breach. */

@@ -90,8 +90,8 @@ static int write_samples(const ds_landscape *l, const char *path, ds_error *e)
     return ds_printer_close(p, 0, e);
 }
 
-/* Arrays loss, g0, g1, norm (rows are the second axis), the coordinates c0 and c1, the point `center`, and the
- * names of its variables. */
+/* Arrays loss, g0, g1, norm (rows are the second axis), the coordinates c0 and c1, the point `center`,
+ * and the names of its variables. */
 static int write_arrays(const ds_landscape *l, const char *path, ds_error *e)
 {
     static const char *const names[] = {"loss", "g0", "g1", "norm"};

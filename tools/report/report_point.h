@@ -7,8 +7,8 @@
 
 #include "results/results.h"
 
-/* Writes the table, folded, of the first variables; nothing where the run has no best point or its record cannot
- * be read. */
+/* Writes the table, folded, of the first variables; nothing where the run has no best point or its record
+ * cannot be read. */
 void ds_report_point(FILE *f, const ds_result *run);
 
 #endif

@@ -460,7 +460,8 @@ static void test_best_x(void **state)
     temporary_close(&t);
 }
 
-/* Names stand below the bars where they have room: more ink than numbers, and of 30 the same picture as without. */
+/* Names stand below the bars where they have room: more ink than numbers, and of 30 the same picture as
+ * without. */
 static void test_bar_names(void **state)
 {
     (void)state;
