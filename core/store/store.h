@@ -91,8 +91,8 @@ int ds_store_put_setting(ds_store *s, int section, const char *key, const char *
 int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e);
 
 /* What the environment calls its n variables (base/variables.h): written once, in a group of a new store;
- * *out is NULL and *count 0 where they have no names, else the caller frees *out. A landscape has as many as its
- * environment, which are more than ds_store_n(). */
+ * *out is NULL and *count 0 where they have no names, else the caller frees *out. A landscape has as many
+ * as its environment, which are more than ds_store_n(). */
 int ds_store_put_variables(ds_store *s, const ds_named_variable *v, uint64_t n, ds_error *e);
 int ds_store_get_variables(ds_store *s, ds_named_variable **out, uint64_t *count, ds_error *e);
 

@@ -53,8 +53,8 @@ typedef struct ds_bars {
     const ds_named_variable *variables; /* NULL = without names */
 } ds_bars;
 
-/* Writes a PNG of the best x as bars within its bounds, for environments that show no scene. Names stand below
- * them where all of them have room, else numbers. */
+/* Writes a PNG of the best x as bars within its bounds, for environments that show no scene. Names stand
+ * below them where all of them have room, else numbers. */
 int ds_picture_best_x(const char *path, const ds_bars *bars, const ds_caption *caption, ds_error *e);
 
 #endif
