@@ -25,8 +25,9 @@ void ds_export_plain(ds_export_run *r);
 
 /* One row per evaluation; `path` "-" is the standard output. Without `times` the columns that differ from run
  * to run (wall_s, at) are left out. The columns of x in CSV are headed by the names of the variables, those
- * of the gradient by "g." and the name: "x." goes before a name that could be taken for another column. Without
- * names, and in a run from which ds_export_plain() has taken them, they are x0, x1, ... and g0, g1, ... */
+ * of the gradient by "g." and the name: "x." goes before a name that could be taken for another column.
+ * Without names, and in a run from which ds_export_plain() has taken them, they are x0, x1, ... and g0, g1,
+ * ... */
 int ds_export_csv(ds_export_run *r, const char *path, int times, ds_error *e);
 int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e);
 

@@ -9,8 +9,8 @@
  * Rules for the environment: names are unique within an instance and do not change; variables that belong
  * together (the actions of one tool, the parameters of one material) share the name of a group. Rules for the
  * host: names are for people and files; nothing that is computed depends on them. It asks after the bounds,
- * where there are at most DS_MAX_NAMED variables, and refuses an instance that breaks the rules; without names
- * they are called x0, x1, ...
+ * where there are at most DS_MAX_NAMED variables, and refuses an instance that breaks the rules; without
+ * names they are called x0, x1, ...
  */
 #ifndef DIFFSIM_EXT_VARIABLES_H
 #define DIFFSIM_EXT_VARIABLES_H
