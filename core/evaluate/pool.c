@@ -66,6 +66,7 @@ static int open_local(ds_pool *p, ds_error *e)
     ds_pool_config *c = &p->config;
     int rc = load_here(c, e);
     rc = rc != 0 ? rc : ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &p->local, e);
+    rc = rc != 0 ? rc : ds_env_ask_variables(p->local, e);
     if (rc != 0) {
         return rc;
     }

@@ -163,6 +163,7 @@ void ds_env_close(ds_env *env)
     ds_services_clear(&env->services);
     ds_channels_clear(&env->channels);
     free(env->lower);
+    free(env->variables);
     free(env);
 }
 
@@ -176,5 +177,6 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
                           .lower = env->lower,
                           .upper = env->upper,
                           .x0 = env->x0,
+                          .variables = env->variables,
                           .params = env->services.params};
 }

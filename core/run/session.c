@@ -83,6 +83,8 @@ int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
     s->journal.env = s->env;
     s->spec.env = ds_session_plugin(s->env_module, s->options.env);
     s->spec.section[DS_SECTION_ENV] = s->env->params;
+    s->spec.variables = s->env->variables;
+    s->spec.named = s->env->info.n;
     return ds_journal_open(&s->journal, recorded > 0 ? recorded : s->env->info.n, e);
 }
 

@@ -243,6 +243,7 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
         rc = rc != 0 ? rc : ds_store_begin(s, e);
         rc = rc != 0 ? rc : put_settings(s, r, e);
         rc = rc != 0 ? rc : put_facts(s, r, e);
+        rc = rc == 0 && r->variables != NULL ? ds_store_put_variables(s, r->variables, r->named, e) : rc;
         rc = rc != 0 ? rc : ds_store_commit(s, e);
         int closed = ds_store_close(s, rc == 0 ? e : NULL);
         rc = rc != 0 ? rc : closed;

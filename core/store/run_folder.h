@@ -37,6 +37,8 @@ typedef struct ds_run_spec {
     ds_plugin_name env, opt;
     const ds_run_options *options;
     const ds_params *section[DS_SECTIONS]; /* of [env], [opt], [landscape]; NULL where there is none */
+    const ds_named_variable *variables;    /* of the environment; NULL where they have no names */
+    uint64_t named;                        /* their number */
 } ds_run_spec;
 
 /* How .ini files name a plugin: by its path where the user did and the line has room, else by its id. */

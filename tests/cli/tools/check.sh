@@ -73,6 +73,8 @@ limit_terminates rl.ended 8
 task_truncates rl.ended 8
 unknown_end rl.ended 8
 steps_truncated search.endings 8
+same_names ext.variables 8
+renames ext.variables 8
 END
 
 "$dshost" check ./destroys_null.so --only inst.leak > out 2> err
@@ -81,17 +83,22 @@ result $? "a crash in destroy(NULL) says so, and how to look at it"
 
 # A sin fails the tests of its own promise and no others.
 for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates task_truncates \
-	unknown_end steps_truncated; do
+	unknown_end steps_truncated same_names renames; do
     "$dshost" check ./$id.so > out 2> err
     [ "$(grep -c '^not ok' out)" -eq 1 ]
     result $? "$id fails one test only"
 done
 
+"$dshost" eval --env ./same_names.so > out 2> err
+is=$?
+[ $is -eq 4 ] && [ ! -s out ] && grep -qx "dshost: error: same_names: ds.env.variables/1: variables 0 and 2 are both called 'push.x': names must be unique" err
+result $? "two variables of one name are refused in one line, status 4"
+
 # Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
 "$dshost" check analytic > out 2> err
 is=$?
-[ $is -eq 0 ] && grep -qx '1\.\.39' out && [ "$(grep -c '^ok ' out)" -eq 39 ] && grep -qx 'TAP version 13' out
-result $? "analytic passes 39 tests"
+[ $is -eq 0 ] && grep -qx '1\.\.40' out && [ "$(grep -c '^ok ' out)" -eq 40 ] && grep -qx 'TAP version 13' out
+result $? "analytic passes 40 tests"
 "$dshost" check rand > out 2> err
 is=$?
 [ $is -eq 0 ] && grep -qx '1\.\.30' out && [ "$(grep -c '^ok ' out)" -eq 30 ]

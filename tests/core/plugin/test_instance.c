@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <diffsim/ext/variables.h>
 
 #include "base/log.h"
 #include "plugin/instance.h"
@@ -301,6 +302,111 @@ static void vets_answers(void **state)
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "at a kink");
 }
 
+/* ---- names of variables ---- */
+
+static ds_variable called[2];
+static ds_status describe_status;
+static ds_env_variables table;
+
+static ds_status describe(void *self, uint64_t i, ds_variable *out)
+{
+    (void)self;
+    if (describe_status != DS_OK) {
+        host_seen->error(host_seen, describe_status, "no names today");
+        return describe_status;
+    }
+    out->flags = called[i].flags;
+    out->name = called[i].name;
+    out->unit = called[i].unit;
+    out->group = called[i].group;
+    return DS_OK;
+}
+
+static const void *offer(void *self, const char *wanted)
+{
+    (void)self;
+    return strcmp(wanted, DS_EXT_VARIABLES) == 0 ? &table : NULL;
+}
+
+static void good_names(void)
+{
+    table = (ds_env_variables){.struct_size = sizeof table, .describe = describe};
+    describe_status = DS_OK;
+    called[0] = (ds_variable){.name = "push.x.12", .unit = "N/m\xc2\xb2", .group = "push"};
+    called[1] = (ds_variable){.name = "K_2", .unit = "", .group = "", .flags = DS_VARIABLE_LOG};
+}
+
+/* Asking for the names ends with this status, and this text where it is not 0. */
+static void asked(int status, const char *text)
+{
+    ds_error e = {0};
+    module.env.get_extension = offer;
+    ds_env *env = open_env();
+    assert_null(env->variables);
+    assert_int_equal(ds_env_ask_variables(env, &e), status);
+    if (strcmp(e.text, text) != 0) {
+        fail_msg("'%s' instead of '%s'", e.text, text);
+    }
+    if (status == 0 && table.describe != NULL) {
+        assert_string_equal(ds_env_facts_of(env).variables[1].name, called[1].name);
+        assert_int_equal(env->variables[1].flags, called[1].flags);
+    }
+    ds_env_close(env);
+    good_names();
+}
+
+static void variables(void **state)
+{
+    static char longest[DS_MAX_NAME + 1], too_long[DS_MAX_NAME + 2];
+    char room[24], label[DS_VARIABLE_LABEL];
+    (void)state;
+    memset(longest, 'n', DS_MAX_NAME);
+    memset(too_long, 'n', DS_MAX_NAME + 1);
+    good_names();
+    asked(0, "");
+    called[1].name = called[1].unit = called[1].group = longest;
+    asked(0, "");
+    called[1].name = "push.x.12";
+    asked(4, "toy: ds.env.variables/1: variables 0 and 1 are both called 'push.x.12': names must be unique");
+    called[1].name = too_long;
+    asked(4, "toy: ds.env.variables/1: variable 1: the name is longer than 47 bytes");
+    called[0].unit = too_long;
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is longer than 47 bytes");
+    called[0].unit = "a\nb";
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is not one line of UTF-8");
+    called[0].unit = "\xff";
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is not one line of UTF-8");
+    called[0].unit = NULL;
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is NULL");
+    static const char *const bad[] = {"", "2x", "_x", "a b", "a-b", "gr\xc3\xb6\xc3\x9f"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "toy: ds.env.variables/1: variable 1: the name is '%s': a letter, then letters, digits, '_' "
+                 "and '.' are "
+                 "possible",
+                 bad[i]);
+        called[1].name = bad[i];
+        asked(4, text);
+    }
+    called[1].group = "two words";
+    asked(4, "toy: ds.env.variables/1: variable 1: the group is 'two words': a letter, then letters, digits, "
+             "'_' and '.' "
+             "are possible");
+    describe_status = DS_E_STATE;
+    asked(4, "toy: describe() of ds.env.variables/1 failed: no names today (DS_E_STATE)");
+    table.describe = NULL;
+    asked(4, "toy: extension ds.env.variables/1: a function is missing");
+    table.struct_size = offsetof(ds_env_variables, describe);
+    asked(4, "toy: extension ds.env.variables/1: a function is missing");
+    plan.n = DS_MAX_NAMED + 1;
+    table.describe = NULL; /* would be a breach, but is not looked at */
+    asked(0, "");
+    assert_string_equal(ds_variable_name(NULL, 17, room), "x17");
+    ds_variable_label(NULL, 17, label);
+    assert_string_equal(label, "x17");
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -362,6 +468,7 @@ int main(void)
         cmocka_unit_test_setup(resources, good_plan),
         cmocka_unit_test_setup(refuses_instances, good_plan),
         cmocka_unit_test_setup(vets_answers, good_plan),
+        cmocka_unit_test_setup(variables, good_plan),
         cmocka_unit_test(names),
         cmocka_unit_test(terminal),
     };
