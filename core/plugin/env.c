@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "plugin/needs.h"
+
 enum { VARIABLES_MAX = 1 << 24, RESIDUALS_MAX = 1 << 26 };
 
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
@@ -136,10 +138,13 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     if (env == NULL) {
         return ds_no_memory(e);
     }
+    const ds_offer host = {.who = "this host", .advice = "take a newer host, or another environment"};
     env->module = module;
     env->vt = &module->env;
-    int status =
-        ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV, &params, e);
+    int status = ds_need_check(module->plugin->desc, &host, e);
+    status = status != 0 ? status
+                         : ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV,
+                                          &params, e);
     ds_services_init(&env->services, module, params, seed, threads, stop);
     status = status != 0 ? status : create(env, e);
     status = status != 0 ? status : ask_info(env, e);

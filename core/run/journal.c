@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "run/signals.h"
 
 enum {
@@ -124,19 +125,11 @@ static void look_for_end(ds_journal *j, double loss, int replayed)
 
 /* ---- one row ---- */
 
-/* Text of a plugin becomes one line of printable ASCII: it goes into files of several formats. */
-static void tidy(char *text)
-{
-    for (; *text != '\0'; text++) {
-        *text = (char)(*text < ' ' || *text > '~' ? '?' : *text);
-    }
-}
-
 void ds_journal_tag(char to[16], const char *from)
 {
     to[0] = '\0';
     strncat(to, from != NULL ? from : "", 15);
-    tidy(to);
+    ds_text_clean(to); /* it may have been cut inside a character */
 }
 
 static void tell_failure(ds_journal *j, uint64_t id, const double *x, const ds_answer *a)
@@ -173,7 +166,7 @@ static int record(ds_journal *j, ds_row *row)
 int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *point, int replayed)
 {
     row->id = j->statistics.count + 1;
-    tidy(row->answer.message);
+    ds_text_clean(row->answer.message); /* of a worker, which may have gone wild */
     ds_statistics_add(&j->statistics, row->x, &row->answer, want, replayed);
     if (!replayed) {
         if (record(j, row) != 0) {

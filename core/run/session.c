@@ -82,6 +82,7 @@ int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
     s->journal.pool = s->pool;
     s->journal.env = s->env;
     s->spec.env = ds_session_plugin(s->env_module, s->options.env);
+    s->spec.env_alone = (s->env_module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0;
     s->spec.section[DS_SECTION_ENV] = s->env->params;
     return ds_journal_open(&s->journal, recorded > 0 ? recorded : s->env->info.n, e);
 }

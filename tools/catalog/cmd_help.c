@@ -45,11 +45,12 @@ static json_t *params_json(const ds_param *const *params)
 static json_t *plugin_json(const ds_module *m)
 {
     const ds_desc *d = m->plugin->desc;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:o}", "id", d->id, "kind",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o}", "id", d->id, "kind",
                      d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
                      d->license, "summary", d->summary, "description", d->description, "citation",
                      d->citation, "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "extensions",
-                     ds_describe_extensions(d), "params", params_json(d->params));
+                     ds_describe_ids(d->extensions), "needs", ds_describe_ids(d->needs), "uses",
+                     ds_describe_ids(d->uses), "params", params_json(d->params));
 }
 
 /* ---- the problem that an environment is with its default parameters ---- */
@@ -149,6 +150,12 @@ static void plugin_text(const ds_module *m)
             printf("%s %s", i > 0 ? "," : "", d->extensions[i]);
         }
         printf("\n");
+    }
+    ds_describe_needs(stdout, "Needs ", d->needs, ".\n");
+    ds_describe_needs(stdout, "Makes use of ", d->uses,
+                      " where there are any, perhaps only with some parameters.\n");
+    if ((d->flags & DS_ENV_OWN_PROCESS) != 0 && d->kind == DS_KIND_ENV) {
+        printf("Each instance gets a process to itself.\n");
     }
     if (d->kind == DS_KIND_ENV) {
         describe_problem(m, NULL);

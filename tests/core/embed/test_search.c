@@ -276,7 +276,7 @@ static void test_refused(void **state)
     refused("cmeas", &o, "cmaes"); /* the nearest name */
     refused("torus", &o, "torus");
     refused(NULL, &o, "missing");
-    refused("ppo", &o, "steps through episodes");
+    refused("ppo", &o, "ppo needs stepwise control, which a search with ask and tell does not have; take");
     refused("cmaes", NULL, "options");
     bad.struct_size = 8;
     refused("cmaes", &bad, "struct_size");
