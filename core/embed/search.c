@@ -50,9 +50,6 @@ struct ds_search {
 
 /* ---- turns ---- */
 
-/* One optimizer computes at a time in a process, as they were promised. */
-static pthread_mutex_t computing = PTHREAD_MUTEX_INITIALIZER;
-
 static void wait_for(ds_search *s, int turn)
 {
     pthread_mutex_lock(&s->lock);
@@ -73,10 +70,8 @@ static void hand_to(ds_search *s, int turn)
 /* Lets the optimizer compute until it asks or ends. */
 static void compute(ds_search *s)
 {
-    pthread_mutex_lock(&computing);
     hand_to(s, OPTIMIZER);
     wait_for(s, PROGRAM);
-    pthread_mutex_unlock(&computing);
 }
 
 /* ---- the side of the optimizer ---- */

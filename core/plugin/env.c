@@ -94,6 +94,21 @@ static void ask_batch(ds_env *env)
     env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
 }
 
+static int check_tolerance(const ds_env *env, ds_error *e)
+{
+    double tolerance = env->info.tolerance;
+    if (!(isfinite(tolerance) && tolerance >= 0)) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says a tolerance of %g: it must be finite and at least 0",
+                       env->module->id, tolerance);
+    }
+    return tolerance == 0 || (env->module->plugin->desc->flags & DS_ENV_INEXACT) != 0
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN,
+                         "%s: info() says a tolerance of %g, and the descriptor has no DS_ENV_INEXACT: set the flag, or "
+                         "say 0",
+                         env->module->id, tolerance);
+}
+
 static int ask_info(ds_env *env, ds_error *e)
 {
     env->info.struct_size = sizeof env->info;
@@ -106,6 +121,9 @@ static int ask_info(ds_env *env, ds_error *e)
     if (n < 1 || n > VARIABLES_MAX) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
                        env->module->id, (unsigned long long)n, VARIABLES_MAX);
+    }
+    if (check_tolerance(env, e) != 0) {
+        return e->status;
     }
     env->lower = calloc(n, 3 * sizeof *env->lower);
     if (env->lower == NULL) {

@@ -275,9 +275,9 @@ typedef struct repetition {
 static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *values)
 {
     repetition *r = ctx;
-    double loss = r->answer[i].loss;
+    double loss = r->answer[i].loss, allowed = fmax(1e-9, r->journal->env->info.tolerance);
     memcpy(r->values + i * r->width, values, r->width * sizeof(double));
-    if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= 1e-9 * fabs(loss))) {
+    if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= allowed * fabs(loss))) {
         ds_fail(&r->journal->error, DS_EXIT_PLUGIN,
                 "%s: evaluation %llu now gives the loss %.17g (%s), recorded %.17g: the environment is not "
                 "deterministic, or not the version that made this run; nothing was changed",

@@ -24,6 +24,7 @@ static struct plan {
     ds_status create, info, bounds, evaluate;
     int no_instance;
     uint64_t n;
+    double tolerance;
     double lower, upper, x0, loss, grad;
     uint32_t outcome, kind;
     const char *error;
@@ -51,6 +52,7 @@ static ds_status info(void *self, ds_env_info *out)
 {
     (void)self;
     out->n = plan.n;
+    out->tolerance = plan.tolerance;
     return plan.info;
 }
 
@@ -224,6 +226,14 @@ static void refuses_instances(void **state)
     refused(4, "toy: info() says 0 variables, 1 to ");
     plan.n = UINT64_MAX;
     refused(4, "toy: info() says 18446744073709551615 variables");
+    plan.tolerance = 1e-6;
+    refused(4, "toy: info() says a tolerance of 1e-06, and the descriptor has no DS_ENV_INEXACT");
+    desc.flags = DS_ENV_INEXACT;
+    plan.tolerance = -1;
+    refused(4, "toy: info() says a tolerance of -1: it must be finite and at least 0");
+    desc.flags = DS_ENV_INEXACT;
+    plan.tolerance = NAN;
+    refused(4, "tolerance of nan");
     plan.bounds = DS_E_IO;
     refused(6, "toy: bounds() failed");
     plan.lower = 1;
