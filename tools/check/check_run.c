@@ -100,10 +100,14 @@ static void run_test(const ds_check_options *o, const ds_check_test *test, int f
         if (c.env != NULL || (test->flags & DS_CHECK_ENV) == 0) {
             test->run(&c);
         }
+        if (c.distance > 0 && c.tolerance > 0) {
+            ds_check_note(&c, "answers are up to %.2g apart, the tolerance is %.2g", c.distance, c.tolerance);
+        }
         if (c.env != NULL) {
             ds_check_env_close(&env);
         }
     }
+    free(c.width);
     ds_check_record(&c, DS_CHECK_END, "");
 }
 
