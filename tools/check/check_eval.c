@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/check_apart.h"
 #include "harness/check_guard.h"
 #include "harness/check_host.h"
 #include "harness/check_process.h"
@@ -257,6 +258,30 @@ static void eval_state(ds_check *c)
     free(after);
 }
 
+/* The whole life of an instance that may use threads. */
+static void eval_threads(ds_check *c)
+{
+    static const uint32_t threads[] = {1, 4};
+    ds_check_env env;
+    ds_check_answer a;
+    if (ds_check_alone(c)) {
+        ds_check_skip(c, "its process ends with it (DS_ENV_OWN_PROCESS)");
+        return;
+    }
+    for (size_t k = 0; k < sizeof threads / sizeof threads[0]; k++) {
+        ds_process *before = ds_process_snapshot();
+        if (ds_check_env_open(c, threads[k], &env)) {
+            ds_check_call(&env, env.x, 1, &a);
+            ds_check_env_close(&env);
+        }
+        ds_process *after = ds_process_snapshot();
+        ds_process_compare(c, before, after, "the life of an instance");
+        ds_process_compare_threads(c, before, "destroy()");
+        free(before);
+        free(after);
+    }
+}
+
 static void eval_quiet(ds_check *c)
 {
     ds_check_env env;
@@ -310,6 +335,7 @@ const ds_check_test ds_check_eval_tests[] = {
     {"eval.want", "unknown wishes are ignored", DS_CHECK_ENV, 0, 2, eval_want},
     {"eval.stop", "evaluate() ends soon when the host asks for it", DS_CHECK_ENV, 0, 1, eval_stop},
     {"eval.state", "evaluate() changes nothing in the process", DS_CHECK_ENV, 0, 1, eval_state},
+    {"eval.threads", "no thread outlives destroy(), with 1 thread and with 4", 0, 0, 2, eval_threads},
     {"eval.quiet", "nothing is printed", 0, 1, 0, eval_quiet},
     {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ENV | DS_CHECK_ALONE, 4, 0, eval_leak},
     {NULL, NULL, 0, 0, 0, NULL}};

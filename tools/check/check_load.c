@@ -222,6 +222,7 @@ static void test_state(ds_check *c)
     }
     ds_process *after = ds_process_snapshot();
     ds_process_compare(c, before, after, "loading");
+    ds_process_compare_threads(c, before, "loading");
     free(before);
     free(after);
 }
