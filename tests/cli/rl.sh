@@ -91,7 +91,7 @@ refuses 4 "sac needs stepwise control, which analytic does not have; take" "no s
     "$dshost" --env analytic --opt sac --budget 10 --out none
 refuses 4 "analytic does not have" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
 "$dshost" list >"$tmp/out" 2>&1
-[ "$(grep -c "\[rl\]$" "$tmp/out")" -eq 15 ] && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
+[ "$(grep -c "\[stepwise control\]$" "$tmp/out")" -eq 15 ] && grep -q "^  sac .*\[needs stepwise control\]$" "$tmp/out"
 result $? "dshost list says what offers and needs it"
 "$dshost" doctor >"$tmp/out" 2>&1
 grep -q "^plugins_with_rl  *15$" "$tmp/out"
