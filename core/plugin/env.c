@@ -98,13 +98,15 @@ static int check_tolerance(const ds_env *env, ds_error *e)
 {
     double tolerance = env->info.tolerance;
     if (!(isfinite(tolerance) && tolerance >= 0)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says a tolerance of %g: it must be finite and at least 0",
-                       env->module->id, tolerance);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: info() says a tolerance of %g: it must be finite and at least 0", env->module->id,
+                       tolerance);
     }
     return tolerance == 0 || (env->module->plugin->desc->flags & DS_ENV_INEXACT) != 0
                ? 0
                : ds_fail(e, DS_EXIT_PLUGIN,
-                         "%s: info() says a tolerance of %g, and the descriptor has no DS_ENV_INEXACT: set the flag, or "
+                         "%s: info() says a tolerance of %g, and the descriptor has no DS_ENV_INEXACT: set "
+                         "the flag, or "
                          "say 0",
                          env->module->id, tolerance);
 }

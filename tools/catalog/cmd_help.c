@@ -110,11 +110,12 @@ static void problem_text(const ds_pool_env *env)
 
 static json_t *problem_json(const ds_pool_env *env)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:b, s:f}", "n", (json_int_t)env->info.n, "lower",
-                     ds_json_reals(env->lower, env->info.n), "upper", ds_json_reals(env->upper, env->info.n),
-                     "start", ds_json_reals(env->x0, env->info.n), "gradient", env->has_gradient, "steps",
-                     (json_int_t)env->info.steps, "residuals", (json_int_t)env->residuals, "horizon",
-                     (json_int_t)env->rl.horizon, "stochastic", env->stochastic, "tolerance", env->info.tolerance);
+    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:b, s:f}", "n", (json_int_t)env->info.n,
+                     "lower", ds_json_reals(env->lower, env->info.n), "upper",
+                     ds_json_reals(env->upper, env->info.n), "start", ds_json_reals(env->x0, env->info.n),
+                     "gradient", env->has_gradient, "steps", (json_int_t)env->info.steps, "residuals",
+                     (json_int_t)env->residuals, "horizon", (json_int_t)env->rl.horizon, "stochastic",
+                     env->stochastic, "tolerance", env->info.tolerance);
 }
 
 /* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
