@@ -167,7 +167,8 @@ static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_erro
     return rc;
 }
 
-/* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a step at once. */
+/* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a step at
+ * once. */
 static int step_in_turn(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
 {
     uint64_t most = l->workers > l->jobs ? l->jobs : count;

@@ -15,8 +15,8 @@ typedef struct ds_offer {
     const char *advice;            /* what to do without it */
 } ds_offer;
 
-/* What an environment offers to optimizers: as its descriptor says, which may be more than an instance does, and with
- * the parameters of an instance. */
+/* What an environment offers to optimizers: as its descriptor says, which may be more than an instance does,
+ * and with the parameters of an instance. */
 ds_offer ds_offer_of_env(const ds_desc *env);
 ds_offer ds_offer_of_instance(const ds_desc *env, const ds_env_facts *facts);
 
@@ -29,8 +29,8 @@ const char *ds_need_words(const char *id);
 /* DS_EXIT_PLUGIN and one line where a need is not met. */
 int ds_need_check(const ds_desc *d, const ds_offer *o, ds_error *e);
 
-/* The same where an instance of the environment wants a process to itself (DS_ENV_OWN_PROCESS), which `who` does not
- * give. */
+/* The same where an instance of the environment wants a process to itself (DS_ENV_OWN_PROCESS), which `who`
+ * does not give. */
 int ds_need_process(const ds_desc *env, const char *who, const char *advice, ds_error *e);
 
 #endif

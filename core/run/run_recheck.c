@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 
-/* What other processors may make of the same program, relative to the losses of the run. An environment may say that
- * it is less exact. */
+/* What other processors may make of the same program, relative to the losses of the run. An environment may
+ * say that it is less exact. */
 static const double TOLERANCE = 1e-6;
 
 typedef struct choice {

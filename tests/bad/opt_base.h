@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opt_base.h - a sound optimizer (random search) with holes in which the files beside it commit one sin each:
- * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation, BAD_WANT what is
- * wanted beside the loss, BAD_PARAMS a list of parameters, BAD_CODE what they need. */
+ * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation, BAD_WANT
+ * what is wanted beside the loss, BAD_PARAMS a list of parameters, BAD_CODE what they need. */
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/random.h>
 #include <stdlib.h>

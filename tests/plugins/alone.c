@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alone.c - an environment that wants a process to itself and is exact only to a tolerance, for tests of the host. It
- * allows one instance in the whole life of a process, and behaves there as an interpreter would: a locale, a signal
- * handler, a thread for ever. */
+/* alone.c - an environment that wants a process to itself and is exact only to a tolerance, for tests of the
+ * host. It allows one instance in the whole life of a process, and behaves there as an interpreter would: a
+ * locale, a signal handler, a thread for ever. */
 #include <diffsim/diffsim.h>
 
 #include <diffsim/ext/rl.h>

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/check_apart.h"
 #include "harness/check_objective.h"
 #include "harness/check_process.h"
 #include "check/check_tests.h"
@@ -241,12 +242,22 @@ static void search_gradient(ds_check *c)
 
 /* ---- other parameters ---- */
 
-/* Wall time for all searches with other parameters, and for one of them, seconds. */
-static const double PARAMS_SECONDS = 10, PARAM_SECONDS = 0.5;
+/* Wall time for all searches with other parameters, for one of them, and until it is given up, seconds. */
+static const double PARAMS_SECONDS = 10, PARAM_SECONDS = 0.5, PATIENCE = 4;
 
-/* One short search with everything on offer, with another value of a parameter. 1 = it searched. */
-static int try_other(ds_check *c, const ds_param *q, const char *text)
+/* Another value of a parameter. */
+typedef struct other {
+    const ds_param *q;
+    const char *text;
+    int searched;
+} other;
+
+/* One short search with everything on offer. */
+static void search_other(ds_check *c, void *arg)
 {
+    other *o = arg;
+    const ds_param *q = o->q;
+    const char *text = o->text;
     ds_check_search s = make_search(c, DS_CHECK_ROSENBROCK, 4, 100, PARAM_SECONDS);
     ds_settings settings = {0};
     ds_error e = {0};
@@ -262,7 +273,17 @@ static int try_other(ds_check *c, const ds_param *q, const char *text)
         look_at_wishes(c, &s, where);
     }
     ds_settings_clear(&settings);
-    return s.created && s.used > 0;
+    o->searched = s.created && s.used > 0;
+}
+
+/* 1 = it searched. What does not end is no matter of its wishes. */
+static int try_other(ds_check *c, const ds_param *q, const char *text)
+{
+    other o = {q, text, 0};
+    if (!ds_check_limited(c, search_other, &o, sizeof o, PATIENCE)) {
+        ds_check_note(c, "%s = %s: no end within %g s", q->name, text, PATIENCE);
+    }
+    return o.searched;
 }
 
 /* Values beside the default: every choice, and for a whole number the next ones and some more. */

@@ -83,6 +83,39 @@ static ds_status evaluate(void *self, ds_eval *io)
     return plan.evaluate;
 }
 
+/* Stepwise control: two steps, the outcome and status of which are those of the plan. */
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    (void)self;
+    out->horizon = 2;
+    out->n_act = out->n_obs = 1;
+    return DS_OK;
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    (void)self;
+    (void)noise_key;
+    obs[0] = 0;
+    return DS_OK;
+}
+
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    (void)self;
+    io->outcome = plan.outcome;
+    io->obs[0] = 1;
+    io->reward = 0;
+    return plan.evaluate;
+}
+
+static const void *with_rl(void *self, const char *extension)
+{
+    static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = rl_reset, .step = rl_step};
+    (void)self;
+    return strcmp(extension, DS_EXT_RL) == 0 ? &rl : NULL;
+}
+
 static const ds_param *const params[] = {
     DS_INT("steps", "5", 1, 9, "", ""), DS_REAL("mass", "2.5", 0, 9, "", ""),
     DS_TEXT("label", "hello", ""),      DS_LIST("list", "1 2", 0, 9, 0, "", ""),
@@ -332,6 +365,18 @@ static void later_versions(void **state)
     plan.evaluate = DS_STOPPED + 1;
     assert_int_equal(ds_env_evaluate(env, x, 0, 0, NULL, &a), DS_STOPPED);
     assert_int_equal(a.outcome, DS_EVAL_STOPPED);
+    ds_env_close(env);
+    module.env.get_extension = with_rl;
+    plan.evaluate = DS_OK;
+    env = open_env();
+    ds_episode episode = {.env = env};
+    ds_episode_answer step;
+    plan.outcome = DS_EVAL_OUTCOMES;
+    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_OK);
+    assert_int_equal(step.answer.outcome, DS_EVAL_ERROR);
+    plan.outcome = DS_EVAL_OK;
+    plan.evaluate = DS_STOPPED + 1;
+    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_STOPPED);
     ds_env_close(env);
     desc.needs = later;
     refused(4, "toy needs ds.host.later/1, which this host does not have; take a newer host, or another "

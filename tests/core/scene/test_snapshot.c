@@ -193,7 +193,8 @@ static void test_refused_bodies(void **state)
     refused(&s, "are NULL");
 }
 
-/* What a later version of the extension knows: a body of such a shape is left out, one of such a role is material. */
+/* What a later version of the extension knows: a body of such a shape is left out, one of such a role is
+ * material. */
 static void test_later_version(void **state)
 {
     (void)state;
