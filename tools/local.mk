@@ -44,7 +44,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/bench/bench_work.c %D%/bench/bench_work.h %D%/bench/bench_write.c %D%/bench/existing_runs.c \
 	%D%/bench/optimizer_cost.c %D%/bench/optimizer_cost.h %D%/merge/bench_merge.c \
 	%D%/merge/bench_merge.h %D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c \
-	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_episodes.c %D%/harness/check_episodes.h \
+	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_apart.c \
+	%D%/harness/check_apart.h %D%/harness/check_episodes.c %D%/harness/check_episodes.h \
 	%D%/harness/check_guard.c %D%/harness/check_guard.h %D%/harness/check_host.c \
 	%D%/harness/check_host.h %D%/harness/check_objective.c %D%/harness/check_objective.h \
 	%D%/harness/check_problem.c %D%/harness/check_problem.h %D%/harness/check_process.c \

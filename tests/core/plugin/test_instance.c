@@ -25,6 +25,7 @@ static struct plan {
     ds_status create, info, bounds, evaluate;
     int no_instance;
     uint64_t n;
+    double tolerance;
     double lower, upper, x0, loss, grad;
     uint32_t outcome, kind;
     const char *error;
@@ -52,6 +53,7 @@ static ds_status info(void *self, ds_env_info *out)
 {
     (void)self;
     out->n = plan.n;
+    out->tolerance = plan.tolerance;
     return plan.info;
 }
 
@@ -82,21 +84,54 @@ static ds_status evaluate(void *self, ds_eval *io)
     return plan.evaluate;
 }
 
+/* Stepwise control: two steps, the outcome and status of which are those of the plan. */
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    (void)self;
+    out->horizon = 2;
+    out->n_act = out->n_obs = 1;
+    return DS_OK;
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    (void)self;
+    (void)noise_key;
+    obs[0] = 0;
+    return DS_OK;
+}
+
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    (void)self;
+    io->outcome = plan.outcome;
+    io->obs[0] = 1;
+    io->reward = 0;
+    return plan.evaluate;
+}
+
+static const void *with_rl(void *self, const char *extension)
+{
+    static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = rl_reset, .step = rl_step};
+    (void)self;
+    return strcmp(extension, DS_EXT_RL) == 0 ? &rl : NULL;
+}
+
 static const ds_param *const params[] = {
     DS_INT("steps", "5", 1, 9, "", ""), DS_REAL("mass", "2.5", 0, 9, "", ""),
     DS_TEXT("label", "hello", ""),      DS_LIST("list", "1 2", 0, 9, 0, "", ""),
     DS_ARRAY("array", "", ""),          NULL};
 
-static const ds_desc desc = {.struct_size = sizeof desc,
-                             .kind = DS_KIND_ENV,
-                             .flags = DS_ENV_GRADIENT,
-                             .id = "toy",
-                             .version = "1",
-                             .license = "",
-                             .summary = "",
-                             .description = "",
-                             .citation = "",
-                             .params = params};
+static ds_desc desc = {.struct_size = sizeof desc,
+                       .kind = DS_KIND_ENV,
+                       .flags = DS_ENV_GRADIENT,
+                       .id = "toy",
+                       .version = "1",
+                       .license = "",
+                       .summary = "",
+                       .description = "",
+                       .citation = "",
+                       .params = params};
 static const ds_env_vtable vtable = {sizeof vtable, 0, create, destroy, info, bounds, evaluate, NULL};
 static const ds_plugin plugin = {DS_MAGIC, sizeof plugin, DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT, 0,
                                  "",       &desc,         &vtable,      NULL};
@@ -108,6 +143,8 @@ static int good_plan(void **state)
 {
     (void)state;
     module.env = vtable;
+    desc.flags = DS_ENV_GRADIENT;
+    desc.needs = NULL;
     plan = (struct plan){.n = 2, .lower = -1, .upper = 1, .loss = 3, .grad = 4, .kind = DS_GRAD_ADJOINT};
     return 0;
 }
@@ -133,8 +170,8 @@ static void services(void **state)
     const double *list = NULL;
     uint64_t n = 0, shape[8];
     (void)state;
-    assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->seed == 42 &&
-                h->threads == 3);
+    assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->threads == 3);
+    assert_int_equal(h->seed, 0); /* an environment draws from its parameters and the noise key alone */
     assert_int_equal(h->should_stop(h), 0);
     assert_null(h->get_extension(h, "ds.host.nothing/1"));
     assert_int_equal(h->get_int(h, "steps", &i), DS_OK);
@@ -223,6 +260,14 @@ static void refuses_instances(void **state)
     refused(4, "toy: info() says 0 variables, 1 to ");
     plan.n = UINT64_MAX;
     refused(4, "toy: info() says 18446744073709551615 variables");
+    plan.tolerance = 1e-6;
+    refused(4, "toy: info() says a tolerance of 1e-06, and the descriptor has no DS_ENV_INEXACT");
+    desc.flags = DS_ENV_INEXACT;
+    plan.tolerance = -1;
+    refused(4, "toy: info() says a tolerance of -1: it must be finite and at least 0");
+    desc.flags = DS_ENV_INEXACT;
+    plan.tolerance = NAN;
+    refused(4, "tolerance of nan");
     plan.bounds = DS_E_IO;
     refused(6, "toy: bounds() failed");
     plan.lower = 1;
@@ -276,8 +321,6 @@ static void vets_answers(void **state)
         answers(want, DS_EVAL_INVALID, "not finite");
         plan.outcome = DS_EVAL_CRASHED;
         answers(want, DS_EVAL_INVALID, "an outcome that only the host sets");
-        plan.outcome = 99;
-        answers(want, DS_EVAL_INVALID, "an outcome that only the host sets");
         plan.outcome = DS_EVAL_DIVERGED;
         plan.error = "det F < 0";
         answers(want, DS_EVAL_DIVERGED, "det F < 0");
@@ -294,8 +337,6 @@ static void vets_answers(void **state)
     plan.grad = NAN;
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "component 0 of the gradient is not finite");
     plan.kind = DS_GRAD_NONE;
-    answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "which kind");
-    plan.kind = 17;
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "which kind");
     plan.outcome = DS_EVAL_BAD_GRAD;
     plan.error = "at a kink";
@@ -407,13 +448,56 @@ static void variables(void **state)
     assert_string_equal(label, "x17");
 }
 
+/* What a later version of the interface knows and this host does not, as base.h rules. */
+static void later_versions(void **state)
+{
+    static const char *const later[] = {"ds.host.later/1", NULL};
+    double x[2] = {0, 0}, grad[2] = {7, 7};
+    ds_answer a;
+    (void)state;
+    for (uint32_t want = 0; want < 2; want++) {
+        plan.outcome = DS_EVAL_OUTCOMES;
+        answers(want, DS_EVAL_ERROR, "an outcome that this host does not know");
+        plan.outcome = UINT32_MAX;
+        answers(want, DS_EVAL_ERROR, "an outcome that this host does not know");
+        plan.evaluate = -1234;
+        answers(want, DS_EVAL_ERROR, "error");
+    }
+    desc.flags |= (uint64_t)1 << 40;
+    ds_env *env = open_env();
+    plan.kind = DS_GRAD_SMOOTHED + 1;
+    assert_int_equal(ds_env_evaluate(env, x, 0, DS_WANT_GRAD, grad, &a), DS_OK);
+    assert_true(a.outcome == DS_EVAL_OK && a.grad_kind == DS_GRAD_SMOOTHED && grad[0] == 4);
+    plan.evaluate = DS_STOPPED + 1;
+    assert_int_equal(ds_env_evaluate(env, x, 0, 0, NULL, &a), DS_STOPPED);
+    assert_int_equal(a.outcome, DS_EVAL_STOPPED);
+    ds_env_close(env);
+    module.env.get_extension = with_rl;
+    plan.evaluate = DS_OK;
+    env = open_env();
+    ds_episode episode = {.env = env};
+    ds_episode_answer step;
+    plan.outcome = DS_EVAL_OUTCOMES;
+    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_OK);
+    assert_int_equal(step.answer.outcome, DS_EVAL_ERROR);
+    plan.outcome = DS_EVAL_OK;
+    plan.evaluate = DS_STOPPED + 1;
+    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_STOPPED);
+    ds_env_close(env);
+    desc.needs = later;
+    refused(4, "toy needs ds.host.later/1, which this host does not have; take a newer host, or another "
+               "environment");
+}
+
 static void names(void **state)
 {
     (void)state;
     assert_string_equal(ds_status_name(DS_E_PARAM), "DS_E_PARAM");
     assert_string_equal(ds_status_text(DS_E_PARAM), "bad or unknown parameter");
-    assert_string_equal(ds_status_name(-1234), "?");
-    assert_string_equal(ds_status_text(-1234), "?");
+    assert_string_equal(ds_status_name(-1234), "DS_E_GENERIC");
+    assert_string_equal(ds_status_text(-1234), "error");
+    assert_int_equal(ds_status_exit(-1234), 4);
+    assert_string_equal(ds_status_name(1234), "?");
     assert_string_equal(ds_outcome_name(DS_EVAL_BAD_GRAD), "bad_gradient");
     assert_string_equal(ds_outcome_name(77), "?");
     assert_int_equal(ds_status_exit(DS_E_DATA), 3);
@@ -469,6 +553,7 @@ int main(void)
         cmocka_unit_test_setup(refuses_instances, good_plan),
         cmocka_unit_test_setup(vets_answers, good_plan),
         cmocka_unit_test_setup(variables, good_plan),
+        cmocka_unit_test_setup(later_versions, good_plan),
         cmocka_unit_test(names),
         cmocka_unit_test(terminal),
     };
