@@ -43,14 +43,16 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/bench/bench_work.c %D%/bench/bench_work.h %D%/bench/bench_write.c %D%/bench/existing_runs.c \
 	%D%/bench/optimizer_cost.c %D%/bench/optimizer_cost.h %D%/merge/bench_merge.c \
 	%D%/merge/bench_merge.h %D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c \
-	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_episodes.c %D%/harness/check_episodes.h \
+	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_asks.c %D%/harness/check_asks.h \
+	%D%/harness/check_episodes.c %D%/harness/check_episodes.h \
 	%D%/harness/check_guard.c %D%/harness/check_guard.h %D%/harness/check_host.c \
 	%D%/harness/check_host.h %D%/harness/check_objective.c %D%/harness/check_objective.h \
 	%D%/harness/check_problem.c %D%/harness/check_problem.h %D%/harness/check_process.c \
 	%D%/harness/check_process.h %D%/harness/check_record.c %D%/harness/check_watch.c \
-	%D%/harness/check_watch.h %D%/check/check_eval.c %D%/check/check_extensions.c \
+	%D%/harness/check_watch.h %D%/check/check_asking.c %D%/check/check_asking.h %D%/check/check_channels.c \
+	%D%/check/check_eval.c %D%/check/check_extensions.c \
 	%D%/check/check_gradient.c %D%/check/check_info.c %D%/check/check_instance.c \
-	%D%/check/check_load.c %D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
+	%D%/check/check_load.c %D%/check/check_products.c %D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
 	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
 	%D%/check/check_search.c %D%/check/check_tests.h %D%/difference/finite_difference.c \
 	%D%/difference/finite_difference.h %D%/catalog/describe.c %D%/catalog/describe.h \
