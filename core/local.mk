@@ -16,7 +16,7 @@ config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h c
 plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/channels.c \
 	core/plugin/channels.h core/plugin/descriptor.c \
 	core/plugin/descriptor.h core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c \
-	core/plugin/env_asks.c core/plugin/env_rl.c core/plugin/instance.c core/plugin/instance.h \
+	core/plugin/env_rl.c core/plugin/inquiry.c core/plugin/inquiry.h core/plugin/instance.c core/plugin/instance.h \
 	core/plugin/loader.c core/plugin/loader.h core/plugin/search_path.c core/plugin/search_path.h \
 	core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c

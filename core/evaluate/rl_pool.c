@@ -115,6 +115,13 @@ static ds_slot *post(const ds_lanes *l, const ds_lane_step *s, ds_ring *share)
     return slot;
 }
 
+/* How the episode has ended according to a slot. Returns 0 where that cannot be. */
+static int read_end(const ds_lanes *l, const ds_lane_step *s, double ended, uint32_t *out)
+{
+    *out = ended == DS_RL_TRUNCATED ? DS_RL_TRUNCATED : ended == DS_RL_TERMINATED;
+    return ended == (double)*out && (*out != DS_RL_GOES_ON || s->step < l->env->rl.horizon);
+}
+
 /* Takes the answer. What a plugin gone wild may have left there is made harmless. */
 static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step *s)
 {
@@ -123,9 +130,9 @@ static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step 
     *answer = slot->answer;
     answer->message[sizeof(answer->message) - 1] = '\0';
     s->out.reward = head[DS_SLOT_REWARD];
-    s->out.ended = head[DS_SLOT_ENDED] != 0.0;
+    int possible = read_end(l, s, head[DS_SLOT_ENDED], &s->out.ended);
     if (answer->outcome > DS_EVAL_ERROR || answer->outcome == DS_EVAL_BAD_GRAD ||
-        (answer->outcome == DS_EVAL_OK && !(isfinite(answer->loss) && isfinite(s->out.reward)))) {
+        (answer->outcome == DS_EVAL_OK && !(possible && isfinite(answer->loss) && isfinite(s->out.reward)))) {
         answer->outcome = DS_EVAL_INVALID;
     }
     if (answer->outcome == DS_EVAL_OK) {
@@ -133,7 +140,7 @@ static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step 
     } else {
         answer->loss = INFINITY;
         s->out.reward = 0.0;
-        s->out.ended = 1;
+        s->out.ended = DS_RL_TERMINATED;
     }
     atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
 }

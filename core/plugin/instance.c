@@ -115,7 +115,7 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
         drop_gradient(&io, answer);
     }
     if (inquiry != NULL) {
-        ds_inquiry_check(env, inquiry, ask, answer);
+        ds_inquiry_check(&env->channels, inquiry, ask, answer);
         drop_gradient(&io, answer); /* an answer that is not finite spoils the row */
     }
     answer->wall_s = ds_clock_s() - start;

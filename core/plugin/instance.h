@@ -8,7 +8,7 @@
 #include <diffsim/ext/scene.h>
 
 #include "base/answer.h"
-#include "plugin/channels.h"
+#include "plugin/inquiry.h"
 #include "plugin/services.h"
 
 typedef struct ds_env {
@@ -33,7 +33,7 @@ void ds_env_close(ds_env *env);
 /* What an instance says about itself, wherever it is. */
 typedef struct ds_env_facts {
     ds_env_info info;
-    ds_rl_info rl;      /* horizon 0 = no stepwise control */
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
     const ds_channels *channels;
     int has_gradient;
     int stochastic;
@@ -59,11 +59,6 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
  * far as there is no answer. The kind of a product is in grad_kind where no gradient is wanted. */
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer);
-
-/* The parts of it that know about questions: as the plugin gets them; and their answers, made safe. */
-void ds_inquiry_open(const ds_inquiry *q, ds_ask ask[DS_MAX_ASKS], ds_ask *list[DS_MAX_ASKS]);
-void ds_inquiry_check(const ds_env *env, const ds_inquiry *q, const ds_ask ask[DS_MAX_ASKS],
-                      ds_answer *answer);
 
 /* Most points of one call of the extension batch. */
 enum { DS_MANY_MAX = 64 };
@@ -97,12 +92,12 @@ typedef struct ds_episode {
     uint64_t step; /* steps taken */
 } ds_episode;
 
-/* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is
- * over. */
+/* What one step gave. Where `ended` is not DS_RL_GOES_ON the episode is over; one whose outcome is not
+ * DS_EVAL_OK is terminated. */
 typedef struct ds_episode_answer {
     ds_answer answer; /* loss, where the episode is over; cost, wall_s and message of this step */
     double reward;
-    uint32_t ended;
+    uint32_t ended; /* DS_RL_* */
     uint32_t reserved;
 } ds_episode_answer;
 

@@ -5,7 +5,7 @@
  *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
  *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
  *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
- *   episode(id, key, steps, obs, reward)   what an episode of stepwise control adds to its row
+ *   episode(id, key, steps, ended, obs, reward)   what an episode of stepwise control adds to its row
  *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
  *
  * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
@@ -35,12 +35,14 @@ typedef struct ds_extra {
     uint64_t head; /* of a question of now: so many numbers of `asked` have to be the recorded ones exactly */
 } ds_extra;
 
-/* What an episode of stepwise control adds: its noise key, (steps + 1) x n_obs observations and `steps` rewards. Where
- * it ended before its horizon the actions behind `steps` in the row's x were never asked for: they are the start
- * point's. */
+/* What an episode of stepwise control adds: its noise key, how it ended (DS_RL_TERMINATED or _TRUNCATED; 0
+ * where a dshost before 0.2 wrote it, which did not record that), (steps + 1) x n_obs observations and
+ * `steps` rewards. Where it ended before its horizon the actions behind `steps` in the row's x were never
+ * asked for: they are the start point's. */
 typedef struct ds_row_episode {
     uint64_t key, steps, n_obs;
     const double *obs, *reward;
+    uint32_t ended, reserved;
 } ds_row_episode;
 
 /* One evaluation. Pointers belong to the caller, or to the cursor until its next step. */
@@ -101,9 +103,9 @@ int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e);
 void ds_cursor_close(ds_cursor *c);
 
 /* Reads an episode into obs (room for (horizon + 1) x n_obs) and reward (horizon); *steps = 0 where the row
- * is none. */
+ * is none. *ended: see ds_row_episode. */
 int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n_obs, uint64_t *steps,
-                          double *obs, double *reward, ds_error *e);
+                          uint32_t *ended, double *obs, double *reward, ds_error *e);
 
 /* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns
  * not 0 ends it, and is returned. */

@@ -2,8 +2,8 @@
 /* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside
  * it commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a
  * function, BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and
- * BAD_MINOR are numbers, BAD_EXTENSIONS is a list of ids, BAD_TABLE(id) the table for an id, and
- * BAD_TABLES the code that they need. */
+ * BAD_MINOR are numbers, BAD_EXTENSIONS is a list of ids, BAD_TABLE(id) the table for an id,
+ * BAD_TABLES the code that they need and BAD_FIELDS what it adds to an instance. */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 
@@ -22,6 +22,9 @@
 #ifndef BAD_GETTER
 #define BAD_GETTER(status) (status)
 #endif
+#ifndef BAD_FIELDS
+#define BAD_FIELDS
+#endif
 #ifndef BAD_EXTENSIONS
 #define BAD_EXTENSIONS NULL
 #define BAD_TABLE(id) NULL
@@ -39,6 +42,7 @@
 typedef struct bowl {
     const ds_host *host;
     double centre;
+    BAD_FIELDS
 } bowl;
 
 static const ds_param *const params[] = {DS_REAL("centre", "0.25", -1, 1, "", "Where the minimum is."), NULL};

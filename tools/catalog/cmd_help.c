@@ -100,7 +100,8 @@ static void problem_text(const ds_pool_env *env)
         printf("; %s %s (%" PRIu64 ")", ds_channel_role_name(c->role), c->name, ds_channel_elements(c));
     }
     if (env->rl.horizon > 0) {
-        printf("; stepwise control, %" PRIu64 " steps", env->rl.horizon);
+        printf("; stepwise control, %" PRIu64 " steps%s", env->rl.horizon,
+               env->rl.flags & DS_RL_TIME_LIMIT ? " (a time limit)" : "");
     }
     printf("%s.\n", env->stochastic ? "; may have noise" : "");
 }

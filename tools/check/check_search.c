@@ -2,6 +2,7 @@
 /* check_search.c - conformance of run(): what an optimizer asks, that it ends, that it repeats itself. */
 #include "config.h"
 
+#include <diffsim/ext/rl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -304,6 +305,44 @@ static void search_residuals(ds_check *c)
     ds_check_note(c, "residuals wanted at %" PRIu64 " points, products at %" PRIu64, values, products);
 }
 
+/* ---- the ends of episodes ---- */
+
+/* A search whose episodes reach a horizon, a part of the task or a time limit; some may end before. */
+static void search_with_ends(ds_check *c, const char *name, ds_check_search *s)
+{
+    s->strict = 1;
+    ds_check_search_run(c, name, s);
+    if (s->created && s->status < 0) {
+        ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s->status), s->message);
+        ds_check_hint(c, "an episode is over where `ended` is DS_RL_TERMINATED or DS_RL_TRUNCATED");
+    }
+}
+
+static void search_endings(ds_check *c)
+{
+    if (!ds_desc_uses(c->module->plugin->desc, DS_EXT_RL)) {
+        ds_check_skip(c, "it does not step through episodes");
+        return;
+    }
+    ds_check_search task = make_search(c, DS_CHECK_ROSENBROCK, 10, 150, 2), limit = task, mixed = task;
+    limit.time_limit = mixed.time_limit = mixed.early_ends = 1;
+    search_with_ends(c, "all episodes terminate at the horizon", &task);
+    search_with_ends(c, "all episodes are truncated at the horizon", &limit);
+    search_with_ends(c, "some episodes terminate, the others are truncated", &mixed);
+    ds_check_note(c, "%" PRIu64 " episodes terminated, %" PRIu64 " were truncated",
+                  task.terminated + mixed.terminated, limit.truncated + mixed.truncated);
+    if (task.used == limit.used && c->failed == 0) {
+        ds_check_note(c, "%s",
+                      hash_trace(&task) == hash_trace(&limit)
+                          ? "it makes no difference to the search which of both: right where no value "
+                            "of a state is learned"
+                          : "it makes a difference to the search which of both they are");
+    }
+    free(task.trace);
+    free(limit.trace);
+    free(mixed.trace);
+}
+
 static void search_repeat(ds_check *c)
 {
     ds_check_search first = standard(c, 0), again, threads;
@@ -455,6 +494,8 @@ const ds_check_test ds_check_search_tests[] = {
     {"search.gradient", "gradients are wanted as the descriptor says", 0, 0, 0, search_gradient},
     {"search.residuals", "where it uses residuals, it asks for them as it should, and gains by them", 0, 0, 0,
      search_residuals},
+    {"search.endings", "terminated and truncated episodes are both over, where it steps through them", 0, 0,
+     0, search_endings},
     {"search.repeat", "the same seed gives the same search, bit for bit", 0, 0, 0, search_repeat},
     {"search.process", "another process makes the same search", 0, 0, 0, search_process},
     {"search.seed", "another seed gives another search", 0, 0, 0, search_seed},

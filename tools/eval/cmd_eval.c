@@ -17,6 +17,7 @@
 #include "cli/run_flags.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
+#include "eval/eval_channels.h"
 #include "difference/finite_difference.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
@@ -25,7 +26,7 @@
 
 typedef struct request {
     const char *x_spec, *trajectory, *picture;
-    int gradient, fd, metrics, json;
+    int gradient, fd, metrics, channels, json;
 } request;
 
 /* The environment and what it answered. */
@@ -37,7 +38,8 @@ typedef struct evaluation {
     ds_answer answer;
     ds_quotient *fd;    /* n of them, or NULL */
     ds_snapshot *scene; /* or NULL */
-    int status;         /* of the pool: not 0 once it failed as a whole */
+    ds_channel_values channels;
+    int status; /* of the pool: not 0 once it failed as a whole */
     ds_error error;
 } evaluation;
 
@@ -53,6 +55,7 @@ static const char usage[] =
     "  --gradient           also d loss / d x\n"
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
+    "  --channels           also the values of its channels: residuals, constraints, images ...\n"
     "  --trajectory F.npz   write the frames as NumPy arrays\n"
     "  --picture F.png      draw the episode: start, middle, end, target\n"
     "  --seed N             seed of the environment\n"
@@ -149,6 +152,9 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     if (status == 0 && (want_grad || !want_scene)) {
         status = ds_pool_evaluate(v->source.pool, 1, v->x, want_grad ? DS_WANT_GRAD : 0, 1, keep, &d, e);
     }
+    if (status == 0 && q->channels) {
+        status = ds_channel_values_get(v->source.pool, v->id, v->x, &v->channels, e);
+    }
     if (status == 0 && q->fd && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
         status = differences(v, e);
     }
@@ -197,6 +203,9 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
         }
         json_object_set_new(o, "metrics", m);
     }
+    if (q->channels) {
+        json_object_set_new(o, "channels", ds_channel_values_json(&v->channels));
+    }
     int status = ds_json_write(o, stdout, "standard output", e);
     json_decref(o);
     return status;
@@ -233,6 +242,9 @@ static void print_text(const evaluation *v, const request *q)
     if (q->gradient || v->fd != NULL) {
         print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
     }
+    if (q->channels) {
+        ds_channel_values_print(&v->channels);
+    }
     if (q->metrics && v->scene != NULL && v->scene->metrics > 0) {
         printf("\nmetric                     step 0                last step\n");
         for (uint64_t k = 0; k < v->scene->metrics; k++) {
@@ -266,6 +278,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"gradient", .set = &q->gradient},
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
+                             {"channels", .set = &q->channels},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
                              {"seed", .take = ds_run_flag_take},
@@ -323,6 +336,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     free(v.x);
     free(v.fd);
     ds_snapshot_free(v.scene);
+    ds_channel_values_clear(&v.channels);
     ds_scene_source_close(&v.source);
     return status;
 }

@@ -192,6 +192,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
 
     s->created = s->broken = 0;
     s->used = s->asked_after = s->wanted_gradient = s->wanted_residuals = s->wanted_products = 0;
+    s->terminated = s->truncated = 0;
     s->best = INFINITY;
     s->told_stop = s->wall = 0;
     s->trace = calloc(s->budget + 1, sizeof *s->trace);

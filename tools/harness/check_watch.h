@@ -34,6 +34,8 @@ typedef struct ds_check_search {
     uint32_t threads;
     int has_gradient;
     int residuals;  /* the problem has channels, the residuals among them (sphere, rosenbrock, rastrigin) */
+    int time_limit; /* of stepwise control: who reaches the horizon is truncated, not terminated */
+    int early_ends; /* of stepwise control: some episodes terminate before */
     double seconds; /* the objective also stops after this wall time; 0 = never */
     int strict;     /* breaches of the contract fail this test, too, not only search.points and search.stop */
     double stop_at; /* should_stop() and the objective say so this many seconds after the start; 0 = never */
@@ -48,6 +50,7 @@ typedef struct ds_check_search {
     double told_stop;         /* when DS_STOPPED was said first, seconds since the start; 0 = never */
     uint64_t wanted_gradient; /* rows for which a gradient was wanted */
     uint64_t wanted_residuals, wanted_products; /* rows for which these were wanted */
+    uint64_t terminated, truncated;             /* episodes that did not fail, by how they ended */
     uint64_t *trace;                            /* per evaluation a hash of x and want; free() it */
     char message[256];                          /* of host->error() */
 } ds_check_search;

@@ -74,6 +74,10 @@ wrong_forward channel.products 8
 wrong_hessian channel.products 8
 past_answer channel.guard 8
 batch_warm ext.batch 8
+limit_terminates rl.ended 8
+task_truncates rl.ended 8
+unknown_end rl.ended 8
+steps_truncated search.endings 8
 END
 
 "$dshost" check ./destroys_null.so --only inst.leak > out 2> err
@@ -81,7 +85,8 @@ grep -q ' in destroy(NULL), which must do nothing' out && grep -q '^# hint: .* c
 result $? "a crash in destroy(NULL) says so, and how to look at it"
 
 # A sin fails the tests of its own promise and no others.
-for id in wrong_gradient leaks_file prints maximises half_squares batch_warm; do
+for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates task_truncates \
+	unknown_end steps_truncated; do
     "$dshost" check ./$id.so > out 2> err
     [ "$(grep -c '^not ok' out)" -eq 1 ]
     result $? "$id fails one test only"
@@ -90,12 +95,21 @@ done
 # Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
 "$dshost" check analytic > out 2> err
 is=$?
-[ $is -eq 0 ] && grep -qx '1\.\.41' out && [ "$(grep -c '^ok ' out)" -eq 41 ] && grep -qx 'TAP version 13' out
-result $? "analytic passes 41 tests"
+[ $is -eq 0 ] && grep -qx '1\.\.42' out && [ "$(grep -c '^ok ' out)" -eq 42 ] && grep -qx 'TAP version 13' out
+result $? "analytic passes 42 tests"
 "$dshost" check rand > out 2> err
 is=$?
-[ $is -eq 0 ] && grep -qx '1\.\.29' out && [ "$(grep -c '^ok ' out)" -eq 29 ]
-result $? "rand passes 29 tests"
+[ $is -eq 0 ] && grep -qx '1\.\.30' out && [ "$(grep -c '^ok ' out)" -eq 30 ]
+result $? "rand passes 30 tests"
+for case in "steps=5 a time limit; 6 were" "steps=500 a time limit; 0 were"; do
+    "$dshost" check cartpole_gym --set env."${case%% *}" --only rl.ended > out 2> err &&
+        grep -q "^# . of 6 .*, ${case#* } truncated" out
+    result $? "cartpole_gym, ${case%% *}: $(grep '^# . of 6' out)"
+done
+"$dshost" check ppo --only search.endings > out 2> err
+grep -q '^# [1-9][0-9]* episodes terminated, [1-9][0-9]* were truncated' out &&
+    grep -q '^# it makes a difference to the search' out
+result $? "ppo learns otherwise where its episodes are truncated"
 for f in rosenbrock rastrigin branin hartmann6; do
     "$dshost" check analytic --set env.function=$f --seed 3 > out 2> err
     result $? "analytic passes with function = $f"

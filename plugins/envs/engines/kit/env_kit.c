@@ -158,6 +158,39 @@ void env_kit_keep_scene(env_kit *kit)
     s->kept = 1;
 }
 
+ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products)
+{
+    ds_status status = DS_OK;
+    for (uint64_t i = 0; status == DS_OK && i < io->asks; i++) {
+        ds_ask *ask = io->ask[i];
+        if ((ask->op != DS_ASK_VALUE) == products) {
+            ask->kind = DS_GRAD_NONE;
+            status = kit->env->answer != NULL ? kit->env->answer(kit, io, ask) : DS_E_UNSUPPORTED;
+        }
+    }
+    return status;
+}
+
+/* ---- channels ---- */
+
+static ds_status channel_count(void *self, uint64_t *count)
+{
+    *count = ((const env_kit *)self)->env->channels(self);
+    return DS_OK;
+}
+
+static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
+{
+    out->type = DS_TYPE_F64;
+    out->ndim = 1;
+    out->unit = "";
+    ((const env_kit *)self)->env->channel(self, i, out);
+    return DS_OK;
+}
+
+static const ds_env_channels env_kit_channels = {
+    .struct_size = sizeof(ds_env_channels), .count = channel_count, .describe = describe_channel};
+
 /* ---- stepwise control ---- */
 
 static ds_status rl_info(void *self, ds_rl_info *out)
@@ -167,6 +200,7 @@ static ds_status rl_info(void *self, ds_rl_info *out)
     out->n_act = kit->n / kit->horizon;
     out->n_obs = kit->n_obs;
     out->dt = kit->control_dt;
+    out->flags = kit->time_limit ? DS_RL_TIME_LIMIT : 0;
     return DS_OK;
 }
 
@@ -183,6 +217,12 @@ static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
     return status;
 }
 
+/* How an episode ends that reaches its horizon. */
+static uint32_t end_at_horizon(const env_kit *kit)
+{
+    return kit->time_limit ? DS_RL_TRUNCATED : DS_RL_TERMINATED;
+}
+
 static ds_status rl_step(void *self, ds_rl_step *io)
 {
     env_kit *kit = self;
@@ -190,7 +230,7 @@ static ds_status rl_step(void *self, ds_rl_step *io)
         return DS_E_STATE;
     }
     io->outcome = DS_EVAL_OK;
-    io->ended = 0;
+    io->ended = DS_RL_GOES_ON;
     ds_status status = kit->env->act(kit, kit->next, io);
     if (status == DS_E_ARG) { /* the action is refused, the episode as it was */
         return status;
@@ -198,15 +238,17 @@ static ds_status rl_step(void *self, ds_rl_step *io)
     kit->next++;
     int failed = status != DS_OK || io->outcome != DS_EVAL_OK;
     if (failed) {
-        io->ended = 1;
+        io->ended = DS_RL_TERMINATED;
         io->reward = 0;
         io->loss = INFINITY;
     } else {
-        io->ended = io->ended || kit->next == kit->horizon;
-        io->loss = io->ended ? io->loss : 0;
+        if (io->ended == DS_RL_GOES_ON && kit->next == kit->horizon) {
+            io->ended = end_at_horizon(kit);
+        }
+        io->loss = io->ended != DS_RL_GOES_ON ? io->loss : 0;
         kit->env->observe(kit, io->obs);
     }
-    kit->next = io->ended ? ENV_KIT_CLOSED : kit->next;
+    kit->next = io->ended != DS_RL_GOES_ON ? ENV_KIT_CLOSED : kit->next;
     return status;
 }
 
@@ -221,6 +263,9 @@ const void *env_kit_extension(void *self, const char *id)
     }
     if (env->act != NULL && strcmp(id, DS_EXT_RL) == 0) {
         return &env_kit_rl;
+    }
+    if (env->channels != NULL && strcmp(id, DS_EXT_CHANNELS) == 0) {
+        return env->channels(self) > 0 ? &env_kit_channels : NULL;
     }
     return env->extension != NULL ? env->extension(self, id) : NULL;
 }
