@@ -125,7 +125,7 @@ dist_check_SCRIPTS = %D%/layers.sh \
 	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
 	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh
 EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
-	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad $(slow_scripts) core/LAYERS
+	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad %D%/data $(slow_scripts) core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/kill_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh \
