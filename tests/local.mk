@@ -51,7 +51,8 @@ if HAVE_CMOCKA
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
 	%D%/core/config/test_settings %D%/core/embed/test_search \
-	%D%/core/evaluate/test_pool %D%/core/plugin/test_instance %D%/core/scene/test_snapshot \
+	%D%/core/evaluate/test_pool %D%/core/plugin/test_channels %D%/core/plugin/test_instance \
+	%D%/core/run/test_asked %D%/core/scene/test_snapshot \
 	%D%/core/store/test_store
 # As other programs use libdiffsim.
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
