@@ -25,7 +25,7 @@ struct ds_pool {
     ds_params *params;         /* process isolation */
     ds_supervisor *supervisor; /* process isolation */
     ds_env *local;             /* no isolation */
-    double *grad;              /* local: gradients of DS_MANY_MAX rows, or residuals of one */
+    double *grad;              /* local: gradients of DS_MAX_ROWS rows, or residuals of one */
     uint64_t many;             /* local: rows of one call */
     uint64_t tickets;          /* posted so far */
     uint32_t collected;        /* answers taken so far, modulo 2^32 */
@@ -69,7 +69,7 @@ static int open_local(ds_pool *p, ds_error *e)
         return rc;
     }
     uint64_t n = p->local->info.n, m = p->local->residual_count;
-    p->many = p->local->batch != NULL ? DS_MANY_MAX : 1;
+    p->many = p->local->batch != NULL ? DS_MAX_ROWS : 1;
     p->grad = malloc((p->many * n > m ? p->many * n : m) * sizeof(double));
     if (p->grad == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
@@ -177,8 +177,8 @@ typedef struct question {
 /* Evaluates rows from i on, as many as go into one call; returns their number. */
 static uint64_t ask_local(ds_pool *p, const question *q, uint64_t i, ds_answer *a)
 {
-    uint64_t n = p->env.info.n, rows = q->count - i < p->many ? q->count - i : p->many, key[DS_MANY_MAX];
-    ds_answer *answer[DS_MANY_MAX];
+    uint64_t n = p->env.info.n, rows = q->count - i < p->many ? q->count - i : p->many, key[DS_MAX_ROWS];
+    ds_answer *answer[DS_MAX_ROWS];
     const double *x = q->x + i * n;
     for (uint64_t k = 0; k < rows; k++) {
         key[k] = ds_pool_noise_key(p, q->first + i + k);
@@ -204,7 +204,7 @@ static int evaluate_local(ds_pool *p, const question *q)
 {
     uint64_t n = p->env.info.n;
     int has_values = (q->want & DS_WANT_GRAD) != 0 || q->residuals != 0;
-    ds_answer a[DS_MANY_MAX];
+    ds_answer a[DS_MAX_ROWS];
     for (uint64_t i = 0, rows; i < q->count; i += rows) {
         if (stop_asked(p)) {
             return DS_POOL_STOPPED;
@@ -393,9 +393,6 @@ static int rows_allowed(const ds_batch *b, const ds_problem *problem, char text[
 
 int ds_batch_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT])
 {
-    if (b == NULL || !DS_HAS(ds_batch, b, done)) {
-        return refuse(text, "the batch is missing or its struct_size is too small");
-    }
     if (b->count == 0 || b->x == NULL || b->loss == NULL) {
         return refuse(text, "count is 0, or x or loss is NULL");
     }

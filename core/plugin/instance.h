@@ -21,7 +21,9 @@ typedef struct ds_env {
     int has_gradient;
     const ds_rl *rl; /* NULL = not offered */
     ds_rl_info rl_info;
-    const ds_env_batch *batch;     /* NULL = not offered */
+    const ds_env_batch *batch; /* NULL = not offered */
+    ds_rl rl_table;            /* those tables, in our own size */
+    ds_env_batch batch_table;
     const ds_residuals *residuals; /* NULL = not offered */
     uint64_t residual_count;       /* 0 where not offered */
 } ds_env;
@@ -56,10 +58,7 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 
-/* Most points of one call of the extension batch. */
-enum { DS_MANY_MAX = 64 };
-
-/* ds_env_evaluate() for `count` <= DS_MANY_MAX points at once (env->batch is not NULL): point k and its
+/* ds_env_evaluate() for `count` <= DS_MAX_ROWS points at once (env->batch is not NULL): point k and its
  * gradient are at x + k stride and grad + k stride, answer[k] is its answer. */
 void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
                           const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer);
@@ -88,8 +87,6 @@ uint64_t ds_residual_input(uint32_t kind, uint64_t n, uint64_t m);
 uint64_t ds_residual_output(uint32_t kind, uint64_t n, uint64_t m);
 
 /* ---- one episode of stepwise control (extension ds.env.rl/1) ---- */
-
-enum { DS_EPISODE_LANES = 64 }; /* episodes that may be open at once */
 
 /* The episode that an instance has in hand; all zero = none. */
 typedef struct ds_episode {

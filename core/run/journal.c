@@ -132,10 +132,10 @@ static void tidy(char *text)
     }
 }
 
-void ds_journal_tag(char to[16], const char *from)
+void ds_journal_tag(char to[DS_MAX_TAG + 1], const char *from)
 {
     to[0] = '\0';
-    strncat(to, from != NULL ? from : "", 15);
+    strncat(to, from != NULL ? from : "", DS_MAX_TAG);
     tidy(to);
 }
 

@@ -51,7 +51,7 @@ typedef struct ds_row {
     ds_answer answer;
     uint64_t group;
     double at; /* seconds since 1970 */
-    char tag[16];
+    char tag[DS_MAX_TAG + 1];
     ds_row_episode *episode; /* of stepwise control, else NULL */
     ds_extra extra;
 } ds_row;

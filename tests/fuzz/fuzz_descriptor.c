@@ -286,10 +286,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ds_error e = {0};
     const char *id = byte(&s) < 128 ? "toy" : NULL;
     const ds_plugin *p = make_plugin(&s);
-    int status = ds_plugin_accept(p, id, "toy.so", &e);
+    ds_plugin *own = NULL;
+    int status = ds_plugin_accept(p, id, "toy.so", &own, &e);
     if (status == 0) {
-        use(p);
-        hand_over(&s, p);
+        use(own);
+        hand_over(&s, own);
+        ds_descriptor_free(own);
     } else {
         FUZZ_REQUIRE(status == DS_EXIT_PLUGIN && strncmp(e.text, "toy.so: ", 8) == 0);
         FUZZ_REQUIRE(ds_text_is_line(e.text, strlen(e.text)));
