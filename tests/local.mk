@@ -13,6 +13,9 @@ AM_TESTS_ENVIRONMENT = \
 	DS_TOP_BUILD=$(abs_top_builddir); export DS_TOP_BUILD; \
 	DS_CC='$(CC)'; export DS_CC; \
 	DS_SANITIZE='$(DS_SANITIZE)'; export DS_SANITIZE; \
+	DS_HOST_CFLAGS='$(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(CAIRO_CFLAGS) $(ZLIB_CFLAGS)'; \
+	export DS_HOST_CFLAGS; \
+	DS_HOST_LIBS='$(core_libs) $(CAIRO_LIBS) $(ZLIB_LIBS)'; export DS_HOST_LIBS; \
 	CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
 	OPENBLAS_NUM_THREADS=1; export OPENBLAS_NUM_THREADS; \
 	OMP_NUM_THREADS=1; export OMP_NUM_THREADS; \
@@ -113,7 +116,7 @@ check_LTLIBRARIES += %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/fau
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
 dist_check_SCRIPTS = %D%/layers.sh \
-	%D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
+	%D%/abi/grow.sh %D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
 	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
 	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
 	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
@@ -123,7 +126,8 @@ dist_check_SCRIPTS = %D%/layers.sh \
 	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
 	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh
 EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
-	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad $(slow_scripts) core/LAYERS
+	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c \
+	%D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad $(slow_scripts) core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/kill_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accept.c - tests magic, sizes, versions, texts, schema and functions of a plugin before anything of it is used. */
+/* accept.c - tests magic, sizes, versions, texts, schema and functions of a plugin before anything of it is
+ * used. */
 #include "config.h"
 
 #include "plugin/accept.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptor.c - descriptors in structs of our own size, copied from a plugin or made from bytes: a head with the counts,
- * then all texts in a fixed order, each with its NUL; the numbers of a parameter stand before its texts. Both sides of
- * the bytes are the same version of the host. */
+/* descriptor.c - descriptors in structs of our own size, copied from a plugin or made from bytes: a head with
+ * the counts, then all texts in a fixed order, each with its NUL; the numbers of a parameter stand before its
+ * texts. Both sides of the bytes are the same version of the host. */
 #include "config.h"
 
 #include "plugin/descriptor.h"

@@ -281,8 +281,8 @@ static void test_accept(ds_check *c)
     ds_descriptor_free(own);
 }
 
-/* A copy of the plugin's data, where desc.accept has found nothing wrong with them; else NULL. To be released with
- * ds_descriptor_free(). `theirs`, where not NULL, gets what the plugin itself said. */
+/* A copy of the plugin's data, where desc.accept has found nothing wrong with them; else NULL. To be released
+ * with ds_descriptor_free(). `theirs`, where not NULL, gets what the plugin itself said. */
 static ds_plugin *sound_plugin(ds_check *c, const ds_plugin **theirs)
 {
     query_function *query = query_of(c);
