@@ -48,6 +48,17 @@ static int accept_texts(const text *list, size_t count, const char *path, const 
     return 0;
 }
 
+/* Ids of extensions: lists that end with NULL, or are NULL. */
+static int accept_ids(const char *what, const char *const *list, const char *path, ds_error *e)
+{
+    int status = 0;
+    for (; status == 0 && list != NULL && *list != NULL; list++) {
+        const text id = {what, *list, 0};
+        status = accept_texts(&id, 1, path, NULL, e);
+    }
+    return status;
+}
+
 static int is_name(const char *s)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -134,6 +145,9 @@ int ds_desc_accept(const ds_desc *d, const char *id, const char *path, ds_error 
                           {"description", d->description, 1},
                           {"citation", d->citation, 1}};
     int status = accept_texts(texts, sizeof texts / sizeof texts[0], path, NULL, e);
+    status = status != 0 ? status : accept_ids("an id in `extensions`", d->extensions, path, e);
+    status = status != 0 ? status : accept_ids("an id in `needs`", d->needs, path, e);
+    status = status != 0 ? status : accept_ids("an id in `uses`", d->uses, path, e);
     for (size_t i = 0; status == 0 && d->params != NULL && d->params[i] != NULL; i++) {
         status = accept_param(d->params[i], i, d->params, path, e);
     }

@@ -61,6 +61,9 @@ cat > plugin.c << 'END'
 #ifndef SUMMARY
 #define SUMMARY "x"
 #endif
+#ifndef NEEDS
+#define NEEDS NULL
+#endif
 #ifndef RESULT
 #define RESULT &plugin
 #endif
@@ -72,12 +75,13 @@ static ds_status bounds(void *s, uint64_t n, double *l, double *u, double *x)
 static ds_status evaluate(void *s, ds_eval *io) { (void)s; (void)io; return DS_OK; }
 static const char *const choices[] = {"a", NULL};
 static const char *const none[] = {NULL};
+static const char *const broken[] = {"ds.env.toy/1", "a\nb", NULL};
 static const ds_param *const params[] = {PARAMS, NULL};
 static const ds_env_vtable vt = {VT_SIZE, 0, CREATE, destroy, info, bounds, evaluate, NULL};
-static const ds_desc desc = {DESC_SIZE, KIND, 0, ID, "1", "MIT", SUMMARY, "", "", params, NULL, NULL, NULL};
+static const ds_desc desc = {DESC_SIZE, KIND, 0, ID, "1", "MIT", SUMMARY, "", "", params, NULL, NEEDS, NULL};
 static const ds_plugin plugin = {MAGIC, SIZE, MAJOR, MINOR, LAYOUT, 0, "", &desc, &vt, NULL};
 const ds_plugin *ds_plugin_query(uint32_t major, uint32_t minor)
-{ (void)create; (void)choices; (void)none; (void)plugin; (void)major; (void)minor; return RESULT; }
+{ (void)create; (void)choices; (void)none; (void)broken; (void)plugin; (void)major; (void)minor; return RESULT; }
 END
 
 build() { # build ID FLAGS...: makes ID.so
@@ -175,6 +179,8 @@ build optimizer -DKIND=DS_KIND_OPTIMIZER
 refused ./optimizer.so "an optimizer without functions" "vtable of the optimizer" "missing"
 build no_summary -DSUMMARY=NULL
 refused ./no_summary.so "a string that is NULL" "summary" "is NULL"
+build needs -DNEEDS=broken
+refused ./needs.so "an id with a line break" "needs" "line break"
 build vt_short -DVT_SIZE=16
 refused ./vt_short.so "a short vtable" "vtable of the environment" "is 16" "56 to 65536"
 build no_create -DCREATE=NULL

@@ -200,6 +200,11 @@ static const ds_desc *make_desc(source *s)
         params[i] = make_param(s, i);
     }
     d.params = byte(s) % 8 != 7 ? guarded(s, params, (n + 1) * sizeof *params, 8) : NULL;
+    const char *ids[] = {text(s, "ds.env.scene/1"), text(s, "org.example.toy/1"), NULL};
+    const char *const *list = guarded(s, ids, sizeof ids, 8);
+    d.extensions = byte(s) % 2 != 0 ? list : NULL;
+    d.needs = byte(s) % 2 != 0 ? list : NULL;
+    d.uses = byte(s) % 2 != 0 ? list : NULL;
     return cut(s, &d, sizeof d, d.struct_size, sizeof d.struct_size);
 }
 
