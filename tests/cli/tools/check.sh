@@ -67,7 +67,7 @@ asks_nan search.failures 8
 ignores_stopped search.stop 8
 not_repeatable search.repeat 8
 wants_gradient search.gradient 8
-needs_services inst.sizes 8
+exact_size inst.sizes 8
 maximises search.better 8
 half_squares ext.residuals 8
 wrong_product ext.residuals 8
