@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const faults[] = {"none",  "outside", "nan",   "gradient", "empty", "segv",
-                                     "abort", "exit",    "error", "stubborn", "early", "create",
-                                     "clock", "nudge",   "stack", "loop",     NULL};
+static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",  "segv",  "abort",
+                                     "exit",  "error",   "stubborn", "early",    "create", "clock", "nudge",
+                                     "stack", "loop",    "zero",     "huge",     NULL};
 enum {
     B_NONE,
     B_OUTSIDE,
@@ -28,7 +28,9 @@ enum {
     B_CLOCK,
     B_NUDGE,
     B_STACK,
-    B_LOOP
+    B_LOOP,
+    B_ZERO,
+    B_HUGE
 };
 
 static const ds_param *const params[] = {
@@ -109,6 +111,12 @@ static ds_status spoil(search *s, ds_batch *b)
         break;
     case B_EMPTY:
         b->count = 0;
+        break;
+    case B_ZERO:
+        b->struct_size = 0;
+        break;
+    case B_HUGE:
+        b->struct_size = 0xdeadbeef;
         break;
     case B_SEGV:
         *nowhere = 1.0;

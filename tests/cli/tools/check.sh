@@ -65,6 +65,7 @@ nan_gradient grad.difference 8
 outside search.points 8
 asks_nan search.failures 8
 ignores_stopped search.stop 8
+forgets_size search.points 8
 not_repeatable search.repeat 8
 wants_gradient search.gradient 8
 exact_size inst.sizes 8
