@@ -68,7 +68,6 @@ ignores_stopped search.stop 8
 forgets_size search.points 8
 not_repeatable search.repeat 8
 wants_gradient search.gradient 8
-<<<<<<< HEAD
 hidden_gradient search.params 8
 leaves_thread eval.threads 8
 four_threads pure.threads 8
@@ -76,10 +75,7 @@ odd_want eval.want 8
 too_inexact pure.repeat 8
 secret_tolerance eval.points 8
 needs_later load.host 4
-needs_services inst.sizes 8
-=======
 exact_size inst.sizes 8
->>>>>>> growth
 maximises search.better 8
 changing_channels channel.list 8
 half_squares channel.value 8
