@@ -105,8 +105,9 @@ endif
 check_PROGRAMS += %D%/fuzz/parameters
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
-check_LTLIBRARIES += %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/channels.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la \
-	%D%/plugins/foreign.la %D%/plugins/shapes.la
+check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/channels.la \
+	%D%/plugins/faulty.la %D%/plugins/faulty_rl.la %D%/plugins/foreign.la %D%/plugins/shapes.la
+%C%_plugins_alone_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_asker_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_badopt_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_channels_la_LDFLAGS = $(plugin_link) -rpath /nowhere
@@ -119,7 +120,7 @@ dist_check_SCRIPTS = %D%/layers.sh \
 	%D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
 	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
 	%D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
+	%D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
 	%D%/cli/squares.sh \
 	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
 	%D%/cli/tools/bench_merge.sh %D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh \

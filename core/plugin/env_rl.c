@@ -24,7 +24,7 @@ static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *func
     const char *why = ep->env->services.last_error;
     char text[640];
     snprintf(text, sizeof(text), "%s: %s", function, why[0] != '\0' ? why : ds_status_text(st));
-    fail(ep, out, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR, text);
+    fail(ep, out, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, text);
 }
 
 static int all_finite(const double *v, uint64_t count)
@@ -68,7 +68,10 @@ static const char *wrong_end(const ds_episode *ep, uint32_t ended)
 static void validate(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *out)
 {
     const char *wrong = wrong_end(ep, io->ended);
-    if (io->outcome != DS_EVAL_OK && io->outcome != DS_EVAL_DIVERGED && io->outcome != DS_EVAL_INFEASIBLE) {
+    if (io->outcome >= DS_EVAL_OUTCOMES) {
+        fail(ep, out, DS_EVAL_ERROR, "step() set an outcome that this host does not know");
+    } else if (io->outcome != DS_EVAL_OK && io->outcome != DS_EVAL_DIVERGED &&
+               io->outcome != DS_EVAL_INFEASIBLE) {
         fail(ep, out, DS_EVAL_INVALID, "step() set an outcome that it must not set");
     } else if (io->outcome != DS_EVAL_OK) {
         fail(ep, out, io->outcome, ep->env->services.last_error);

@@ -7,6 +7,7 @@
  *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
  *   episode(id, key, steps, ended, obs, reward)   what an episode of stepwise control adds to its row
  *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
+ *   variable(id, name, unit, grp, flags)   what the environment calls its variables 0, 1, 2, ...
  *
  * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
  * column but `wall` and `at` is the same for any number of jobs and threads and after any interruption. A
@@ -19,6 +20,7 @@
 
 #include "base/answer.h"
 #include "base/error.h"
+#include "base/variables.h"
 #include "config/settings.h"
 
 enum {
@@ -91,6 +93,12 @@ int ds_store_set(ds_store *s, const char *key, const char *value, ds_error *e);
 /* Adds a value of a section, or reads all of them into *out (layer 0, origin = the store). */
 int ds_store_put_setting(ds_store *s, int section, const char *key, const char *value, ds_error *e);
 int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e);
+
+/* What the environment calls its n variables (base/variables.h): written once, in a group of a new store;
+ * *out is NULL and *count 0 where they have no names, else the caller frees *out. A landscape has as many
+ * as its environment, which are more than ds_store_n(). */
+int ds_store_put_variables(ds_store *s, const ds_named_variable *v, uint64_t n, ds_error *e);
+int ds_store_get_variables(ds_store *s, ds_named_variable **out, uint64_t *count, ds_error *e);
 
 /* A group of rows becomes visible as a whole at commit. After a failure nothing of the group is kept. */
 int ds_store_begin(ds_store *s, ds_error *e);

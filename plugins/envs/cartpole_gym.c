@@ -111,6 +111,14 @@ static ds_status allocate_balance(void *self)
 }
 
 /* The suggested start pushes to and fro. */
+/* Its sign is the direction of the push. */
+static void name_push(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "push.%u", (unsigned)i);
+    env_variable_put(out->group, "push");
+}
+
 static void range_of_push(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     (void)self;
@@ -199,6 +207,7 @@ static const env_table env = {.size = sizeof(balance),
                               .read = read_balance,
                               .allocate = allocate_balance,
                               .range = range_of_push,
+                              .variable = name_push,
                               .simulate = simulate_balance,
                               .metrics = metrics,
                               .bodies = bodies_of_balance,

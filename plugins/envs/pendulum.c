@@ -157,6 +157,14 @@ static void read_pendulum(void *self, ds_param_reader *in)
 
 /* The suggested start is a constant push: without torque the hanging rod is a stationary point
  * of the loss. */
+static void name_torque(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "torque.%u", (unsigned)i);
+    env_variable_put(out->unit, "N m");
+    env_variable_put(out->group, "torque");
+}
+
 static void range_of_torque(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     (void)self;
@@ -239,6 +247,7 @@ static void measure_pendulum(void *self, uint64_t k, double *out)
 static const env_table env = {.size = sizeof(pendulum),
                               .read = read_pendulum,
                               .range = range_of_torque,
+                              .variable = name_torque,
                               .simulate = simulate_pendulum,
                               .adjoint = adjoint_of_pendulum,
                               .passes = 1,

@@ -123,17 +123,17 @@ fi
     >/dev/null 2>&1
 [ -s pictures/best.png ] && [ -s pictures/convergence.png ]
 result $? "pictures of the best episode"
-refuses 4 "sac steps through episodes.*analytic does not offer" "no stepwise control, one line" \
+refuses 4 "sac needs stepwise control, which analytic does not have; take" "no stepwise control, one line" \
     "$dshost" --env analytic --opt sac --budget 10 --out none
-refuses 4 "analytic does not offer" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
+refuses 4 "analytic does not have" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
 "$dshost" list >"$tmp/out" 2>&1
-[ "$(grep -c "\[rl\]$" "$tmp/out")" -eq 15 ] && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
+[ "$(grep -c "\[stepwise control\]$" "$tmp/out")" -eq 15 ] && grep -q "^  sac .*\[needs stepwise control\]$" "$tmp/out"
 result $? "dshost list says what offers and needs it"
 "$dshost" doctor >"$tmp/out" 2>&1
 grep -q "^plugins_with_rl  *15$" "$tmp/out"
 result $? "dshost doctor counts them"
 for env in swing realtosim pinball bounce; do
-    refuses 4 "$env does not offer" "$env has no actions, ppo says so" "$dshost" --env $env --opt ppo --budget 10 --out none
+    refuses 4 "$env does not have" "$env has no actions, ppo says so" "$dshost" --env $env --opt ppo --budget 10 --out none
 done
 
 # ---- whole scenes ----

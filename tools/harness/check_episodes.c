@@ -133,6 +133,7 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
         l->loss = value_of(s, l->x);
         observe(e, l, r->obs + k * N_OBS);
         e->open++;
+        s->wanted_episodes++;
         r->done++;
     }
     return DS_OK;

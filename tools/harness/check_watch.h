@@ -32,6 +32,7 @@ typedef struct ds_check_search {
     uint64_t stop_after; /* evaluations after which the objective says DS_STOPPED; 0 = the budget */
     uint64_t seed;
     uint32_t threads;
+    const ds_settings *settings; /* NULL = the user's */
     int has_gradient;
     int residuals;  /* the problem has channels, the residuals among them (sphere, rosenbrock, rastrigin) */
     int time_limit; /* of stepwise control: who reaches the horizon is truncated, not terminated */
@@ -51,6 +52,7 @@ typedef struct ds_check_search {
     uint64_t wanted_gradient; /* rows for which a gradient was wanted */
     uint64_t wanted_residuals, wanted_products; /* rows for which these were wanted */
     uint64_t terminated, truncated;             /* episodes that did not fail, by how they ended */
+    uint64_t wanted_episodes;                   /* begun */
     uint64_t *trace;                            /* per evaluation a hash of x and want; free() it */
     char message[256];                          /* of host->error() */
 } ds_check_search;
