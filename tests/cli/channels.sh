@@ -52,6 +52,10 @@ cp err log1
 status 0 "the whole run" $run --budget 250 --isolation none --out whole
 cp err log2
 alike "is the same" part whole log1 log2
+# shellcheck disable=SC2086
+status 0 "the optimizer in a process of its own" $run --budget 98 --isolate-optimizer --out own
+status 0 "goes on there" "$dshost" resume own --budget 250 --isolate-optimizer
+same "and is the same" own whole
 status 0 "a run that is complete is gone through again" "$dshost" resume part --budget 260 --isolation none
 
 # Common noise is a wish of the optimizer; the same points without it have losses of their own.
