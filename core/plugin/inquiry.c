@@ -69,6 +69,7 @@ void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const ds
         memset(out + asks->values * 8, 0, (asks->out - asks->values) * 8);
     } else if (asks->product) {
         uint32_t kind = ask[asks->count - 1].kind;
-        answer->grad_kind = kind <= DS_GRAD_SMOOTHED ? kind : DS_GRAD_SMOOTHED; /* that of a later version */
+        answer->product_kind =
+            kind <= DS_GRAD_SMOOTHED ? kind : DS_GRAD_SMOOTHED; /* that of a later version */
     }
 }

@@ -107,6 +107,7 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
     }
     double start = ds_clock_s();
     answer->message[0] = '\0';
+    answer->product_kind = DS_GRAD_NONE;
     env->services.last_error[0] = '\0';
     ds_status st = env->vt->evaluate(env->self, &io);
     if (st == DS_OK) {
@@ -119,6 +120,7 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
     }
     if (inquiry != NULL) {
         ds_inquiry_check(&env->channels, inquiry, ask, answer);
+        answer->grad_kind = (want & DS_WANT_GRAD) != 0 ? answer->grad_kind : answer->product_kind;
         drop_gradient(&io, answer); /* an answer that is not finite spoils the row */
     }
     answer->wall_s = ds_clock_s() - start;

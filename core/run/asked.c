@@ -80,10 +80,6 @@ int ds_asked_open(ds_asked_rows *r, const ds_batch *b, const ds_channels *channe
     if (read_list(r, b, text) != 0 || ds_asks_make(&r->asks, channels, n, r->place, text) != 0) {
         return -1;
     }
-    if (r->asks.product && (b->want & DS_WANT_GRAD) != 0) {
-        return wrong(text, r->asks.count,
-                     "is a product beside the gradient: two derivatives at one point are two rows");
-    }
     r->in = malloc((b->count * r->asks.in + 1) * sizeof(double));
     r->out = malloc(b->count * r->asks.out * sizeof(double));
     if (r->in == NULL || r->out == NULL) {

@@ -224,7 +224,7 @@ static int deliver(ds_journal *j, ds_question *q, uint64_t i, const ds_answer *a
     int product = q->asks != NULL && q->asks->product;
     uint32_t want = product ? DS_WANT_GRAD : q->want; /* a product counts as one */
     q->loss[i] = answer->loss;
-    q->kind = product && answer->outcome == DS_EVAL_OK ? answer->grad_kind : q->kind;
+    q->kind = product && answer->outcome == DS_EVAL_OK ? answer->product_kind : q->kind;
     if (q->outcome != NULL) {
         q->outcome[i] = answer->outcome;
     }
@@ -285,7 +285,7 @@ static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *
 typedef struct repetition {
     ds_journal *journal;
     const ds_question *q;
-    const ds_answer *answer; /* recorded */
+    ds_answer *answer; /* recorded */
     uint64_t from, first;
     int differs;
 } repetition;
@@ -296,6 +296,7 @@ static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *g
     double loss = r->answer[i].loss, allowed = fmax(1e-9, r->journal->env->info.tolerance);
     (void)grad;
     memcpy(out_of(r->q, r->from + i), out, r->q->asks->out * sizeof(double));
+    r->answer[i].product_kind = a->product_kind;
     if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= allowed * fabs(loss))) {
         ds_fail(&r->journal->error, DS_EXIT_PLUGIN,
                 "%s: evaluation %llu now gives the loss %.17g (%s), recorded %.17g: the environment is not "
@@ -322,7 +323,7 @@ static ds_pool_question rows_from(const ds_journal *j, const ds_question *q, uin
 
 /* Computes the products of `rows` rows of the question again. */
 static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, uint64_t rows,
-                           const ds_answer *answer)
+                           ds_answer *answer)
 {
     repetition r = {j, q, answer, from, j->statistics.count + 1, 0};
     const ds_pool_question again = rows_from(j, q, from, rows, r.first);

@@ -79,7 +79,6 @@ while read -r fault text; do
 done << 'END'
 twice operation 2 of channel 0 error: it is asked twice
 products operation 3 of channel 0 error: it is a second product in one row
-gradient a product beside the gradient
 operation operation 9 of channel 0 error: it does not offer that
 bytes has out_bytes that are not what the answers of all rows take
 nan has a number in v or w that is not finite

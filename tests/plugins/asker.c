@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const faults[] = {"none",  "twice", "products",  "gradient", "operation",
-                                     "bytes", "nan",   "no_vector", "channel",  NULL};
-enum { A_NONE, A_TWICE, A_PRODUCTS, A_GRADIENT, A_OPERATION, A_BYTES, A_NAN, A_NO_VECTOR, A_CHANNEL };
+static const char *const faults[] = {"none", "twice",     "products", "operation", "bytes",
+                                     "nan",  "no_vector", "channel",  NULL};
+enum { A_NONE, A_TWICE, A_PRODUCTS, A_OPERATION, A_BYTES, A_NAN, A_NO_VECTOR, A_CHANNEL };
 
 static const ds_param *const params[] = {
     DS_INT("rows", "5", 3, 1000, "", "Rows of a batch."),
@@ -113,9 +113,9 @@ static void add_ask(search *s, ds_batch *b, uint32_t channel, uint32_t op)
 static void choose(search *s, ds_batch *b)
 {
     const uint64_t count = s->channels->count;
-    uint64_t derivative = ds_random_below(&s->random, 4); /* a gradient, nothing, or a product */
+    uint64_t derivative = ds_random_below(&s->random, 5); /* a gradient, nothing, products, both */
     uint64_t of = ds_random_below(&s->random, count), op = DS_ASK_JV + ds_random_below(&s->random, 3);
-    b->want = derivative == 0 ? DS_WANT_GRAD : 0;
+    b->want = derivative == 0 || derivative == 4 ? DS_WANT_GRAD : 0;
     for (uint32_t i = 0; i < count; i++) {
         const ds_channel *c = s->channels->channel[i];
         if (derivative > 1 && i == of && (c->ops & DS_CAN(op)) != 0) {
@@ -136,7 +136,7 @@ static void spoil(search *s, ds_batch *b)
         free((double *)(uintptr_t)s->ask[i].w);
     }
     b->asks = 0;
-    b->want = s->fault == A_GRADIENT ? DS_WANT_GRAD : 0;
+    b->want = 0;
     add_ask(s, b, 0, DS_ASK_JV);
     if (s->fault == A_TWICE || s->fault == A_PRODUCTS) {
         add_ask(s, b, 0, s->fault == A_TWICE ? DS_ASK_JV : DS_ASK_JTV);

@@ -135,11 +135,6 @@ int ds_check_asks_sound(ds_check_watch *w, const ds_batch *b)
                         "at the same point is another row");
         return 0;
     }
-    if (w->asks.product && (b->want & DS_WANT_GRAD) != 0) {
-        ds_check_breach(w, "a batch wants the gradient beside a product");
-        ds_check_advise(w, "two derivatives at one point are two rows, in two batches");
-        return 0;
-    }
     for (uint64_t i = 0; i < b->asks; i++) {
         if (!sound_numbers(w, b, i, &w->asks.ask[place[i]])) {
             return 0;

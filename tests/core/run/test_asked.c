@@ -158,8 +158,6 @@ static void refuses_batches(void **state)
     refused(&q, "question 1 has a number in v or w that is not finite");
     q.w[2] = INFINITY;
     refused(&q, "question 1 has a number in v or w that is not finite");
-    q.batch.want = DS_WANT_GRAD;
-    refused(&q, "a product beside the gradient");
     q.ask[1].channel = PHOTO;
     refused(&q, "operation 4 of channel 1 c1: it does not offer that");
 }
