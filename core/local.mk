@@ -24,6 +24,8 @@ worker_sources = core/worker/probe.c core/worker/probe.h core/worker/process.c c
 	core/worker/supervisor.h
 evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h
+snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
+	core/snapshot/snapshot.h
 store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c core/store/replay.h \
 	core/store/run_folder.c core/store/run_folder.h core/store/runlock.c core/store/runlock.h \
 	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c
@@ -37,8 +39,8 @@ cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/
 	core/cli/run_flags.h
 
 core_libcore_la_SOURCES = $(base_sources) $(config_sources) $(plugin_sources) $(scene_sources) \
-	$(worker_sources) $(evaluate_sources) $(store_sources) $(run_sources) $(embed_sources) \
-	$(cli_sources)
+	$(worker_sources) $(evaluate_sources) $(snapshot_sources) $(store_sources) $(run_sources) \
+	$(embed_sources) $(cli_sources)
 
 # Other programs see the functions of diffsim/lib/ask_tell.h and diffsim/lib/environment.h alone.
 lib_LTLIBRARIES += libdiffsim.la
