@@ -162,15 +162,21 @@ static int stop_asked(const ds_pool *p)
 /* What is asked of every row. */
 typedef struct question {
     uint64_t count;
-    const double *x;    /* count x n */
-    uint32_t want;      /* DS_WANT_* */
-    uint32_t residuals; /* DS_RESIDUALS_*, 0 = an evaluation */
-    const double *v;    /* residuals: count x what goes into such a question */
-    uint64_t inputs;    /* residuals: numbers of one row of v */
-    uint64_t first;     /* number of the evaluation of row 0 */
+    const double *x;           /* count x n */
+    uint32_t want;             /* DS_WANT_* */
+    uint32_t residuals;        /* DS_RESIDUALS_*, 0 = an evaluation */
+    const double *v;           /* residuals: count x what goes into such a question */
+    uint64_t inputs;           /* residuals: numbers of one row of v */
+    uint64_t first;            /* number of the evaluation of row 0 */
+    const uint64_t *noise_key; /* of the rows; NULL = that of their numbers */
     ds_pool_sink *sink;
     void *ctx;
 } question;
+
+static uint64_t key_of(const ds_pool *p, const question *q, uint64_t row)
+{
+    return q->noise_key != NULL ? q->noise_key[row] : ds_pool_noise_key(p, q->first + row);
+}
 
 /* ---- without isolation ---- */
 
@@ -181,7 +187,7 @@ static uint64_t ask_local(ds_pool *p, const question *q, uint64_t i, ds_answer *
     ds_answer *answer[DS_MANY_MAX];
     const double *x = q->x + i * n;
     for (uint64_t k = 0; k < rows; k++) {
-        key[k] = ds_pool_noise_key(p, q->first + i + k);
+        key[k] = key_of(p, q, i + k);
         answer[k] = &a[k];
     }
     if (q->residuals != 0) {
@@ -246,7 +252,7 @@ static void post_next(passage *b, const question *q)
     const ds_slot_ask ask = {.want = q->want,
                              .residuals = q->residuals,
                              .alone = q->residuals != 0,
-                             .noise_key = ds_pool_noise_key(b->pool, q->first + row)};
+                             .noise_key = key_of(b->pool, q, row)};
     ds_slot *slot = ds_ring_fill(s, b->base + row, &ask, q->x + row * s->n, s->n);
     if (q->inputs > 0) {
         memcpy(ds_slot_v(s, slot), q->v + row * q->inputs, q->inputs * sizeof(double));
@@ -348,6 +354,13 @@ int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want,
                      ds_pool_sink *sink, void *ctx, ds_error *e)
 {
     question q = {.count = count, .x = x, .want = want, .first = first, .sink = sink, .ctx = ctx};
+    return ask(p, &q, e);
+}
+
+int ds_pool_evaluate_keys(ds_pool *p, uint64_t count, const double *x, uint32_t want,
+                          const uint64_t *noise_key, ds_pool_sink *sink, void *ctx, ds_error *e)
+{
+    question q = {.count = count, .x = x, .want = want, .noise_key = noise_key, .sink = sink, .ctx = ctx};
     return ask(p, &q, e);
 }
 

@@ -61,6 +61,10 @@ enum { DS_POOL_STOPPED = DS_SUPERVISOR_STOPPED };
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
 
+/* The same with the noise keys of the rows in place of their numbers. */
+int ds_pool_evaluate_keys(ds_pool *p, uint64_t count, const double *x, uint32_t want,
+                          const uint64_t *noise_key, ds_pool_sink *sink, void *ctx, ds_error *e);
+
 /* Residuals of `count` rows of x, or products of their Jacobian with rows of v (kind is DS_RESIDUALS_*): as
  * ds_pool_evaluate(), and the sink gets in place of a gradient what was asked for. */
 int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x, const double *v,

@@ -5,6 +5,7 @@
 #include "plugin/loader.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 
 static ds_module **modules; /* every module that was loaded or described, never released */
 static size_t module_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and of loading */
 
 static int not_alike(const char *path, const char *kind, ds_error *e)
 {
@@ -170,17 +172,23 @@ static const ds_module *find(const char *path, int loaded)
 
 const ds_module *ds_loader_known(const char *path)
 {
-    return find(path, 0);
+    pthread_mutex_lock(&lock);
+    const ds_module *m = find(path, 0);
+    pthread_mutex_unlock(&lock);
+    return m;
 }
 
 int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e)
 {
+    int status = 0;
+    pthread_mutex_lock(&lock);
     *out = find(f->path, 1);
-    if (*out != NULL) {
-        return 0;
+    if (*out == NULL) {
+        ds_module *m = new_module(f, e);
+        status = m == NULL ? DS_EXIT_MEMORY : keep(m, load(f->path, f->id, m, e), out);
     }
-    ds_module *m = new_module(f, e);
-    return m == NULL ? DS_EXIT_MEMORY : keep(m, load(f->path, f->id, m, e), out);
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 int ds_loader_check_kind(const char *name, const ds_module *m, uint32_t kind, ds_error *e)
@@ -250,13 +258,17 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
     if (status == 0 && p->desc->kind != DS_KIND_ENV && p->desc->kind != DS_KIND_OPTIMIZER) {
         status = damaged(f, e);
     }
+    pthread_mutex_lock(&lock);
     ds_module *m = status == 0 ? new_module(f, e) : NULL;
-    if (m == NULL) {
+    if (m != NULL) {
+        m->plugin = p;
+        status = keep(m, 0, out);
+    } else {
         ds_descriptor_free(p);
-        return status != 0 ? status : DS_EXIT_MEMORY;
+        status = status != 0 ? status : DS_EXIT_MEMORY;
     }
-    m->plugin = p;
-    return keep(m, 0, out);
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 int ds_loader_died(const char *path, int status, ds_error *e)

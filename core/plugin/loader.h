@@ -20,7 +20,7 @@ typedef struct ds_module {
 } ds_module;
 
 /* Finds (search_path.h) a plugin and loads it into this process. Loading a file twice returns the same module. The
- * module belongs to the loader and lives as long as the process. [one thread at a time, as all functions here] */
+ * module belongs to the loader and lives as long as the process. [any, as all functions here] */
 int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_error *e);
 
 /* The same for a file that was found. */

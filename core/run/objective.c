@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stop.h"
 #include "evaluate/rl_pool.h"
 
 /* An episode: begun, and not yet recorded. */
@@ -293,7 +292,7 @@ static int ask(ds_client *c, uint64_t count)
 {
     ds_run_episodes *s = c->episodes;
     if (count == 0) {
-        return atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0 ? DS_POOL_STOPPED : 0;
+        return atomic_load_explicit(c->journal->stop, memory_order_relaxed) != 0 ? DS_POOL_STOPPED : 0;
     }
     int rc = c->journal->recorder == NULL ? ds_journal_live(c->journal) : 0;
     rc = rc == 0 && s->lanes == NULL ? ds_lanes_open(c->journal->pool, &s->lanes, &c->journal->error) : rc;

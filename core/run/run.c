@@ -30,11 +30,20 @@ typedef struct ds_run {
 
 /* ---- open ---- */
 
+/* Of another program? */
+static int is_part(const ds_session *s)
+{
+    return s->journal.stop != &ds_stop_flag;
+}
+
 /* What the crash handler says behind "crash (SIGNAL) in ". */
 static void watch_crashes(ds_run *run)
 {
     const ds_session *s = &run->session;
     int local = s->options.isolation == DS_ISOLATION_NONE;
+    if (is_part(s)) {
+        return; /* the signals are the program's */
+    }
     snprintf(run->crash_text, sizeof(run->crash_text),
              "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
              "dshost resume %s",
@@ -95,7 +104,7 @@ static int open_optimizer(ds_run *run, ds_error *e)
     /* The services take over the parameters: the spec keeps reading them, so they live as
      * long as the run. */
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,
-                     &ds_stop_flag);
+                     run->session.journal.stop);
     ds_status st = run->module->opt.create(&run->services.host, &run->client.problem, &run->self);
     if (st != DS_OK || run->self == NULL) {
         run->self = NULL;
@@ -114,6 +123,9 @@ static ds_run *new_run(const char *folder, const ds_observer *observer, ds_error
         return NULL;
     }
     run->session.journal.observer = observer;
+    if (observer != NULL && observer->stop != NULL) {
+        run->session.journal.stop = observer->stop;
+    }
     return run;
 }
 
@@ -126,7 +138,9 @@ static void end_search(ds_run *run)
         run->module->opt.destroy(run->self);
     }
     run->self = NULL;
-    ds_crash_unwatch();
+    if (!is_part(&run->session)) {
+        ds_crash_unwatch();
+    }
 }
 
 static void close_run(ds_run *run)
@@ -158,7 +172,7 @@ static void judge_return(ds_run *run, ds_status st)
         }
         j->end = DS_END_ERROR;
     }
-    if (j->end == DS_END_NONE && atomic_load(&ds_stop_flag) == 0) {
+    if (j->end == DS_END_NONE && atomic_load(j->stop) == 0) {
         j->end = DS_END_OPTIMIZER;
     } else {
         ds_journal_stop(j, DS_POOL_STOPPED);
@@ -180,12 +194,18 @@ static int search(ds_run *run, ds_error *e)
     char title[200];
     snprintf(title, sizeof(title), "%s %s seed %llu", s->spec.env.id, s->spec.opt.id,
              (unsigned long long)s->options.seed);
-    int rc = ds_progress_open(&j->statistics, title, j->budget, s->options.seconds,
-                              j->replay != NULL ? ds_replay_left(j->replay) : 0, &j->progress, e);
+    const ds_progress_config progress = {.title = is_part(s) ? NULL : title,
+                                         .budget = j->budget,
+                                         .seconds = s->options.seconds,
+                                         .recorded = j->replay != NULL ? ds_replay_left(j->replay) : 0,
+                                         .stop = j->stop};
+    int rc = ds_progress_open(&j->statistics, &progress, &j->progress, e);
     if (rc != 0) {
         return rc;
     }
-    ds_crash_watch(run->crash_text, j->recorder);
+    if (!is_part(s)) {
+        ds_crash_watch(run->crash_text, j->recorder);
+    }
     ds_journal_tell(j, DS_RUN_BEGINS);
     ds_status st = run->module->opt.run(run->self, &run->client.objective);
     judge_return(run, st);
@@ -199,7 +219,7 @@ static int exit_status(const ds_session *s)
 {
     const ds_journal *j = &s->journal;
     int wanted = isfinite(s->options.target) && !(j->statistics.best_loss <= s->options.target);
-    return j->end == DS_END_SIGNAL     ? ds_session_signal_status()
+    return j->end == DS_END_SIGNAL     ? ds_session_signal_status(s)
            : j->end == DS_END_FAILURES ? DS_EXIT_ENV
            : j->end == DS_END_ERROR    ? j->error.status
            : wanted                    ? DS_EXIT_UNMET

@@ -22,6 +22,7 @@ int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_erro
     s->spec.options = &s->options;
     s->journal.folder = s->folder;
     s->journal.spec = &s->spec;
+    s->journal.stop = &ds_stop_flag;
     return s->folder != NULL ? 0 : ds_no_memory(e);
 }
 
@@ -59,6 +60,7 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 int ds_session_find_env(ds_session *s, ds_error *e)
 {
     ds_pool_config c = ds_pool_config_of(NULL, &s->settings, &s->options);
+    c.stop = s->journal.stop;
     int rc = ds_pool_find_env(&c, s->options.env, e);
     s->env_module = c.module;
     return rc;
@@ -72,6 +74,7 @@ ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)
 int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
 {
     ds_pool_config c = ds_pool_config_of(s->env_module, &s->settings, &s->options);
+    c.stop = s->journal.stop;
     c.exact = s->spec.survey;
     c.noise_key = s->spec.survey ? s->options.noise_key : 0;
     int rc = ds_pool_open(&c, &s->pool, e);
@@ -245,8 +248,8 @@ int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_erro
     return rc;
 }
 
-int ds_session_signal_status(void)
+int ds_session_signal_status(const ds_session *s)
 {
-    int why = atomic_load(&ds_stop_flag);
+    int why = atomic_load(s->journal.stop);
     return 128 + (why > 0 ? why : 2);
 }

@@ -17,6 +17,7 @@ enum { POLL_MS = 50 /* between two looks at the stop flag */ };
 
 /* At most one waits, of the last module that was described: module NULL = none. */
 static ds_probe waiting;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `waiting`, and of starting it */
 
 static void drop(ds_probe *p)
 {
@@ -31,7 +32,7 @@ static void drop(ds_probe *p)
     }
 }
 
-void ds_probe_end(void)
+static void end_waiting(void)
 {
     if (waiting.module != NULL) {
         drop(&waiting);
@@ -39,14 +40,24 @@ void ds_probe_end(void)
     }
 }
 
+void ds_probe_end(void)
+{
+    pthread_mutex_lock(&lock);
+    end_waiting();
+    pthread_mutex_unlock(&lock);
+}
+
 int ds_probe_take(const ds_module *module, ds_probe *out)
 {
-    if (waiting.module == NULL || waiting.module != module) {
-        return 0;
+    pthread_mutex_lock(&lock);
+    int mine =
+        module != NULL && waiting.module == module && pthread_equal(waiting.starter, pthread_self()) != 0;
+    if (mine) {
+        *out = waiting;
+        waiting.module = NULL;
     }
-    *out = waiting;
-    waiting.module = NULL;
-    return 1;
+    pthread_mutex_unlock(&lock);
+    return mine;
 }
 
 static int overdue(const ds_probe *p, const ds_probe_config *c, double *limit)
@@ -121,9 +132,10 @@ static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_
         drop(&p);
         return rc;
     }
-    ds_probe_end();
+    end_waiting();
     waiting = p;
     waiting.module = *out;
+    waiting.starter = pthread_self();
     waiting.process.log.source = (*out)->id;
     return 0;
 }
@@ -133,10 +145,12 @@ int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config
 {
     ds_plugin_file f;
     int rc = ds_plugin_find(name, kind, &f, e);
+    pthread_mutex_lock(&lock);
     const ds_module *m = rc == 0 ? ds_loader_known(f.path) : NULL;
     if (rc == 0 && m == NULL) {
         rc = describe(&f, config, &m, e);
     }
+    pthread_mutex_unlock(&lock);
     rc = rc != 0 ? rc : ds_loader_check_kind(name, m, kind, e);
     if (rc == 0) {
         *out = m;
