@@ -15,7 +15,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: embed ENVIRONMENT OPTIMIZER BUDGET\n");
         return 2;
     }
-    ds_environment *e = ds_environment_open(argv[1], NULL, 0, 1, why, sizeof why);
+    ds_environment *e = ds_environment_open(argv[1], NULL, why, sizeof why);
     if (e == NULL) {
         fprintf(stderr, "%s\n", why);
         return 1;

@@ -50,10 +50,13 @@ if HAVE_CMOCKA
 
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
-	%D%/core/config/test_settings %D%/core/embed/test_search \
+	%D%/core/config/test_settings %D%/core/embed/test_environment \
+	%D%/core/embed/test_runner %D%/core/embed/test_search \
 	%D%/core/evaluate/test_pool %D%/core/plugin/test_instance %D%/core/scene/test_snapshot \
 	%D%/core/store/test_store
 # As other programs use libdiffsim.
+%C%_core_embed_test_environment_LDADD = libdiffsim.la $(test_libs)
+%C%_core_embed_test_runner_LDADD = libdiffsim.la $(test_libs)
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
@@ -113,7 +116,7 @@ check_LTLIBRARIES += %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/fau
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
 dist_check_SCRIPTS = %D%/layers.sh \
-	%D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
+	%D%/abi/exports.sh %D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
 	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
 	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
 	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \

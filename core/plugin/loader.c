@@ -82,6 +82,21 @@ static int not_loaded(const char *path, const char *why, ds_error *e)
                         : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path, why);
 }
 
+/* OpenBLAS says since 0.3.28 whether it has locks; one for threads always has. */
+static int lacks_locks(void *handle)
+{
+    void *parallel_at = dlsym(handle, "openblas_get_parallel");
+    void *config_at = dlsym(handle, "openblas_get_config");
+    int (*parallel)(void);
+    char *(*config)(void);
+    if (parallel_at == NULL || config_at == NULL) {
+        return 0;
+    }
+    memcpy(&parallel, &parallel_at, sizeof parallel);
+    memcpy(&config, &config_at, sizeof config);
+    return parallel() == 0 && strstr(config(), "USE_LOCKING") == NULL;
+}
+
 static int load(const char *path, const char *id, ds_module *m, ds_error *e)
 {
     const ds_plugin *(*query)(uint32_t major, uint32_t minor);
@@ -114,6 +129,7 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
         return status;
     }
     m->plugin = p;
+    m->takes_turns = p->desc->kind == DS_KIND_OPTIMIZER && lacks_locks(handle);
     if (p->desc->kind == DS_KIND_ENV) {
         memcpy(&m->env, p->env, p->env->struct_size < sizeof m->env ? p->env->struct_size : sizeof m->env);
     } else {
@@ -211,6 +227,24 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
         *out = m;
     }
     return status;
+}
+
+/* ---- turns ---- */
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+void ds_module_begin(const ds_module *m)
+{
+    if (m->takes_turns) {
+        pthread_mutex_lock(&turn);
+    }
+}
+
+void ds_module_end(const ds_module *m)
+{
+    if (m->takes_turns) {
+        pthread_mutex_unlock(&turn);
+    }
 }
 
 /* ---- modules of another process ---- */

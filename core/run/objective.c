@@ -53,6 +53,15 @@ static ds_status check_batch(const ds_client *c, const ds_batch *b)
                                                          : DS_OK;
 }
 
+/* While evaluations are made the optimizer does not compute. */
+static ds_status ask_journal(const ds_client *c, const ds_question *q, uint64_t *done)
+{
+    ds_module_end(c->optimizer);
+    ds_status st = ds_journal_ask(c->journal, q, done);
+    ds_module_begin(c->optimizer);
+    return st;
+}
+
 static ds_status evaluate(const ds_objective *objective, ds_batch *b)
 {
     ds_client *c = objective->ctx;
@@ -72,7 +81,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
                            .loss = b->loss,
                            .outcome = b->outcome,
                            .values = b->grad};
-    return ds_journal_ask(c->journal, &q, &b->done);
+    return ask_journal(c, &q, &b->done);
 }
 
 /* ---- residuals ---- */
@@ -121,7 +130,7 @@ static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_b
                            .loss = b->loss,
                            .outcome = b->outcome,
                            .values = b->out};
-    return ds_journal_ask(c->journal, &q, &b->done);
+    return ask_journal(c, &q, &b->done);
 }
 
 /* ---- episodes: the contract ---- */
@@ -296,7 +305,12 @@ static int ask(ds_client *c, uint64_t count)
     }
     int rc = c->journal->recorder == NULL ? ds_journal_live(c->journal) : 0;
     rc = rc == 0 && s->lanes == NULL ? ds_lanes_open(c->journal->pool, &s->lanes, &c->journal->error) : rc;
-    return rc != 0 ? rc : ds_lanes_step(s->lanes, count, s->step, &c->journal->error);
+    if (rc == 0) {
+        ds_module_end(c->optimizer);
+        rc = ds_lanes_step(s->lanes, count, s->step, &c->journal->error);
+        ds_module_begin(c->optimizer);
+    }
+    return rc;
 }
 
 /* What a step adds to its episode; an episode that cannot begin fails with its first step. */

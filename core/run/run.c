@@ -105,7 +105,10 @@ static int open_optimizer(ds_run *run, ds_error *e)
      * long as the run. */
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,
                      run->session.journal.stop);
+    run->client.optimizer = run->module;
+    ds_module_begin(run->module);
     ds_status st = run->module->opt.create(&run->services.host, &run->client.problem, &run->self);
+    ds_module_end(run->module);
     if (st != DS_OK || run->self == NULL) {
         run->self = NULL;
         return ds_services_fail(&run->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
@@ -207,7 +210,9 @@ static int search(ds_run *run, ds_error *e)
         ds_crash_watch(run->crash_text, j->recorder);
     }
     ds_journal_tell(j, DS_RUN_BEGINS);
+    ds_module_begin(run->module);
     ds_status st = run->module->opt.run(run->self, &run->client.objective);
+    ds_module_end(run->module);
     judge_return(run, st);
     end_search(run);
     return 0;
@@ -482,6 +487,22 @@ static int open_rest(ds_run *run, ds_error *e)
     return rc != 0 ? rc : ds_replay_open(s->journal.store, s->journal.width, &s->journal.replay, e);
 }
 
+/* A search by ask and tell (diffsim/lib/ask_tell.h) goes on where its losses come from. */
+static int check_evaluator(const ds_session *s, ds_error *e)
+{
+    char *who = NULL;
+    int rc = ds_store_get(s->journal.store, "evaluated_by", &who, e);
+    if (rc == 0 && who != NULL) {
+        rc = ds_fail(
+            e, DS_EXIT_USAGE,
+            "%s: the evaluations were made by a program (%s), not by a plugin: start that program again, "
+            "with ds_search_options.resume",
+            s->folder, s->options.env);
+    }
+    free(who);
+    return rc;
+}
+
 int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
                   json_t **summary, ds_error *e)
 {
@@ -494,6 +515,7 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
     ds_session *s = &run->session;
     ds_journal *j = &s->journal;
     int rc = ds_session_reopen(s, overrides, "; start one with: dshost run", &done, e);
+    rc = rc != 0 ? rc : check_evaluator(s, e);
     rc = rc != 0 ? rc : restore_budget(run, overrides, e);
     rc = rc != 0 ? rc : is_complete(s, done, &complete, e);
     rc = rc == 0 && complete ? ds_store_best(j->store, &j->statistics.best_loss, e) : rc;

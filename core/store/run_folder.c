@@ -142,7 +142,7 @@ static int finish_text(FILE *f, text_file *d, const char *folder, ds_error *e)
 
 static void print_run(FILE *f, const ds_run_spec *r)
 {
-    fprintf(f, "; %s %s", r->env.id, r->env.version);
+    fprintf(f, "; %s%s%s", r->env.id, r->env.path != NULL ? " " : ", a program of its own,", r->env.version);
     if (!r->survey) {
         fprintf(f, " with %s %s", r->opt.id, r->opt.version);
     }
