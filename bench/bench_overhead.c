@@ -31,9 +31,10 @@ static void die(const ds_error *e)
     exit(1);
 }
 
-static int add(void *ctx, uint64_t i, const ds_answer *a, const double *grad)
+static int add(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
     sum *s = ctx;
+    (void)out;
     s->loss += a->loss;
     s->rows++;
     if (s->recorder != NULL) {

@@ -13,9 +13,10 @@ base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h core/config/npy_read.c \
 	core/config/params.c core/config/params.h core/config/run_options.c core/config/run_options.h \
 	core/config/settings.c core/config/settings.h
-plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/descriptor.c \
+plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/channels.c \
+	core/plugin/channels.h core/plugin/descriptor.c \
 	core/plugin/descriptor.h core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c \
-	core/plugin/env_residuals.c core/plugin/env_rl.c core/plugin/instance.c core/plugin/instance.h \
+	core/plugin/env_rl.c core/plugin/inquiry.c core/plugin/inquiry.h core/plugin/instance.c core/plugin/instance.h \
 	core/plugin/loader.c core/plugin/loader.h core/plugin/search_path.c core/plugin/search_path.h \
 	core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c
@@ -29,7 +30,7 @@ snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h c
 store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c core/store/replay.h \
 	core/store/run_folder.c core/store/run_folder.h core/store/runlock.c core/store/runlock.h \
 	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c
-run_sources = core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
+run_sources = core/run/asked.c core/run/asked.h core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
 	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h core/run/run_recheck.c \
 	core/run/run_series.c core/run/session.c core/run/session.h core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c \

@@ -19,7 +19,7 @@ grep -E '^(core|tools|plugins)/' "$tmp/sources" > "$tmp/own"
 # FROM TO includes NAME: a name is sought beside the file, then in the folders of -I.
 xargs grep -HEo '^[ \t]*#[ \t]*include[ \t]*"[^"]*"' < "$tmp/own" | awk -v own="$tmp/own" '
     BEGIN { FS = "\""; while ((getline line < own) > 0) { have[line] = 1 }
-            roots = split("core tools plugins/envs plugins/optimizers", root, " ") }
+            roots = split("core tools plugins plugins/envs plugins/optimizers", root, " ") }
     $2 == "config.h" { next }
     { from = $1; sub(/:.*/, "", from); root[0] = from; sub(/\/[^\/]*$/, "", root[0]); to = ""
       for (i = 0; i <= roots && to == ""; i++) {
@@ -49,6 +49,7 @@ cut -d' ' -f2 "$tmp/objects" | xargs -r nm -AgP 2> "$tmp/nm.log" | awk -v object
 # One line for each need that the rows do not allow, and for each row or folder that has no partner.
 layers() {
     awk -v own="$tmp/own" '
+        function room(file, part) { split(file, part, "/"); return part[1] == "plugins" ? part[2] : "" }
         function folder(file, part) { split(file, part, "/"); return part[1] == "plugins" ? "" : part[2] }
         FNR == NR && /^[a-z_]+:/ {
             sub(/:/, ""); row[$1] = 1
@@ -59,6 +60,9 @@ layers() {
         $2 == "?" { print $1 " includes \"" $4 "\", which is no source of core, tools or plugins"; next }
         ($1 ~ /^plugins\//) != ($2 ~ /^plugins\//) {
             print $1 " " $3 " " $4 ": the host and plugins meet in include/ only"
+            next }
+        room($1) != room($2) && room($2) != "common" {
+            print $1 " " $3 " " $4 " of plugins/" room($2) "/: they meet in plugins/common/ only"
             next }
         $1 ~ /^core\// && $2 ~ /^tools\// { print $1 " " $3 " " $4 " of tools/"; next }
         { a = folder($1); b = folder($2) }

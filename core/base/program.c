@@ -6,11 +6,16 @@
 #include "base/program.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+extern char **environ;
 
 enum { TREE_DEPTH = 3 }; /* of a program in the build tree: tests/unit/.libs */
 
@@ -101,4 +106,35 @@ int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e)
     }
     return ds_fail(e, DS_EXIT_IO, "there is no program %.80s: neither in %s nor on PATH; install dshost anew",
                    name, DS_LIBEXECDIR);
+}
+
+int ds_program_start(const char *path, char *const argv[], const int *fd, int fds, int own_group, pid_t *pid)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t all, blocked;
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attr);
+    for (int k = 0; k < fds; k++) {
+        if (fd[k] < 0) {
+            posix_spawn_file_actions_addopen(&files, k, "/dev/null", k == 0 ? O_RDONLY : O_WRONLY, 0);
+        } else {
+            posix_spawn_file_actions_adddup2(&files, fd[k], k);
+        }
+    }
+    sigfillset(&all);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    sigemptyset(&blocked);
+    if (!own_group) {
+        sigaddset(&blocked, SIGINT);
+        sigaddset(&blocked, SIGTERM);
+        sigaddset(&blocked, SIGHUP);
+    }
+    posix_spawnattr_setsigmask(&attr, &blocked);
+    posix_spawnattr_setflags(&attr, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                            (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+    int code = posix_spawn(pid, path, &files, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    return code;
 }

@@ -4,6 +4,7 @@
 #define DS_BASE_PROGRAM_H
 
 #include <limits.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -15,5 +16,10 @@ int ds_program_build_tree(char out[PATH_MAX]);
  * the same installation, in the build tree, where the installation was configured to be, on PATH. 0, or
  * DS_EXIT_IO where there is none. */
 int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e);
+
+/* Starts a program with default signals; its descriptors 0, 1, ... are those of `fd`, where -1 is /dev/null. In a group
+ * of its own it does not hear the terminal; else SIGINT, SIGTERM and SIGHUP are blocked: they are for us, and it
+ * ignores them before it unblocks them. 0 and *pid, or an errno. */
+int ds_program_start(const char *path, char *const argv[], const int *fd, int fds, int own_group, pid_t *pid);
 
 #endif

@@ -16,3 +16,9 @@ void ds_stop_raise(int why)
 {
     ds_stop_raise_flag(&ds_stop_flag, why);
 }
+
+int ds_stop_status(int rc)
+{
+    int sig = atomic_load(&ds_stop_flag);
+    return rc != 0 && sig > 0 ? 128 + sig : rc;
+}

@@ -14,4 +14,7 @@ extern atomic_int ds_stop_flag;
 void ds_stop_raise(int why);
 void ds_stop_raise_flag(atomic_int *flag, int why);
 
+/* The exit status of a command that ends with `rc`: a signal decides that of one that failed. */
+int ds_stop_status(int rc);
+
 #endif

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "config/settings.h"
+
+enum { CODE_FLAG = 1000 }; /* and above: flags of a table, which are no letters */
 
 /* The long option that `arg` ("--name" or "--name=value") spells out, else NULL. */
 static const struct option *spelled_out(const char *arg, const struct option *options)
@@ -35,7 +38,7 @@ static void explain(const char *arg, int letter, const char *command, const stru
         ds_fail(e, DS_EXIT_USAGE, "%s: --%s takes no value", command, exact->name);
         return;
     }
-    if (letter != 0) {
+    if (letter != 0 && letter < CODE_FLAG) {
         ds_fail(e, DS_EXIT_USAGE, "%s: unknown flag -%c; `dshost %s --help` lists what there is", command,
                 letter, command);
         return;
@@ -82,20 +85,6 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
     return c;
 }
 
-int ds_arguments_flag(int argc, char **argv, const char *command, const char *name, const char *usage,
-                      int *set, ds_error *e)
-{
-    const struct option options[] = {{name, no_argument, NULL, 1}, {"help", no_argument, NULL, 'h'}, {0}};
-    int c;
-    while ((c = ds_arguments_next(argc, argv, command, options, e)) == 1) {
-        *set = 1;
-    }
-    if (c == 'h') {
-        fputs(usage, stdout);
-    }
-    return c == 'h' ? -1 : c == -1 ? 0 : e->status;
-}
-
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e)
 {
     if (optind < argc) {
@@ -119,31 +108,51 @@ int ds_arguments_check(int argc, char **argv, const char *command, const struct 
     return status;
 }
 
-enum { FLAGS_MAX = 20, CODE_FLAG = 1000 };
+size_t ds_flags_add(ds_flag *flags, size_t k, const ds_param *const *schema, int (*has)(const ds_param *p),
+                    ds_flag_take take)
+{
+    for (; *schema != NULL; schema++) {
+        if (has(*schema)) {
+            flags[k++] = (ds_flag){.name = (*schema)->name, .take = take};
+        }
+    }
+    return k;
+}
+
+void ds_flag_describe(const ds_param *p)
+{
+    char flag[DS_FLAG_BYTES];
+    printf("  %-14s %s", ds_settings_flag(p->name, flag), p->doc);
+    printf(p->default_text[0] != '\0' ? " [%s]\n" : "\n", p->default_text);
+}
 
 int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag *flags, int most,
                       void *request, ds_error *e)
 {
-    struct option options[FLAGS_MAX + 1] = {{0}};
-    int c, help = 0;
-    for (int k = 0; k < FLAGS_MAX && flags[k].name != NULL; k++) {
+    struct option options[DS_FLAGS_MAX + 1] = {{0}};
+    char name[DS_FLAGS_MAX][DS_FLAG_BYTES];
+    int c = 0, help = 0;
+    for (int k = 0; k < DS_FLAGS_MAX && flags[k].name != NULL; k++) {
         help = strcmp(flags[k].name, "help") == 0 ? k : help;
-        options[k] = (struct option){flags[k].name, flags[k].set != NULL ? no_argument : required_argument,
-                                     NULL, CODE_FLAG + k};
+        int bare = flags[k].set != NULL || flags[k].usage != NULL || flags[k].word != NULL;
+        options[k] = (struct option){ds_settings_flag(flags[k].name, name[k]) + 2,
+                                     bare ? no_argument : required_argument, NULL, CODE_FLAG + k};
     }
     options[help].val = 'h';
     int rc = most >= 0 ? ds_arguments_check(argc, argv, command, options, most, e) : 0;
-    while (rc == 0 && *flags[help].set == 0 &&
-           (c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
+    while (rc == 0 && c != 'h' && (c = ds_arguments_next(argc, argv, command, options, e)) != -1) {
         const ds_flag *f = c >= CODE_FLAG ? &flags[c - CODE_FLAG] : &flags[help];
         if (c == '?') {
             rc = e->status;
+        } else if (f->usage != NULL) {
+            fputs(f->usage, stdout);
+            rc = -1;
         } else if (f->set != NULL) {
             *f->set = 1;
         } else if (f->text != NULL) {
             *f->text = optarg;
         } else {
-            rc = f->take(request, f->name, optarg, e);
+            rc = f->take(request, f->name, f->word != NULL ? f->word : optarg, e);
         }
     }
     return rc;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "base/stop.h"
 #include "cli/dispatch.h"
 #include "cli/pictures.h"
 #include "cli/run_flags.h"
@@ -72,23 +72,21 @@ static int run(const ds_run_flags *flags, ds_error *e)
     return rc;
 }
 
-int ds_cmd_run(int argc, char **argv)
+int ds_cmd_run(int argc, char **argv, ds_error *e)
 {
     ds_run_flags flags;
-    ds_error e = {0, ""};
-    int rc = ds_run_flags_read(argc, argv, 0, &flags, NULL, &e);
+    int rc = ds_run_flags_read(argc, argv, 0, &flags, NULL, e);
     if (rc == 0 && flags.help) {
         printf("usage: dshost [run] --env E --opt O [OPTIONS]\n\n"
                "Searches for the x that minimises the loss of environment E with optimizer O, and leaves a "
                "result folder.\n\n");
-        ds_run_flags_help(0, stdout);
-        rc = ds_stdout_done(&e);
+        ds_run_flags_help(0);
     } else if (rc == 0) {
         ds_signals_install();
-        rc = run(&flags, &e);
+        rc = run(&flags, e);
     }
     ds_settings_clear(&flags.settings);
-    return ds_run_exit(rc, &e);
+    return ds_stop_status(rc);
 }
 
 /* ---- resume ---- */
@@ -101,27 +99,25 @@ static int resume_landscape(char **argv, ds_error *e)
     return ds_dispatch("landscape", argv, e);
 }
 
-int ds_cmd_resume(int argc, char **argv)
+int ds_cmd_resume(int argc, char **argv, ds_error *e)
 {
     ds_run_flags flags;
-    ds_error e = {0, ""};
     const char *folder = NULL;
-    int rc = ds_run_flags_read(argc, argv, 1, &flags, &folder, &e);
+    int rc = ds_run_flags_read(argc, argv, 1, &flags, &folder, e);
     if (rc == 0 && flags.help) {
         printf("usage: dshost resume DIR [OPTIONS]\n\n"
                "Goes on with the run in folder DIR where it ended; --budget N extends a finished one.\n\n");
-        ds_run_flags_help(1, stdout);
-        rc = ds_stdout_done(&e);
+        ds_run_flags_help(1);
     } else if (rc == 0 && ds_folder_has_landscape(folder)) {
-        rc = resume_landscape(argv, &e);
+        rc = resume_landscape(argv, e);
     } else if (rc == 0) {
         json_t *summary = NULL;
         ds_signals_install();
-        rc = ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &ds_pictures, &summary, &e)
-                                  : ds_run_resume(folder, &flags.settings, &ds_pictures, &summary, &e);
-        rc = ds_run_print(flags.json, folder, summary, rc, &e);
+        rc = ds_series_is(folder) ? ds_series_resume(folder, &flags.settings, &ds_pictures, &summary, e)
+                                  : ds_run_resume(folder, &flags.settings, &ds_pictures, &summary, e);
+        rc = ds_run_print(flags.json, folder, summary, rc, e);
         json_decref(summary);
     }
     ds_settings_clear(&flags.settings);
-    return ds_run_exit(rc, &e);
+    return ds_stop_status(rc);
 }

@@ -13,21 +13,15 @@
 #include "base/json_text.h"
 #include "base/log.h"
 
-int ds_command_failed(const ds_error *e)
-{
-    ds_log(DS_LOG_ERROR, NULL, "%s", e->text);
-    return e->status;
-}
-
 static int print_version(void)
 {
     printf("dshost %s (plugin ABI %u.%u)\n", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
     return DS_EXIT_OK;
 }
 
-int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv))
+int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv, ds_error *e))
 {
-    ds_error e;
+    ds_error e = {0, ""};
     /* A file that grows beyond `ulimit -f` is an error of write(), not the end of the program. */
     signal(SIGXFSZ, SIG_IGN);
     /* Flags may stand anywhere behind the command, whatever the environment says. */
@@ -38,7 +32,11 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv)
     setenv("OMP_NUM_THREADS", "1", 0);
 
     int version = argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
-    int status = version ? print_version() : command(argc, argv);
+    int status = version ? print_version() : command(argc, argv, &e);
     /* Whatever a command printed must have arrived: a full disk behind a redirection is an error. */
-    return ds_stdout_done(&e) != 0 && status == DS_EXIT_OK ? ds_command_failed(&e) : status;
+    status = status > 0 ? status : ds_stdout_done(&e);
+    if (status != 0 && e.text[0] != '\0') {
+        ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
+    }
+    return status;
 }

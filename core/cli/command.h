@@ -5,11 +5,9 @@
 
 #include "base/error.h"
 
-/* Prints "dshost: TEXT" (after "error: ") on stderr and returns the status. */
-int ds_command_failed(const ds_error *e);
-
-/* What the main() of each program does: settles in, answers --version, and calls `command`, whose exit
- * status it returns after a look at whether all that was printed has arrived. */
-int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv));
+/* What the main() of each program does: settles in, answers --version, and calls `command`, which returns its exit
+ * status, or -1 where it has printed its help. Looks whether all that was printed has arrived, shows the error, if
+ * there is one to show ("dshost: error: TEXT" on stderr), and returns the status. */
+int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv, ds_error *e));
 
 #endif

@@ -11,29 +11,27 @@
 
 static const struct {
     const char *name;
-    int (*run)(int argc, char **argv);
+    int (*run)(int argc, char **argv, ds_error *e);
 } built_in[] = {
     {"run", ds_cmd_run},
     {"resume", ds_cmd_resume},
 };
 
-static int carry_out(int argc, char **argv)
+static int carry_out(int argc, char **argv, ds_error *e)
 {
-    ds_error e = {0, ""};
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         ds_usage(argc < 2 ? stderr : stdout);
         return argc < 2 ? DS_EXIT_USAGE : DS_EXIT_OK;
     }
     for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++) {
         if (strcmp(argv[1], built_in[i].name) == 0) {
-            return built_in[i].run(argc - 1, argv + 1);
+            return built_in[i].run(argc - 1, argv + 1, e);
         }
     }
     if (argv[1][0] == '-') {
-        return ds_cmd_run(argc, argv);
+        return ds_cmd_run(argc, argv, e);
     }
-    ds_dispatch(argv[1], argv + 2, &e);
-    return ds_command_failed(&e);
+    return ds_dispatch(argv[1], argv + 2, e);
 }
 
 int main(int argc, char **argv)

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program.h"
-
-extern char **environ;
 
 enum {
     CLOCK_CALLS = 64, /* cheap steps between two looks at the clock */
@@ -43,30 +40,6 @@ typedef struct pictures {
 
 /* ---- the process ---- */
 
-static int launch(char *const argv[], int out, pid_t *pid)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t set;
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, out, 1);
-    sigfillset(&set);
-    posix_spawnattr_setsigdefault(&attr, &set);
-    /* Signals of the terminal are for the run; dshost-picture ignores them before it unblocks them. */
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    posix_spawnattr_setsigmask(&attr, &set);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    int code = posix_spawn(pid, argv[0], &files, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&files);
-    return code;
-}
-
 /* Starts it for one kind of picture (a flag), or for all (NULL). */
 static void start(pictures *p, const char *folder, const char *only)
 {
@@ -82,7 +55,8 @@ static void start(pictures *p, const char *folder, const char *only)
         const char *all[] = {program, parent, "--", folder, NULL},
                    *one[] = {program, parent, only, "--", folder, NULL};
         const char **argv = only != NULL ? one : all;
-        int code = launch((char *const *)(uintptr_t)argv, pipes[1], &p->pid);
+        const int fd[] = {-1, pipes[1]};
+        int code = ds_program_start(program, (char *const *)(uintptr_t)argv, fd, 2, 0, &p->pid);
         rc = code != 0 ? ds_fail(&e, DS_EXIT_IO, "cannot start %.200s: %s", program, strerror(code)) : 0;
         close(pipes[1]);
         p->answer = pipes[0];

@@ -5,92 +5,43 @@
 #include "cli/run_flags.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/log.h"
-#include "base/stop.h"
 #include "cli/arguments.h"
 #include "run/run.h"
 
-enum { FLAGS_MAX = 48, NAME_BYTES = 48, CODE_SCHEMA = 1000 };
-
-static int is_run_flag(const ds_param *p, int resume)
+static int is_resume_flag(const ds_param *p)
 {
-    if (strcmp(p->name, "x") == 0 || strcmp(p->name, "noise_key") == 0) { /* of one point: not for runs */
-        return 0;
-    }
-    if (strcmp(p->name, "verify") == 0) { /* a new run has no record */
-        return resume;
-    }
-    return !resume || ds_run_may_override(p->name);
+    return ds_run_may_override(p->name);
 }
 
-static void flag_name(const char *key, char *out)
+/* A new run has no record to verify; a point and its noise are not for runs. */
+static int is_run_flag(const ds_param *p)
 {
-    snprintf(out, NAME_BYTES, "%s", key);
-    for (char *c = out; *c != '\0'; c++) {
-        *c = (char)(*c == '_' ? '-' : *c);
-    }
+    return strcmp(p->name, "x") != 0 && strcmp(p->name, "noise_key") != 0 && strcmp(p->name, "verify") != 0;
 }
 
-/* Fills `option` with the flags of the schema and the fixed ones. */
-static void make_options(int resume, struct option *option, char (*name)[NAME_BYTES])
+int ds_run_flag_take(void *settings, const char *name, const char *value, ds_error *e)
 {
-    int k = 0;
-    for (int i = 0; ds_run_schema[i] != NULL && k < FLAGS_MAX - 6; i++) {
-        if (is_run_flag(ds_run_schema[i], resume)) {
-            flag_name(ds_run_schema[i]->name, name[k]);
-            option[k] = (struct option){name[k], required_argument, NULL, CODE_SCHEMA + i};
-            k++;
-        }
-    }
-    if (!resume) {
-        option[k++] = (struct option){"set", required_argument, NULL, 's'};
-        option[k++] = (struct option){"config", required_argument, NULL, 'c'};
-    }
-    option[k++] = (struct option){"json", no_argument, NULL, 'j'};
-    option[k++] = (struct option){"help", no_argument, NULL, 'h'};
-    option[k] = (struct option){NULL, 0, NULL, 0};
-}
-
-static int take_flag(ds_run_flags *out, int code, ds_error *e)
-{
-    char origin[NAME_BYTES + 4] = "--";
-    if (code == 's') {
-        return ds_settings_set(&out->settings, optarg, e);
-    }
-    if (code == 'c') {
-        return ds_settings_read(&out->settings, optarg, e);
-    }
-    if (code == '?') {
-        return e->status;
-    }
-    out->json |= code == 'j';
-    out->help |= code == 'h';
-    if (code < CODE_SCHEMA) {
-        return 0;
-    }
-    const char *key = ds_run_schema[code - CODE_SCHEMA]->name;
-    flag_name(key, origin + 2);
-    return ds_settings_add(&out->settings, DS_SECTION_RUN, key, optarg, origin, NULL, DS_EXIT_USAGE,
-                           DS_LAYER_FLAG, e);
+    return strcmp(name, "set") == 0      ? ds_settings_set(settings, value, e)
+           : strcmp(name, "config") == 0 ? ds_settings_read(settings, value, e)
+                                         : ds_settings_add_flag(settings, DS_SECTION_RUN, name, value, e);
 }
 
 int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, const char **folder, ds_error *e)
 {
-    struct option option[FLAGS_MAX];
-    char name[FLAGS_MAX][NAME_BYTES];
+    ds_flag flags[DS_FLAGS_MAX] = {{0}};
     const char *command = resume ? "resume" : "run";
-    int rc = 0;
-    int c;
     memset(out, 0, sizeof(*out));
-    make_options(resume, option, name);
-    rc = ds_arguments_check(argc, argv, command, option, resume ? 1 : 0, e);
-    while (rc == 0 && !out->help && (c = ds_arguments_next(argc, argv, command, option, e)) != -1) {
-        rc = take_flag(out, c, e);
+    size_t k = ds_flags_add(flags, 0, ds_run_schema, resume ? is_resume_flag : is_run_flag, ds_run_flag_take);
+    if (!resume) {
+        flags[k++] = (ds_flag){"set", .take = ds_run_flag_take};
+        flags[k++] = (ds_flag){"config", .take = ds_run_flag_take};
     }
+    flags[k++] = (ds_flag){"json", .set = &out->json};
+    flags[k++] = (ds_flag){"help", .set = &out->help};
+    int rc = ds_arguments_read(argc, argv, command, flags, resume ? 1 : 0, &out->settings, e);
     if (rc != 0 || out->help) {
         return rc;
     }
@@ -104,27 +55,18 @@ int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, cons
     return ds_arguments_end(argc, argv, command, e);
 }
 
-void ds_run_flags_help(int resume, FILE *f)
+void ds_run_flags_help(int resume)
 {
     for (int i = 0; ds_run_schema[i] != NULL; i++) {
-        const ds_param *p = ds_run_schema[i];
-        char name[NAME_BYTES];
-        if (is_run_flag(p, resume)) {
-            flag_name(p->name, name);
-            fprintf(f, "  --%-12s %s", name, p->doc);
-            if (p->default_text[0] != '\0') {
-                fprintf(f, " [%s]", p->default_text);
-            }
-            fputc('\n', f);
+        if (resume ? is_resume_flag(ds_run_schema[i]) : is_run_flag(ds_run_schema[i])) {
+            ds_flag_describe(ds_run_schema[i]);
         }
     }
     if (!resume) {
-        fprintf(f, "  --%-12s %s\n", "set",
-                "SECTION.KEY=VALUE of the sections run, env and opt; may be repeated.");
-        fprintf(f, "  --%-12s %s\n", "config",
-                "Read settings from an .ini file; flags and --set win over it.");
+        printf("  --set          SECTION.KEY=VALUE of the sections run, env and opt; may be repeated.\n"
+               "  --config       Read settings from an .ini file; flags and --set win over it.\n");
     }
-    fprintf(f, "  --%-12s %s\n", "json", "Print the summary as JSON instead of the folder.");
+    printf("  --json         Print the summary as JSON instead of the folder.\n");
 }
 
 int ds_run_print(int json, const char *folder, const json_t *summary, int rc, ds_error *e)
@@ -143,13 +85,4 @@ int ds_run_print(int json, const char *folder, const json_t *summary, int rc, ds
         return out.status;
     }
     return rc;
-}
-
-int ds_run_exit(int rc, const ds_error *e)
-{
-    int sig = atomic_load(&ds_stop_flag);
-    if (rc != 0 && e->text[0] != '\0') {
-        ds_log(DS_LOG_ERROR, NULL, "%s", e->text);
-    }
-    return rc != 0 && sig > 0 ? 128 + sig : rc;
 }

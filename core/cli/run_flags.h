@@ -18,14 +18,14 @@ typedef struct ds_run_flags {
  * argument, the folder, which goes to *folder. */
 int ds_run_flags_read(int argc, char **argv, int resume, ds_run_flags *out, const char **folder, ds_error *e);
 
+/* Takes --set, --config or a flag of [run] for a ds_settings (arguments.h). */
+int ds_run_flag_take(void *settings, const char *name, const char *value, ds_error *e);
+
 /* Prints one line per flag. */
-void ds_run_flags_help(int resume, FILE *f);
+void ds_run_flags_help(int resume);
 
 /* Prints what a run leaves on stdout: its folder, or its summary; nothing where there is no summary. Passes
  * `rc` on, or the failure of stdout. */
 int ds_run_print(int json, const char *folder, const json_t *summary, int rc, ds_error *e);
-
-/* The last step of both commands: shows the error, if there is one to show; a signal decides the status. */
-int ds_run_exit(int rc, const ds_error *e);
 
 #endif

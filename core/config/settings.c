@@ -100,6 +100,22 @@ int ds_settings_add(ds_settings *s, int section, const char *key, const char *va
     return failed;
 }
 
+char *ds_settings_flag(const char *key, char out[DS_FLAG_BYTES])
+{
+    snprintf(out, DS_FLAG_BYTES, "--%s", key);
+    for (char *c = out; *c != '\0'; c++) {
+        *c = (char)(*c == '_' ? '-' : *c);
+    }
+    return out;
+}
+
+int ds_settings_add_flag(ds_settings *s, int section, const char *key, const char *value, ds_error *e)
+{
+    char flag[DS_FLAG_BYTES];
+    return ds_settings_add(s, section, key, value, ds_settings_flag(key, flag), NULL, DS_EXIT_USAGE,
+                           DS_LAYER_FLAG, e);
+}
+
 int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e)
 {
     for (int k = 0; k < DS_SECTIONS; k++) {

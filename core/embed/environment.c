@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.c - see diffsim/lib/environment.h: opening, and evaluations. Scenes and episodes have files
- * of their own. */
+/* environment.c - see diffsim/lib/environment.h: opening, channels, and evaluations. Scenes and episodes
+ * have files of their own. */
 #include "config.h"
 
 #include "embed/environment_internal.h"
@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "embed/embed.h"
+#include "run/asked.h"
 #include "worker/probe.h"
 
 /* ---- messages ---- */
@@ -140,14 +141,33 @@ DS_EXPORT ds_status ds_environment_describe(const ds_environment *e, ds_environm
 
 DS_EXPORT uint64_t ds_environment_noise_key(const ds_environment *e, uint64_t number)
 {
-    return e != NULL ? ds_pool_noise_key(e->source.pool, number) : 0;
+    return e != NULL ? ds_pool_noise_key(e->source.pool, number, 0) : 0;
+}
+
+/* ---- channels ---- */
+
+DS_EXPORT uint64_t ds_environment_channels(const ds_environment *e)
+{
+    return e != NULL ? e->facts->channels->count : 0;
+}
+
+DS_EXPORT ds_status ds_environment_channel(const ds_environment *e, uint64_t i, ds_channel *out)
+{
+    if (e == NULL || out == NULL || out->struct_size < DS_CHANNEL_SIZE_1_0 ||
+        i >= e->facts->channels->count) {
+        return DS_E_ARG;
+    }
+    uint32_t size = out->struct_size;
+    memcpy(out, e->facts->channels->list[i], size < sizeof *out ? size : sizeof *out);
+    out->struct_size = size;
+    return DS_OK;
 }
 
 /* ---- evaluations ---- */
 
 static ds_status check_batch(ds_environment *e, const ds_environment_batch *b)
 {
-    if (!DS_ENVIRONMENT_TAKES(ds_environment_batch, b, done)) {
+    if (!DS_ENVIRONMENT_TAKES(ds_environment_batch, b, ask)) {
         return ds_environment_say(
             e, DS_E_ARG, "the batch is missing or its struct_size is not sizeof(ds_environment_batch)");
     }
@@ -169,6 +189,8 @@ static ds_status check_batch(ds_environment *e, const ds_environment_batch *b)
 typedef struct passage {
     ds_environment *e;
     ds_environment_batch *batch;
+    ds_asked_rows asked; /* about channels */
+    uint32_t kind;       /* how the products were made */
 } passage;
 
 /* Why a row has no loss or gradient; for a plugin that says nothing we do. */
@@ -190,7 +212,7 @@ static void keep_reason(ds_environment *e, uint64_t row, const ds_answer *a)
     e->reason[row] = strdup(text); /* without memory there is no reason to be told */
 }
 
-static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad)
+static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
     passage *p = ctx;
     ds_environment_batch *b = p->batch;
@@ -213,6 +235,12 @@ static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *gra
     if (b->seconds != NULL) {
         b->seconds[i] = a->wall_s;
     }
+    if (out != NULL) {
+        memcpy(p->asked.out + i * p->asked.asks.out, out, p->asked.asks.out * sizeof(double));
+    }
+    if (p->asked.asks.product && a->grad_kind != DS_GRAD_NONE) {
+        p->kind = a->grad_kind;
+    }
     keep_reason(p->e, i, a);
     b->done = i + 1;
     return 0;
@@ -226,10 +254,34 @@ static void remember(ds_environment *e, const double *x, uint64_t noise_key)
     e->evaluated = 1;
 }
 
+/* The question of a batch that keeps the rules; p->asked is open. */
+static ds_status ask(passage *p, const uint64_t *key)
+{
+    ds_environment *e = p->e;
+    const ds_environment_batch *b = p->batch;
+    ds_error error = {0, ""};
+    const ds_pool_question q = {.count = b->count,
+                                .x = b->x,
+                                .want = b->grad != NULL ? DS_WANT_GRAD : 0,
+                                .asks = p->asked.asks.count > 0 ? &p->asked.asks : NULL,
+                                .in = p->asked.in,
+                                .key = key};
+    drop_reasons(e);
+    e->reason = calloc(b->count, sizeof *e->reason);
+    if (e->reason == NULL || key == NULL) {
+        return ds_environment_say(e, DS_E_NOMEM, "out of memory for %llu points",
+                                  (unsigned long long)b->count);
+    }
+    e->reasons = b->count;
+    remember(e, b->x + (b->count - 1) * e->facts->info.n, key[b->count - 1]);
+    int rc = ds_pool_ask(e->source.pool, &q, take_row, p, &error);
+    return ds_environment_outcome(e, rc, &error);
+}
+
 DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, ds_environment_batch *b)
 {
-    passage p = {e, b};
-    ds_error error = {0, ""};
+    passage p = {.e = e, .batch = b};
+    char text[DS_ASKS_TEXT] = "out of memory";
     if (e == NULL) {
         return DS_E_ARG;
     }
@@ -238,22 +290,24 @@ DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, ds_environme
     if (status != DS_OK) {
         return status;
     }
-    uint64_t last = b->count - 1, *none = b->noise_key == NULL ? calloc(b->count, sizeof *none) : NULL;
-    const uint64_t *key = b->noise_key != NULL ? b->noise_key : none;
-    drop_reasons(e);
-    e->reason = calloc(b->count, sizeof *e->reason);
     b->done = 0;
-    if (e->reason == NULL || key == NULL) {
+    const ds_batch asked = {.struct_size = sizeof asked,
+                            .want = b->grad != NULL ? DS_WANT_GRAD : 0,
+                            .count = b->count,
+                            .x = b->x,
+                            .asks = b->asks,
+                            .ask = b->ask};
+    int rc = ds_asked_open(&p.asked, &asked, e->facts->channels, e->facts->info.n, text);
+    if (rc != 0) {
+        status = ds_environment_say(e, rc < 0 ? DS_E_ARG : DS_E_NOMEM, "%s", text);
+    } else {
+        uint64_t *none = b->noise_key == NULL ? calloc(b->count, sizeof *none) : NULL;
+        status = ask(&p, b->noise_key != NULL ? b->noise_key : none);
         free(none);
-        return ds_environment_say(e, DS_E_NOMEM, "out of memory for %llu points",
-                                  (unsigned long long)b->count);
+        ds_asked_answer(&p.asked, &asked, b->done, p.kind);
     }
-    e->reasons = b->count;
-    remember(e, b->x + last * e->facts->info.n, key[last]);
-    int rc = ds_pool_evaluate_keys(e->source.pool, b->count, b->x, b->grad != NULL ? DS_WANT_GRAD : 0, key,
-                                   take_row, &p, &error);
-    free(none);
-    return ds_environment_outcome(e, rc, &error);
+    ds_asked_close(&p.asked);
+    return status;
 }
 
 DS_EXPORT const char *ds_environment_message_of(const ds_environment *e, uint64_t row)

@@ -14,7 +14,8 @@
 struct ds_recording {
     ds_session session;
     ds_env_facts facts;
-    uint64_t plan; /* budget of the first start */
+    ds_channels channels; /* none */
+    uint64_t plan;        /* budget of the first start */
 };
 
 /* ---- open ---- */
@@ -147,7 +148,8 @@ static int make_session(ds_recording *r, const ds_search_options *o, const char 
         .has_gradient = problem->has_gradient != 0,
         .lower = problem->lower,
         .upper = problem->upper,
-        .x0 = problem->x0};
+        .x0 = problem->x0,
+        .channels = &r->channels};
     s->env = s->journal.env = &r->facts;
     s->spec.env = (ds_plugin_name){.given = s->options.env, .id = s->options.env, .version = ""};
     s->spec.opt = ds_session_plugin(optimizer, optimizer->id);

@@ -91,6 +91,9 @@ static void deliver_row(ds_search *s, ds_batch *b, uint64_t row, double loss, ui
     if (b->outcome != NULL) {
         b->outcome[row] = outcome;
     }
+    if (b->cost_steps != NULL) {
+        b->cost_steps[row] = 0;
+    }
     if (loss < s->best) {
         s->best = loss;
         memcpy(s->best_x, b->x + row * n, n * sizeof *s->best_x);
@@ -130,6 +133,11 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     if (!ds_batch_allowed(b, &s->problem, text)) {
         ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", s->module->id, text);
         return s->broken = DS_E_ARG;
+    }
+    if (b->asks > 0) {
+        ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: asks about channels, which a program does not answer",
+                s->module->id);
+        return s->broken = DS_E_UNSUPPORTED;
     }
     b->done = 0;
     uint64_t rows = b->count < left ? b->count : left;

@@ -17,7 +17,8 @@ enum {
     SPIN_NS = 40000,  /* longest busy wait for an answer, where a processor is free */
     PUBLISH_ROWS = 16 /* rows handed over at once */
 };
-#define SLOW_SECONDS 200e-6 /* from here on every single answer is worth waking up for */
+#define GROUPS 0x70756f7267ull /* "group": keeps noise groups apart from evaluations */
+#define SLOW_SECONDS 200e-6    /* from here on every single answer is worth waking up for */
 
 struct ds_pool {
     ds_pool_config config;
@@ -25,7 +26,7 @@ struct ds_pool {
     ds_params *params;         /* process isolation */
     ds_supervisor *supervisor; /* process isolation */
     ds_env *local;             /* no isolation */
-    double *grad;              /* local: gradients of DS_MANY_MAX rows, or residuals of one */
+    double *grad, *out;        /* local: gradients of DS_MANY_MAX rows; answers about channels of one */
     uint64_t many;             /* local: rows of one call */
     uint64_t tickets;          /* posted so far */
     uint32_t collected;        /* answers taken so far, modulo 2^32 */
@@ -68,12 +69,14 @@ static int open_local(ds_pool *p, ds_error *e)
     if (rc != 0) {
         return rc;
     }
-    uint64_t n = p->local->info.n, m = p->local->residual_count;
+    uint64_t n = p->local->info.n, in, out;
+    ds_asks_room(&p->local->channels, n, &in, &out);
     p->many = p->local->batch != NULL ? DS_MANY_MAX : 1;
-    p->grad = malloc((p->many * n > m ? p->many * n : m) * sizeof(double));
+    p->grad = malloc((p->many * n + out) * sizeof(double));
     if (p->grad == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
+    p->out = p->grad + p->many * n;
     p->env = ds_env_facts_of(p->local);
     return 0;
 }
@@ -145,13 +148,16 @@ const ds_pool_env *ds_pool_env_of(const ds_pool *p)
     return &p->env;
 }
 
-uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id)
+uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group)
 {
     if (!p->env.stochastic || p->config.exact) {
         return p->env.stochastic ? p->config.noise_key : 0;
     }
+    uint64_t seed = ds_random_mix(p->config.seed);
+    uint64_t key =
+        group != 0 ? ds_random_mix(ds_random_mix(seed ^ GROUPS) ^ group) : ds_random_mix(seed ^ id);
     /* 52 bits and never 0: it survives being written as a number anywhere. */
-    return (ds_random_mix(ds_random_mix(p->config.seed) ^ id) >> 12) | 1u;
+    return (key >> 12) | 1u;
 }
 
 static int stop_asked(const ds_pool *p)
@@ -159,57 +165,50 @@ static int stop_asked(const ds_pool *p)
     return p->config.stop != NULL && atomic_load_explicit(p->config.stop, memory_order_relaxed) != 0;
 }
 
-/* What is asked of every row. */
+/* What is asked, and who gets the answers. */
 typedef struct question {
-    uint64_t count;
-    const double *x;           /* count x n */
-    uint32_t want;             /* DS_WANT_* */
-    uint32_t residuals;        /* DS_RESIDUALS_*, 0 = an evaluation */
-    const double *v;           /* residuals: count x what goes into such a question */
-    uint64_t inputs;           /* residuals: numbers of one row of v */
-    uint64_t first;            /* number of the evaluation of row 0 */
-    const uint64_t *noise_key; /* of the rows; NULL = that of their numbers */
+    const ds_pool_question *q;
     ds_pool_sink *sink;
     void *ctx;
 } question;
 
-static uint64_t key_of(const ds_pool *p, const question *q, uint64_t row)
+static uint64_t key_of(const ds_pool *p, const ds_pool_question *q, uint64_t row)
 {
-    return q->noise_key != NULL ? q->noise_key[row] : ds_pool_noise_key(p, q->first + row);
+    return q->key != NULL ? q->key[row]
+                          : ds_pool_noise_key(p, q->first + row, q->noise != NULL ? q->noise[row] : 0);
 }
 
 /* ---- without isolation ---- */
 
 /* Evaluates rows from i on, as many as go into one call; returns their number. */
-static uint64_t ask_local(ds_pool *p, const question *q, uint64_t i, ds_answer *a)
+static uint64_t ask_local(ds_pool *p, const ds_pool_question *q, uint64_t i, ds_answer *a)
 {
     uint64_t n = p->env.info.n, rows = q->count - i < p->many ? q->count - i : p->many, key[DS_MANY_MAX];
     ds_answer *answer[DS_MANY_MAX];
     const double *x = q->x + i * n;
+    rows = q->asks != NULL ? 1 : rows;
     for (uint64_t k = 0; k < rows; k++) {
         key[k] = key_of(p, q, i + k);
         answer[k] = &a[k];
-    }
-    if (q->residuals != 0) {
-        ds_env_evaluate_residuals(p->local, q->residuals, x, q->inputs > 0 ? q->v + i * q->inputs : NULL,
-                                  key[0], p->grad, a);
-        return 1;
     }
     if ((q->want & DS_WANT_GRAD) != 0) {
         memset(p->grad, 0xff, rows * n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
     }
     if (rows > 1) {
         ds_env_evaluate_many(p->local, rows, x, n, key, q->want, p->grad, answer);
-    } else {
-        ds_env_evaluate(p->local, x, key[0], q->want, p->grad, a);
+        return rows;
     }
-    return rows;
+    const ds_inquiry inquiry = {q->asks, q->in != NULL ? q->in + i * q->asks->in : NULL, p->out};
+    ds_env_inquire(p->local, x, key[0], q->want, p->grad, q->asks != NULL ? &inquiry : NULL, a);
+    return 1;
 }
 
-static int evaluate_local(ds_pool *p, const question *q)
+static int evaluate_local(ds_pool *p, const question *asked)
 {
+    const ds_pool_question *q = asked->q;
     uint64_t n = p->env.info.n;
-    int has_values = (q->want & DS_WANT_GRAD) != 0 || q->residuals != 0;
+    int graded = (q->want & DS_WANT_GRAD) != 0;
+    const void *out = q->asks != NULL ? p->out : NULL;
     ds_answer a[DS_MANY_MAX];
     for (uint64_t i = 0, rows; i < q->count; i += rows) {
         if (stop_asked(p)) {
@@ -224,7 +223,7 @@ static int evaluate_local(ds_pool *p, const question *q)
                 a[k].outcome = DS_EVAL_INVALID;
                 strcpy(a[k].message, "evaluate() returned DS_STOPPED though nobody asked to stop");
             }
-            if (q->sink(q->ctx, i + k, &a[k], has_values ? p->grad + k * n : NULL) != 0) {
+            if (asked->sink(asked->ctx, i + k, &a[k], graded ? p->grad + k * n : NULL, out) != 0) {
                 return DS_POOL_STOPPED;
             }
         }
@@ -245,17 +244,20 @@ typedef struct passage {
 } passage;
 
 /* The next row of a question. */
-static void post_next(passage *b, const question *q)
+static void post_next(passage *b, const ds_pool_question *q)
 {
     ds_ring *s = b->share;
     uint64_t row = b->sent++;
     const ds_slot_ask ask = {.want = q->want,
-                             .residuals = q->residuals,
-                             .alone = q->residuals != 0,
+                             .asks = q->asks != NULL ? q->asks->count : 0,
+                             .alone = q->asks != NULL,
                              .noise_key = key_of(b->pool, q, row)};
     ds_slot *slot = ds_ring_fill(s, b->base + row, &ask, q->x + row * s->n, s->n);
-    if (q->inputs > 0) {
-        memcpy(ds_slot_v(s, slot), q->v + row * q->inputs, q->inputs * sizeof(double));
+    if (q->asks != NULL) {
+        *ds_slot_asks(s, slot) = *q->asks;
+    }
+    if (q->in != NULL) {
+        memcpy(ds_slot_in(s, slot), q->in + row * q->asks->in, q->asks->in * sizeof(double));
     }
     ds_slot_post(slot);
 }
@@ -278,9 +280,10 @@ static int await(passage *b, ds_error *e)
 }
 
 /* Takes the answers that are there, in order. */
-static int collect(passage *b, const question *q)
+static int collect(passage *b, const question *asked)
 {
     ds_pool *p = b->pool;
+    const ds_pool_question *q = asked->q;
     while (b->head < b->sent) {
         ds_slot *slot = ds_ring_slot(b->share, b->base + b->head);
         ds_answer *a = &slot->answer;
@@ -292,10 +295,9 @@ static int collect(passage *b, const question *q)
             return DS_POOL_STOPPED;
         }
         p->typical += 0.1 * (a->wall_s - p->typical);
-        const double *values = q->residuals != 0               ? ds_slot_out(b->share, slot)
-                               : (q->want & DS_WANT_GRAD) != 0 ? ds_slot_grad(b->share, slot)
-                                                               : NULL;
-        int enough = q->sink(q->ctx, b->head, a, values);
+        const double *grad = (q->want & DS_WANT_GRAD) != 0 ? ds_slot_grad(b->share, slot) : NULL;
+        const void *out = q->asks != NULL ? ds_slot_out(b->share, slot) : NULL;
+        int enough = asked->sink(asked->ctx, b->head, a, grad, out);
         atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
         p->collected++;
         b->head++;
@@ -306,8 +308,9 @@ static int collect(passage *b, const question *q)
     return 0;
 }
 
-static int evaluate_crew(ds_pool *p, const question *q, ds_error *e)
+static int evaluate_crew(ds_pool *p, const question *asked, ds_error *e)
 {
+    const ds_pool_question *q = asked->q;
     uint64_t count = q->count;
     ds_ring *s = ds_supervisor_share(p->supervisor);
     passage b = {.pool = p, .share = s, .base = p->tickets};
@@ -326,7 +329,7 @@ static int evaluate_crew(ds_pool *p, const question *q, ds_error *e)
         }
         ds_ring_publish(s, b.base + b.sent);
         uint64_t before = b.head;
-        rc = collect(&b, q);
+        rc = collect(&b, asked);
         if (rc == 0 && b.head == before && b.head < count) {
             rc = await(&b, e);
         }
@@ -342,40 +345,20 @@ static int evaluate_crew(ds_pool *p, const question *q, ds_error *e)
     return rc;
 }
 
-static int ask(ds_pool *p, const question *q, ds_error *e)
+int ds_pool_ask(ds_pool *p, const ds_pool_question *q, ds_pool_sink *sink, void *ctx, ds_error *e)
 {
+    const question asked = {q, sink, ctx};
     if (p->dead) {
         return DS_POOL_STOPPED;
     }
-    return p->local != NULL ? evaluate_local(p, q) : evaluate_crew(p, q, e);
+    return p->local != NULL ? evaluate_local(p, &asked) : evaluate_crew(p, &asked, e);
 }
 
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e)
 {
-    question q = {.count = count, .x = x, .want = want, .first = first, .sink = sink, .ctx = ctx};
-    return ask(p, &q, e);
-}
-
-int ds_pool_evaluate_keys(ds_pool *p, uint64_t count, const double *x, uint32_t want,
-                          const uint64_t *noise_key, ds_pool_sink *sink, void *ctx, ds_error *e)
-{
-    question q = {.count = count, .x = x, .want = want, .noise_key = noise_key, .sink = sink, .ctx = ctx};
-    return ask(p, &q, e);
-}
-
-int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x, const double *v,
-                      uint64_t first, ds_pool_sink *sink, void *ctx, ds_error *e)
-{
-    question q = {.count = count,
-                  .x = x,
-                  .residuals = kind,
-                  .v = v,
-                  .inputs = ds_residual_input(kind, p->env.info.n, p->env.residuals),
-                  .first = first,
-                  .sink = sink,
-                  .ctx = ctx};
-    return ask(p, &q, e);
+    const ds_pool_question q = {.count = count, .x = x, .want = want, .first = first};
+    return ds_pool_ask(p, &q, sink, ctx, e);
 }
 
 /* ---- the contract of a batch ---- */
@@ -406,7 +389,7 @@ static int rows_allowed(const ds_batch *b, const ds_problem *problem, char text[
 
 int ds_batch_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT])
 {
-    if (b == NULL || !DS_HAS(ds_batch, b, done)) {
+    if (b == NULL || b->struct_size < DS_BATCH_SIZE_1_0) {
         return refuse(text, "the batch is missing or its struct_size is too small");
     }
     if (b->count == 0 || b->x == NULL || b->loss == NULL) {

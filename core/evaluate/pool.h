@@ -48,31 +48,36 @@ const ds_pool_config *ds_pool_config_in(const ds_pool *p);
 ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs);
 ds_env *ds_pool_local(const ds_pool *p);
 
-/* Gets the answer of row i; `grad` (n values) is NULL unless asked for. Called in the order of the rows, from
- * the thread that called ds_pool_evaluate(). Nonzero = enough: the rows behind are dropped, and the pool is
- * of no more use. */
-typedef int ds_pool_sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad);
+/* Gets the answer of row i; `grad` (n values) and `out` (as the questions are laid out) are NULL unless asked for.
+ * Called in the order of the rows, from the thread that called ds_pool_ask(). Nonzero = enough: the rows behind are
+ * dropped, and the pool is of no more use. */
+typedef int ds_pool_sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out);
 
 enum { DS_POOL_STOPPED = DS_SUPERVISOR_STOPPED };
 
-/* Evaluates `count` rows of x. `first` is the number (from 1) of the evaluation of row 0, which selects the
- * noise of stochastic environments. Returns 0, DS_POOL_STOPPED when config.stop or the sink ended it, or an
- * exit status. */
+/* What is asked of a number of points. */
+typedef struct ds_pool_question {
+    uint64_t count;
+    const double *x;     /* count x n */
+    uint32_t want;       /* DS_WANT_* */
+    const ds_asks *asks; /* of every row; NULL = none */
+    const double *in;    /* count x asks->in; NULL where that is 0 */
+    uint64_t first;      /* number (from 1) of the evaluation of row 0, which selects its noise */
+    const uint64_t
+        *noise; /* count numbers: rows with the same one, not 0, have the same noise; NULL = none have */
+    const uint64_t *key; /* count noise keys, whatever `first` and `noise` say; NULL = they decide */
+} ds_pool_question;
+
+/* Evaluates the rows. Returns 0, DS_POOL_STOPPED when config.stop or the sink ended it, or an exit status. */
+int ds_pool_ask(ds_pool *p, const ds_pool_question *q, ds_pool_sink *sink, void *ctx, ds_error *e);
+
+/* The same for losses and gradients alone. */
 int ds_pool_evaluate(ds_pool *p, uint64_t count, const double *x, uint32_t want, uint64_t first,
                      ds_pool_sink *sink, void *ctx, ds_error *e);
 
-/* The same with the noise keys of the rows in place of their numbers. */
-int ds_pool_evaluate_keys(ds_pool *p, uint64_t count, const double *x, uint32_t want,
-                          const uint64_t *noise_key, ds_pool_sink *sink, void *ctx, ds_error *e);
-
-/* Residuals of `count` rows of x, or products of their Jacobian with rows of v (kind is DS_RESIDUALS_*): as
- * ds_pool_evaluate(), and the sink gets in place of a gradient what was asked for. */
-int ds_pool_residuals(ds_pool *p, uint32_t kind, uint64_t count, const double *x, const double *v,
-                      uint64_t first, ds_pool_sink *sink, void *ctx, ds_error *e);
-
-/* Noise key of evaluation `id` (1, 2, ...): 0 for environments without noise;
- * config.noise_key where config.exact. */
-uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id);
+/* Noise key of evaluation `id` (1, 2, ...), or of all that share noise `group` where that is not 0: 0 for
+ * environments without noise; config.noise_key where config.exact. */
+uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group);
 
 enum { DS_BATCH_TEXT = 300 };
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { VARIABLES_MAX = 1 << 24, RESIDUALS_MAX = 1 << 26 };
+enum { VARIABLES_MAX = 1 << 24 };
 
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
                     int status, ds_error *e)
@@ -37,22 +37,17 @@ static int ask_bounds(ds_env *env, ds_error *e)
                : ds_bounds_check(env->module->id, n, env->lower, env->upper, env->x0, DS_EXIT_PLUGIN, e);
 }
 
-static int ask_residuals(ds_env *env, ds_error *e)
+static int ask_channels(ds_env *env, ds_error *e)
 {
-    const ds_residuals *r = ds_env_extension(env, DS_EXT_RESIDUALS);
-    if (r == NULL || !DS_HAS(ds_residuals, r, evaluate)) {
+    const ds_env_channels *t = ds_env_extension(env, DS_EXT_CHANNELS);
+    if (t == NULL) {
         return 0;
     }
-    ds_status st = r->size(env->self, &env->residual_count);
-    if (st != DS_OK) {
-        return ds_services_fail(&env->services, e, "size() of " DS_EXT_RESIDUALS, st);
+    if (!DS_HAS(ds_env_channels, t, describe) || t->count == NULL || t->describe == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_CHANNELS ": a function is missing",
+                       env->module->id);
     }
-    if (env->residual_count < 1 || env->residual_count > RESIDUALS_MAX) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: %llu residuals, 1 to %d are possible", env->module->id,
-                       (unsigned long long)env->residual_count, RESIDUALS_MAX);
-    }
-    env->residuals = r;
-    return 0;
+    return ds_channels_ask(env->module->id, t, env->self, &env->channels, e);
 }
 
 static int ask_rl(ds_env *env, ds_error *e)
@@ -147,7 +142,7 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     if (status == 0) {
         ask_batch(env);
     }
-    status = status != 0 ? status : ask_residuals(env, e);
+    status = status != 0 ? status : ask_channels(env, e);
     status = status != 0 ? status : ask_rl(env, e);
     if (status != 0) {
         ds_env_close(env);
@@ -166,6 +161,7 @@ void ds_env_close(ds_env *env)
         env->vt->destroy(env->self);
     }
     ds_services_clear(&env->services);
+    ds_channels_clear(&env->channels);
     free(env->lower);
     free(env);
 }
@@ -174,7 +170,7 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
 {
     return (ds_env_facts){.info = env->info,
                           .rl = env->rl_info,
-                          .residuals = env->residual_count,
+                          .channels = &env->channels,
                           .has_gradient = env->has_gradient != 0,
                           .stochastic = (env->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0,
                           .lower = env->lower,

@@ -86,10 +86,16 @@ static ds_eval question(const ds_env *env, const double *x, uint64_t noise_key, 
                      .bad_step = -1};
 }
 
-ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
-                          ds_answer *answer)
+ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
+                         const ds_inquiry *inquiry, ds_answer *answer)
 {
+    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
     ds_eval io = question(env, x, noise_key, want, grad);
+    if (inquiry != NULL) {
+        ds_inquiry_open(inquiry, ask, list);
+        io.asks = inquiry->asks->count;
+        io.ask = list;
+    }
     double start = ds_clock_s();
     answer->message[0] = '\0';
     env->services.last_error[0] = '\0';
@@ -104,8 +110,17 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
             memset(io.grad, 0, io.n * sizeof *io.grad);
         }
     }
+    if (inquiry != NULL) {
+        ds_inquiry_check(&env->channels, inquiry, ask, answer);
+    }
     answer->wall_s = ds_clock_s() - start;
     return st == DS_STOPPED ? DS_STOPPED : DS_OK;
+}
+
+ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
+                          ds_answer *answer)
+{
+    return ds_env_inquire(env, x, noise_key, want, grad, NULL, answer);
 }
 
 void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,

@@ -4,11 +4,11 @@
 #define DS_PLUGIN_INSTANCE_H
 
 #include <diffsim/ext/batch.h>
-#include <diffsim/ext/residuals.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 
 #include "base/answer.h"
+#include "plugin/inquiry.h"
 #include "plugin/services.h"
 
 typedef struct ds_env {
@@ -21,9 +21,8 @@ typedef struct ds_env {
     int has_gradient;
     const ds_rl *rl; /* NULL = not offered */
     ds_rl_info rl_info;
-    const ds_env_batch *batch;     /* NULL = not offered */
-    const ds_residuals *residuals; /* NULL = not offered */
-    uint64_t residual_count;       /* 0 where not offered */
+    const ds_env_batch *batch; /* NULL = not offered */
+    ds_channels channels;      /* none where not offered */
 } ds_env;
 
 /* Makes an environment from section [env] of the settings, asks info and bounds and extensions and tests them. */
@@ -34,8 +33,8 @@ void ds_env_close(ds_env *env);
 /* What an instance says about itself, wherever it is. */
 typedef struct ds_env_facts {
     ds_env_info info;
-    ds_rl_info rl;      /* horizon 0 = no stepwise control */
-    uint64_t residuals; /* their number; 0 = not offered */
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
+    const ds_channels *channels;
     int has_gradient;
     int stochastic;
     const double *lower, *upper, *x0; /* info.n values each */
@@ -56,6 +55,11 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 
+/* The same, and the questions of an inquiry (may be NULL), whose `out` is written by the plugin directly and zeroed as
+ * far as there is no answer. The kind of a product is in grad_kind where no gradient is wanted. */
+ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
+                         const ds_inquiry *inquiry, ds_answer *answer);
+
 /* Most points of one call of the extension batch. */
 enum { DS_MANY_MAX = 64 };
 
@@ -75,17 +79,6 @@ const void *ds_env_extension(const ds_env *env, const char *id);
 
 /* The scene extension, or NULL. */
 const ds_scene *ds_env_scene(const ds_env *env);
-
-/* ---- residuals, and products with their Jacobian (extension ds.env.residuals/1) ---- */
-
-/* Residuals at x, or a product with their Jacobian (env->residuals is not NULL); kind is DS_RESIDUALS_*.
- * Made safe as by ds_env_evaluate(); `out` is zeroed where there is no answer. */
-ds_status ds_env_evaluate_residuals(ds_env *env, uint32_t kind, const double *x, const double *v,
-                                    uint64_t noise_key, double *out, ds_answer *answer);
-
-/* Numbers that go into, and come out of, a question of that kind. */
-uint64_t ds_residual_input(uint32_t kind, uint64_t n, uint64_t m);
-uint64_t ds_residual_output(uint32_t kind, uint64_t n, uint64_t m);
 
 /* ---- one episode of stepwise control (extension ds.env.rl/1) ---- */
 

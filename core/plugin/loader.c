@@ -207,12 +207,13 @@ int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e)
     return status;
 }
 
-int ds_loader_check_kind(const char *name, const ds_module *m, uint32_t kind, ds_error *e)
+int ds_loader_of_kind(const char *name, const ds_module *m, uint32_t kind, const ds_module **out, ds_error *e)
 {
     if (kind != 0 && m->plugin->desc->kind != kind) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s is an %s, an %s is wanted here", name,
                        ds_kind_name(m->plugin->desc->kind), ds_kind_name(kind));
     }
+    *out = m;
     return 0;
 }
 
@@ -222,11 +223,7 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
     const ds_module *m = NULL;
     int status = ds_plugin_find(name, kind, &f, e);
     status = status != 0 ? status : ds_loader_load(&f, &m, e);
-    status = status != 0 ? status : ds_loader_check_kind(name, m, kind, e);
-    if (status == 0) {
-        *out = m;
-    }
-    return status;
+    return status != 0 ? status : ds_loader_of_kind(name, m, kind, out, e);
 }
 
 /* ---- turns ---- */

@@ -36,8 +36,9 @@ int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e);
 /* The module of a file that was loaded or described already, or NULL. */
 const ds_module *ds_loader_known(const char *path);
 
-/* Is a module of the kind that is wanted (0 = any)? `name` is what the user called it. */
-int ds_loader_check_kind(const char *name, const ds_module *m, uint32_t kind, ds_error *e);
+/* *out is the module, where it is of the kind that is wanted (0 = any). `name` is what the user called it. */
+int ds_loader_of_kind(const char *name, const ds_module *m, uint32_t kind, const ds_module **out,
+                      ds_error *e);
 
 /* What a process that has loaded a plugin says to one that must not: bytes (to be freed, NULL without memory) with the
  * module, or why there is none (module NULL). The receiver believes none of them, and has a module without functions. */

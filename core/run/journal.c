@@ -37,7 +37,8 @@ int ds_journal_open(ds_journal *j, uint64_t n, ds_error *e)
     for (uint64_t i = 0; j->width != NULL && i < n; i++) {
         j->width[i] = j->env->upper[i] - j->env->lower[i];
     }
-    return !bad && (survey || j->width != NULL) ? 0 : ds_no_memory(e);
+    j->room = malloc(ds_asked_room(j->env->channels, j->env->info.n) * sizeof(double));
+    return !bad && (survey || j->width != NULL) && j->room != NULL ? 0 : ds_no_memory(e);
 }
 
 void ds_journal_close(ds_journal *j)
@@ -47,6 +48,7 @@ void ds_journal_close(ds_journal *j)
     ds_store_close(j->store, NULL);
     ds_statistics_close(&j->statistics);
     free(j->width);
+    free(j->room);
 }
 
 void ds_journal_tell(const ds_journal *j, int event)
@@ -139,14 +141,14 @@ void ds_journal_tag(char to[16], const char *from)
     tidy(to);
 }
 
-static void tell_failure(ds_journal *j, uint64_t id, const double *x, const ds_answer *a)
+static void tell_failure(ds_journal *j, uint64_t id, uint64_t noise, const double *x, const ds_answer *a)
 {
     char file[80] = "";
     ds_error e = {0, ""};
     const char *env = j->spec->env.id;
     if (j->failures_told < FAILURE_FILES &&
-        ds_folder_write_failure(j->folder, j->spec, id, x, j->env->info.n, ds_pool_noise_key(j->pool, id), a,
-                                &e) != 0) {
+        ds_folder_write_failure(j->folder, j->spec, id, x, j->env->info.n,
+                                ds_pool_noise_key(j->pool, id, noise), a, &e) != 0) {
         ds_log(DS_LOG_WARNING, NULL, "%s", e.text);
     } else if (j->failures_told < FAILURE_FILES) {
         snprintf(file, sizeof(file), "; failure-%04llu.ini repeats it", (unsigned long long)id);
@@ -180,7 +182,7 @@ int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *p
             return fail(j);
         }
         if (row->answer.outcome > DS_EVAL_INFEASIBLE && j->pool != NULL) {
-            tell_failure(j, row->id, point, &row->answer);
+            tell_failure(j, row->id, row->noise, point, &row->answer);
         }
     }
     look_for_end(j, row->answer.loss, replayed);
@@ -194,45 +196,53 @@ static const double *recorded_x(const ds_journal *j, const ds_question *q, uint6
     return q->recorded != NULL ? q->recorded + i * j->statistics.n : q->x + i * j->statistics.n;
 }
 
-/* Numbers that are answered for a row beside its loss. */
+/* Numbers of the gradient that is asked for. */
 static uint64_t width_of(const ds_journal *j, const ds_question *q)
 {
-    return q->residuals != 0 ? ds_residual_output(q->residuals, j->env->info.n, j->env->residuals)
-           : (q->want & DS_WANT_GRAD) != 0 ? j->statistics.n
-                                           : 0;
+    return (q->want & DS_WANT_GRAD) != 0 ? j->statistics.n : 0;
 }
 
-static uint64_t input_of(const ds_journal *j, const ds_question *q)
+static const double *in_of(const ds_question *q, uint64_t i)
 {
-    return ds_residual_input(q->residuals, j->env->info.n, j->env->residuals);
+    return q->asks != NULL && q->asks->in > 0 ? q->in + i * q->asks->in : NULL;
 }
 
-/* What residuals add to the record of row i; products are too large to keep. */
+static double *out_of(const ds_question *q, uint64_t i)
+{
+    return q->asks != NULL ? q->out + i * q->asks->out : NULL;
+}
+
+static uint64_t noise_of(const ds_question *q, uint64_t i)
+{
+    return q->noise != NULL ? q->noise[i] : 0;
+}
+
+/* What channels and noise add to the record of row i. */
 static ds_extra extra_of(const ds_journal *j, const ds_question *q, uint64_t i)
 {
-    ds_extra extra = {.kind = q->residuals, .asked_count = input_of(j, q)};
-    extra.asked = extra.asked_count > 0 ? q->v + i * extra.asked_count : NULL;
-    if (q->residuals == DS_RESIDUALS_VALUE) {
-        extra.answered_count = j->env->residuals;
-        extra.answered = q->values + i * extra.answered_count;
-    }
-    return extra;
+    return ds_asked_extra(j->env->channels, q->asks, in_of(q, i), out_of(q, i), noise_of(q, i), j->room);
 }
 
 /* Hands row i, whose values are there, to the client and enters it. Nonzero = the run ends behind it. */
-static int deliver(ds_journal *j, const ds_question *q, uint64_t i, const ds_answer *answer, int replayed)
+static int deliver(ds_journal *j, ds_question *q, uint64_t i, const ds_answer *answer, int replayed)
 {
     uint64_t n = j->env->info.n;
-    ds_row row = {.x = recorded_x(j, q, i), .answer = *answer, .group = q->group};
-    uint32_t want = q->residuals > DS_RESIDUALS_VALUE ? DS_WANT_GRAD : q->want; /* a product counts as one */
+    ds_row row = {.x = recorded_x(j, q, i), .answer = *answer, .group = q->group, .noise = noise_of(q, i)};
+    int product = q->asks != NULL && q->asks->product;
+    uint32_t want = product ? DS_WANT_GRAD : q->want; /* a product counts as one */
     q->loss[i] = answer->loss;
+    q->kind = product ? answer->grad_kind : q->kind;
     if (q->outcome != NULL) {
         q->outcome[i] = answer->outcome;
     }
+    if (q->cost_steps != NULL) {
+        q->cost_steps[i] = answer->cost_steps;
+    }
     ds_journal_tag(row.tag, q->tag);
-    if (q->residuals == 0 && (q->want & DS_WANT_GRAD) != 0) {
+    if ((q->want & DS_WANT_GRAD) != 0) {
         row.grad = q->values + i * j->statistics.n;
-    } else if (q->residuals != 0 && !replayed) {
+    }
+    if (!replayed) {
         row.extra = extra_of(j, q, i);
     }
     return ds_journal_append(j, &row, want, q->x + i * n, replayed);
@@ -245,27 +255,35 @@ int ds_journal_replaying(const ds_journal *j)
     return j->replay != NULL && ds_replay_left(j->replay) > 0;
 }
 
+/* Copies `count` recorded numbers; zeros where there are none. */
+static void restore(double *to, const double *stored, uint64_t count)
+{
+    if (stored != NULL && count > 0) {
+        memcpy(to, stored, count * sizeof(double));
+    } else if (count > 0) {
+        memset(to, 0, count * sizeof(double));
+    }
+}
+
 /* Takes the record of row i, which has to be of the same question. */
 static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *answer)
 {
     uint64_t width = width_of(j, q);
-    double *values = width > 0 ? q->values + i * width : NULL;
     ds_row row;
-    ds_extra extra = {0};
     if (atomic_load_explicit(j->stop, memory_order_relaxed) != 0) {
         return DS_POOL_STOPPED;
     }
-    extra = q->residuals != 0 ? extra_of(j, q, i) : extra;
+    ds_extra extra = extra_of(j, q, i);
     if (ds_replay_next(j->replay, recorded_x(j, q, i), q->want, &row, &j->error) != 0 ||
         ds_replay_compare_extra(j->replay, &row, &extra, &j->error) != 0) {
         return fail(j);
     }
     *answer = row.answer;
-    const double *stored = q->residuals != 0 ? row.extra.answered : row.grad;
-    if (stored != NULL && values != NULL) {
-        memcpy(values, stored, width * sizeof(double));
-    } else if (values != NULL) {
-        memset(values, 0, width * sizeof(double));
+    restore(q->values + i * width, row.grad, width);
+    if (q->asks != NULL) {
+        double *out = out_of(q, i);
+        restore(out, row.extra.answered, q->asks->values);
+        memset(out + q->asks->values, 0, (q->asks->out - q->asks->values) * sizeof(double));
     }
     return 0;
 }
@@ -273,17 +291,18 @@ static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *
 /* Products of recorded rows that are computed again. */
 typedef struct repetition {
     ds_journal *journal;
+    const ds_question *q;
     const ds_answer *answer; /* recorded */
-    double *values;
-    uint64_t width, first;
+    uint64_t from, first;
     int differs;
 } repetition;
 
-static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *values)
+static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
     repetition *r = ctx;
     double loss = r->answer[i].loss;
-    memcpy(r->values + i * r->width, values, r->width * sizeof(double));
+    (void)grad;
+    memcpy(out_of(r->q, r->from + i), out, r->q->asks->out * sizeof(double));
     if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= 1e-9 * fabs(loss))) {
         ds_fail(&r->journal->error, DS_EXIT_PLUGIN,
                 "%s: evaluation %llu now gives the loss %.17g (%s), recorded %.17g: the environment is not "
@@ -295,22 +314,34 @@ static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *v
     return r->differs;
 }
 
+/* Rows of a question from `from` on, as evaluations from number `first` on. */
+static ds_pool_question rows_from(const ds_journal *j, const ds_question *q, uint64_t from, uint64_t count,
+                                  uint64_t first)
+{
+    return (ds_pool_question){.count = count,
+                              .x = q->x + from * j->env->info.n,
+                              .want = q->want,
+                              .asks = q->asks,
+                              .in = in_of(q, from),
+                              .first = first,
+                              .noise = q->noise != NULL ? q->noise + from : NULL};
+}
+
 /* Computes the products of `rows` rows of the question again. */
 static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, uint64_t rows,
                            const ds_answer *answer)
 {
-    uint64_t width = width_of(j, q);
-    repetition r = {j, answer, q->values + from * width, width, j->statistics.count + 1, 0};
-    int rc = ds_pool_residuals(j->pool, q->residuals, rows, q->x + from * j->env->info.n,
-                               q->v + from * input_of(j, q), r.first, repeat_row, &r, &j->error);
+    repetition r = {j, q, answer, from, j->statistics.count + 1, 0};
+    const ds_pool_question again = rows_from(j, q, from, rows, r.first);
+    int rc = ds_pool_ask(j->pool, &again, repeat_row, &r, &j->error);
     return rc > 0 || r.differs ? fail(j) : rc;
 }
 
 /* Answers rows from the record while there are any. Sets of rows whose products have to be computed are computed in
  * one go, so that all workers are used. */
-static int replay_rows(ds_journal *j, const ds_question *q, uint64_t rows, uint64_t *done)
+static int replay_rows(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *done)
 {
-    int products = q->residuals > DS_RESIDUALS_VALUE;
+    int products = q->asks != NULL && q->asks->product;
     ds_answer one, *answer = products ? malloc(rows * sizeof(*answer)) : &one;
     int rc = answer != NULL ? 0 : ds_no_memory(&j->error);
     while (rc == 0 && *done < rows && ds_journal_replaying(j)) {
@@ -339,7 +370,6 @@ static int replay_rows(ds_journal *j, const ds_question *q, uint64_t rows, uint6
 
 int ds_journal_live(ds_journal *j)
 {
-    uint64_t n = j->env->info.n, m = j->env->residuals; /* a row has r, or v of either length */
     char text[32];
     ds_replay_close(j->replay);
     j->replay = NULL;
@@ -349,7 +379,9 @@ int ds_journal_live(ds_journal *j)
     snprintf(text, sizeof(text), "%llu", (unsigned long long)j->budget);
     int rc = j->spec->survey ? 0 : ds_store_set(j->store, "budget", text, &j->error);
     rc = rc != 0 ? rc : ds_store_set(j->store, "ended", "", &j->error);
-    rc = rc != 0 ? rc : ds_recorder_open(j->store, m == 0 ? 0 : n > m ? n : m, &j->recorder, &j->error);
+    rc = rc != 0 ? rc
+                 : ds_recorder_open(j->store, ds_asked_room(j->env->channels, j->env->info.n), &j->recorder,
+                                    &j->error);
     if (rc == 0) {
         ds_progress_live(j->progress);
     }
@@ -362,41 +394,39 @@ int ds_journal_live(ds_journal *j)
 /* Rows on their way through the pool. */
 typedef struct passage {
     ds_journal *journal;
-    const ds_question *q;
+    ds_question *q;
     uint64_t first, width;
     uint64_t *done;
 } passage;
 
-static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *values)
+static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
     passage *p = ctx;
-    const ds_question *q = p->q;
+    ds_question *q = p->q;
     uint64_t row = p->first + i;
     double *to = p->width > 0 ? q->values + row * p->width : NULL;
     if (to != NULL && q->condense == NULL) {
-        memcpy(to, values, p->width * sizeof(double));
+        memcpy(to, grad, p->width * sizeof(double));
     } else if (to != NULL && answer->grad_kind != DS_GRAD_NONE) {
-        q->condense(q->ctx, values, to);
+        q->condense(q->ctx, grad, to);
     } else if (to != NULL) {
         memset(to, 0, p->width * sizeof(double));
+    }
+    if (out != NULL) {
+        memcpy(out_of(q, row), out, q->asks->out * sizeof(double));
     }
     *p->done = row + 1;
     return deliver(p->journal, q, row, answer, 0);
 }
 
-static int ask_pool(ds_journal *j, const ds_question *q, uint64_t rows, uint64_t *done)
+static int ask_pool(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *done)
 {
     passage p = {j, q, *done, width_of(j, q), done};
-    uint64_t first = j->statistics.count + 1, in = input_of(j, q), from = *done;
-    const double *x = q->x + from * j->env->info.n;
-    if (q->residuals == 0) {
-        return ds_pool_evaluate(j->pool, rows - from, x, q->want, first, sink, &p, &j->error);
-    }
-    return ds_pool_residuals(j->pool, q->residuals, rows - from, x, in > 0 ? q->v + from * in : NULL, first,
-                             sink, &p, &j->error);
+    const ds_pool_question fresh = rows_from(j, q, *done, rows - *done, j->statistics.count + 1);
+    return ds_pool_ask(j->pool, &fresh, sink, &p, &j->error);
 }
 
-ds_status ds_journal_ask(ds_journal *j, const ds_question *q, uint64_t *done)
+ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done)
 {
     uint64_t left = j->budget - j->statistics.count;
     uint64_t rows = q->count < left ? q->count : left;

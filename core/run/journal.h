@@ -9,6 +9,7 @@
 #define DS_RUN_JOURNAL_H
 
 #include "evaluate/pool.h"
+#include "run/asked.h"
 #include "run/progress.h"
 #include "store/recorder.h"
 #include "store/replay.h"
@@ -73,6 +74,7 @@ typedef struct ds_journal {
     ds_progress *progress; /* or NULL */
     ds_statistics statistics;
     double *width; /* upper - lower of each variable; NULL for a survey */
+    double *room;  /* of one row, for ds_asked_extra() */
     int end;       /* DS_END_* */
     ds_error error;
     uint64_t late_calls, failures_told;
@@ -88,15 +90,18 @@ typedef struct ds_question {
     const double *x;        /* count x n: what is evaluated */
     const double *recorded; /* what is recorded of each row, as long as the rows of the store; NULL = x */
     uint32_t want;          /* DS_WANT_* */
-    uint32_t residuals;     /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
-    const double *v;        /* residuals: what goes into a product with each row */
+    const ds_asks *asks;    /* of every row; NULL = none */
+    const double *in;       /* count x asks->in */
+    const uint64_t *noise;  /* of every row its noise group, or NULL */
     const char *tag;        /* or NULL */
     uint64_t group;
     /* Answers, row by row. */
     double *loss;
-    uint32_t *outcome; /* or NULL */
-    double
-        *values; /* gradients as they are recorded, residuals, or products; NULL where none are asked for */
+    uint32_t *outcome;    /* or NULL */
+    uint64_t *cost_steps; /* or NULL */
+    double *values;       /* gradients as they are recorded; NULL where none are asked for */
+    double *out;          /* count x asks->out words: answers to the questions */
+    uint32_t kind;        /* how the last product was made */
     /* What is recorded of a gradient; NULL = all of it. */
     void (*condense)(const void *ctx, const double *grad, double *values);
     const void *ctx;
@@ -104,7 +109,7 @@ typedef struct ds_question {
 
 /* Answers the rows of a question; *done = how many were. DS_OK where all were, else DS_STOPPED: the run ends, and
  * j->end says why. */
-ds_status ds_journal_ask(ds_journal *j, const ds_question *q, uint64_t *done);
+ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done);
 
 /* For episodes, which are not answered in one go. Is there a record left to answer from? Makes the journal record
  * from here on (else j->error is filled). Enters evaluation count + 1, `point` in full: nonzero = the run ends

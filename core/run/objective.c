@@ -53,18 +53,34 @@ static ds_status check_batch(const ds_client *c, const ds_batch *b)
                                                          : DS_OK;
 }
 
-/* While evaluations are made the optimizer does not compute. */
-static ds_status ask_journal(const ds_client *c, const ds_question *q, uint64_t *done)
+/* Asks the journal about a batch that keeps the rules; `rows` holds its questions. */
+static ds_status ask_journal(ds_client *c, ds_batch *b, const ds_asked_rows *rows)
 {
-    ds_module_end(c->optimizer);
-    ds_status st = ds_journal_ask(c->journal, q, done);
+    ds_question q = {.count = b->count,
+                     .x = b->x,
+                     .want = b->want,
+                     .asks = rows->asks.count > 0 ? &rows->asks : NULL,
+                     .in = rows->in,
+                     .noise = c->problem.stochastic ? b->noise : NULL,
+                     .tag = b->tag,
+                     .group = b->group,
+                     .loss = b->loss,
+                     .outcome = b->outcome,
+                     .cost_steps = b->cost_steps,
+                     .values = b->grad,
+                     .out = rows->out};
+    ds_module_end(c->optimizer); /* while evaluations are made it does not compute */
+    ds_status st = ds_journal_ask(c->journal, &q, &b->done);
     ds_module_begin(c->optimizer);
+    ds_asked_answer(rows, b, b->done, q.kind);
     return st;
 }
 
 static ds_status evaluate(const ds_objective *objective, ds_batch *b)
 {
     ds_client *c = objective->ctx;
+    char text[DS_ASKS_TEXT];
+    ds_asked_rows rows = {0};
     int over = ds_journal_over(c->journal);
     if (over && b != NULL && DS_HAS(ds_batch, b, done)) {
         b->done = 0;
@@ -73,64 +89,17 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     if (st != DS_OK) {
         return st;
     }
-    const ds_question q = {.count = b->count,
-                           .x = b->x,
-                           .want = b->want,
-                           .tag = b->tag,
-                           .group = b->group,
-                           .loss = b->loss,
-                           .outcome = b->outcome,
-                           .values = b->grad};
-    return ask_journal(c, &q, &b->done);
-}
-
-/* ---- residuals ---- */
-
-static ds_status check_residuals(const ds_client *c, const ds_residual_batch *b)
-{
-    if (b == NULL || !DS_HAS(ds_residual_batch, b, done)) {
-        return refuse(c, "the batch of residuals is missing or its struct_size is too small");
+    int rc = ds_asked_open(&rows, b, c->journal->env->channels, c->problem.n, text);
+    if (rc == 0) {
+        st = ask_journal(c, b, &rows);
+    } else if (rc < 0) {
+        st = refuse(c, text);
+    } else {
+        ds_no_memory(&c->journal->error);
+        st = ds_journal_stop(c->journal, rc);
     }
-    if (b->kind < DS_RESIDUALS_VALUE || b->kind > DS_RESIDUALS_JTV) {
-        return refuse(c, "the kind of a batch of residuals is none of DS_RESIDUALS_*");
-    }
-    if (b->count == 0 || b->x == NULL || b->loss == NULL || b->out == NULL ||
-        (b->kind != DS_RESIDUALS_VALUE && b->v == NULL)) {
-        return refuse(c, "of a batch of residuals count is 0, or x, v, out or loss is NULL");
-    }
-    uint64_t in = ds_residual_input(b->kind, c->problem.n, c->journal->env->residuals);
-    for (uint64_t i = 0; i < b->count * in; i++) {
-        if (!isfinite(b->v[i])) {
-            char text[120];
-            snprintf(text, sizeof(text), "component %llu of v is not finite", (unsigned long long)i);
-            return refuse(c, text);
-        }
-    }
-    const ds_batch points = {.struct_size = sizeof(points), .count = b->count, .x = b->x, .loss = b->loss};
-    return check_batch(c, &points);
-}
-
-static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *b)
-{
-    ds_client *c = objective->ctx;
-    int over = ds_journal_over(c->journal);
-    if (over && b != NULL && DS_HAS(ds_residual_batch, b, done)) {
-        b->done = 0;
-    }
-    ds_status st = over ? DS_STOPPED : check_residuals(c, b);
-    if (st != DS_OK) {
-        return st;
-    }
-    const ds_question q = {.count = b->count,
-                           .x = b->x,
-                           .residuals = b->kind,
-                           .v = b->v,
-                           .tag = b->tag,
-                           .group = b->group,
-                           .loss = b->loss,
-                           .outcome = b->outcome,
-                           .values = b->out};
-    return ask_journal(c, &q, &b->done);
+    ds_asked_close(&rows);
+    return st;
 }
 
 /* ---- episodes: the contract ---- */
@@ -214,7 +183,7 @@ static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
     ep->reward = ep->obs + obs;
     ep->lane = lane;
     ep->id = c->journal->statistics.count + s->count + 1;
-    ep->key = ds_pool_noise_key(c->journal->pool, ep->id);
+    ep->key = ds_pool_noise_key(c->journal->pool, ep->id, 0);
     ep->group = r->group;
     ep->answer.bad_step = -1;
     ds_journal_tag(ep->tag, r->tag);
@@ -490,16 +459,16 @@ static const ds_episodes *episodes_of(ds_client *c)
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_client *c = objective->ctx;
-    return strcmp(id, DS_EXT_EPISODES) == 0                          ? (const void *)episodes_of(c)
-           : strcmp(id, DS_EXT_RESIDUALS) == 0 && c->residuals.m > 0 ? &c->residuals
-                                                                     : NULL;
+    return strcmp(id, DS_EXT_EPISODES) == 0 ? (const void *)episodes_of(c)
+           : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 && c->channels.count > 0 ? &c->channels
+                                                                                 : NULL;
 }
 
 void ds_client_init(ds_client *c)
 {
-    c->residuals = (ds_residual_objective){.struct_size = sizeof(ds_residual_objective),
-                                           .m = c->journal->env->residuals,
-                                           .evaluate = evaluate_residuals};
+    const ds_channels *channels = c->journal->env->channels;
+    c->channels = (ds_objective_channels){
+        .struct_size = sizeof(ds_objective_channels), .count = channels->count, .channel = channels->list};
     c->objective = (ds_objective){
         .struct_size = sizeof(ds_objective), .ctx = c, .evaluate = evaluate, .get_extension = extension};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objective.h - the objective that the optimizer of a run gets, with its extensions: residuals, and episodes of
+/* objective.h - the objective that the optimizer of a run gets, with its extensions: channels, and episodes of
  * stepwise control. */
 #ifndef DS_RUN_OBJECTIVE_H
 #define DS_RUN_OBJECTIVE_H
@@ -14,7 +14,7 @@ typedef struct ds_client {
     const ds_module *optimizer; /* computes but for its calls of the objective */
     ds_problem problem;
     ds_objective objective; /* its ctx is this struct */
-    ds_residual_objective residuals;
+    ds_objective_channels channels;
     struct ds_run_episodes *episodes; /* NULL until the optimizer asks for them */
 } ds_client;
 

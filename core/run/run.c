@@ -100,7 +100,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
                                        .x0 = env->x0,
                                        .budget = run->plan,
                                        .target = s->options.target,
-                                       .loss_floor = env->info.loss_floor};
+                                       .loss_floor = env->info.loss_floor,
+                                       .stochastic = env->stochastic != 0};
     /* The services take over the parameters: the spec keeps reading them, so they live as
      * long as the run. */
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,

@@ -52,11 +52,11 @@ static double gradient_difference(const repetition *r, const double *grad)
     return difference > 0 ? difference / size : 0;
 }
 
-static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double *values)
+static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
     repetition *r = ctx;
     const ds_row *row = r->row;
-    (void)i;
+    (void)i, (void)out;
     r->answer = *answer;
     r->difference = INFINITY;
     if (!isfinite(answer->loss)) {
@@ -65,9 +65,9 @@ static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double 
     r->scale = fmax(r->scale, fabs(answer->loss));
     double d = fabs(answer->loss - row->answer.loss);
     r->difference = d > 0 ? d / r->scale : 0;
-    int both = row->grad != NULL && values != NULL && row->answer.outcome == DS_EVAL_OK;
+    int both = row->grad != NULL && grad != NULL && row->answer.outcome == DS_EVAL_OK;
     if (both && answer->outcome == DS_EVAL_OK) {
-        r->difference = fmax(r->difference, gradient_difference(r, values));
+        r->difference = fmax(r->difference, gradient_difference(r, grad));
     } else if (both) {
         r->difference = INFINITY;
     }
@@ -77,12 +77,19 @@ static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double 
 /* Asks what was asked then: a loss without its gradient may be rounded in another way. */
 static int ask(const ds_session *session, const ds_row *row, repetition *r, ds_error *e)
 {
-    const ds_extra *x = &row->extra;
-    if (x->kind == 0 || session->env->residuals == 0) {
-        return ds_pool_evaluate(session->pool, 1, row->x, row->grad != NULL ? DS_WANT_GRAD : 0, row->id,
-                                compare, r, e);
+    ds_asks asks;
+    uint64_t noise;
+    ds_pool_question q = {.count = 1, .x = row->x, .first = row->id, .noise = &noise};
+    if (ds_asked_read(&row->extra, session->env->channels, row->n, &asks, &q.in, &noise) != 0) {
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "%s: evaluation %llu asks for channels that %s does not have any more: it is not what it "
+            "was when this run was made; nothing was changed",
+            session->folder, (unsigned long long)row->id, session->env_module->id);
     }
-    return ds_pool_residuals(session->pool, x->kind, 1, row->x, x->asked, row->id, compare, r, e);
+    q.want = row->grad != NULL ? DS_WANT_GRAD : 0;
+    q.asks = asks.count > 0 ? &asks : NULL;
+    return ds_pool_ask(session->pool, &q, compare, r, e);
 }
 
 static int judge(const repetition *r, ds_error *e)

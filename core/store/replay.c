@@ -130,7 +130,8 @@ int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extr
     double largest = 0.0, worst = 0.0;
     int same = then->kind == now->kind && then->asked_count == now->asked_count &&
                (row->answer.outcome > DS_EVAL_BAD_GRAD || then->answered_count == now->answered_count);
-    for (uint64_t i = 0; same && i < now->asked_count; i++) {
+    same = same && (now->head == 0 || memcmp(then->asked, now->asked, now->head * sizeof(double)) == 0);
+    for (uint64_t i = now->head; same && i < now->asked_count; i++) {
         largest = fmax(largest, fabs(then->asked[i]));
         worst = fmax(worst, fabs(then->asked[i] - now->asked[i]));
     }
@@ -142,9 +143,8 @@ int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extr
         "%s: at evaluation %llu the optimizer now asks another question (%s): it is not deterministic, or "
         "not the version that made this run; nothing was changed",
         ds_store_path(r->store), (unsigned long long)row->id,
-        same                      ? "a product with another vector"
-        : then->kind == 0         ? "residuals instead of a loss"
-        : now->kind == 0          ? "a loss instead of residuals"
-        : then->kind != now->kind ? "residuals or a product"
-                                  : "other numbers of residuals");
+        same              ? "a product with another vector"
+        : then->kind == 0 ? "channels beside the loss"
+        : now->kind == 0  ? "a loss without channels"
+                          : "other channels or noise");
 }

@@ -148,7 +148,8 @@ static void print_run(FILE *f, const ds_run_spec *r)
     }
     fprintf(f, ", by dshost %s.", PACKAGE_VERSION);
     if (r->env.path != NULL) {
-        fprintf(f, " The same %s again:\n;   dshost %s --config %s.ini --out OTHER", r->kind, r->kind, r->kind);
+        fprintf(f, " The same %s again:\n;   dshost %s --config %s.ini --out OTHER", r->kind, r->kind,
+                r->kind);
     }
     fprintf(f, "\n\n");
     fprintf(f, "[run]\n");

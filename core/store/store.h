@@ -26,12 +26,13 @@ enum {
     DS_STORE_APPLICATION = 0x4453524e /* PRAGMA application_id: "DSRN" */
 };
 
-/* What an extension adds to an evaluation. Kinds 1 to 3 are DS_RESIDUALS_*. */
+/* What questions about channels add to an evaluation, see run/asked.h. */
 typedef struct ds_extra {
     uint32_t kind; /* 0 = nothing */
     uint32_t reserved;
     const double *asked, *answered; /* may be NULL */
     uint64_t asked_count, answered_count;
+    uint64_t head; /* of a question of now: so many numbers of `asked` have to be the recorded ones exactly */
 } ds_extra;
 
 /* What an episode of stepwise control adds: its noise key, (steps + 1) x n_obs observations and `steps` rewards. Where
@@ -50,7 +51,8 @@ typedef struct ds_row {
     const double *grad; /* NULL where none was asked for */
     ds_answer answer;
     uint64_t group;
-    double at; /* seconds since 1970 */
+    uint64_t noise; /* group of rows with the same noise; 0 = none. Part of `extra` in the record */
+    double at;      /* seconds since 1970 */
     char tag[16];
     ds_row_episode *episode; /* of stepwise control, else NULL */
     ds_extra extra;

@@ -151,9 +151,5 @@ int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config
         rc = describe(&f, config, &m, e);
     }
     pthread_mutex_unlock(&lock);
-    rc = rc != 0 ? rc : ds_loader_check_kind(name, m, kind, e);
-    if (rc == 0) {
-        *out = m;
-    }
-    return rc;
+    return rc != 0 ? rc : ds_loader_of_kind(name, m, kind, out, e);
 }

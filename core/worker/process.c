@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.c - starts worker processes by posix_spawn, with default signals and seven descriptors, and collects
- * them. */
+/* process.c - starts worker processes, with default signals and seven descriptors, and collects them. */
 #include "config.h"
 
 #include "worker/process.h"
@@ -8,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,8 +19,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/program.h"
-
-extern char **environ;
 
 enum { LINES_PER_SECOND = 20 /* of their output that are shown */ };
 
@@ -46,34 +42,6 @@ static int write_start(int fd, const ds_worker_start *head, const char *texts, d
 {
     int rc = ds_fd_write_all(fd, head, sizeof(*head), "start file of a worker", e);
     return rc != 0 ? rc : ds_fd_write_all(fd, texts, head->texts, "start file of a worker", e);
-}
-
-static int launch(const char *program, const int source[DS_WORKER_FDS], pid_t *pid)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t set;
-    char name[] = "dshost-worker";
-    char *argv[] = {name, NULL};
-
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
-    for (int fd = 0; fd < DS_WORKER_FDS; fd++) {
-        posix_spawn_file_actions_adddup2(&files, source[fd], fd);
-    }
-    sigfillset(&set);
-    posix_spawnattr_setsigdefault(&attr, &set);
-    /* Signals of the terminal are for the host; the worker ignores them before it unblocks them. */
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    posix_spawnattr_setsigmask(&attr, &set);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    int code = posix_spawn(pid, program, &files, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&files);
-    return code;
 }
 
 static void note_suppressed(ds_childlog *log)
@@ -198,7 +166,8 @@ static int spawn(ds_process *p, const ds_process_place *place, const ds_worker_s
     if (rc == 0) {
         const int source[DS_WORKER_FDS] = {null,     pipes[1],        pipes[1],       pair[1],
                                            p->start, place->share_fd, place->scene_fd};
-        int code = launch(program, source, &p->pid);
+        char name[] = "dshost-worker", *argv[] = {name, NULL};
+        int code = ds_program_start(program, argv, source, DS_WORKER_FDS, 0, &p->pid);
         if (code != 0) {
             rc = ds_fail(e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO,
                          "cannot start a worker process (%s): %s", program, strerror(code));

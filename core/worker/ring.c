@@ -29,9 +29,11 @@ static uint64_t round_up(uint64_t v, uint64_t unit)
 /* Fills the layout fields of *head for a number of slots; returns the bytes of the whole. */
 static uint64_t lay_out(ds_ring *head, const ds_ring_plan *plan, uint64_t capacity)
 {
-    uint64_t n = plan->n, m = plan->m, more = m == 0 ? 0 : 2 * (n > m ? n : m);
+    uint64_t n = plan->n, room = plan->in + plan->out;
+    uint64_t more = room == 0 ? 0 : sizeof(ds_asks) / sizeof(double) + room;
     head->n = n;
-    head->m = m;
+    head->in = plan->in;
+    head->out = plan->out;
     head->workers = plan->workers;
     head->capacity = capacity;
     head->extra = plan->extra;

@@ -37,16 +37,17 @@ typedef struct ds_slot_ask {
     uint32_t want; /* DS_WANT_* */
     uint32_t keep; /* DS_KEEP_*, where the scene is wanted */
     uint64_t noise_key;
-    uint64_t episode;   /* 1 + lane of a step of an episode; 0 = an evaluation */
-    uint32_t residuals; /* DS_RESIDUALS_*: these are asked for; 0 = an evaluation */
-    uint32_t alone;     /* not in one call with other slots */
+    uint64_t episode; /* 1 + lane of a step of an episode; 0 = an evaluation */
+    uint32_t asks;    /* questions about channels: see ds_slot_asks() */
+    uint32_t alone;   /* not in one call with other slots */
 } ds_slot_ask;
 
 typedef struct ds_slot {
     alignas(64) atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
     ds_slot_ask ask;
     ds_answer answer;
-    /* followed by x[n], grad[n]; where there are residuals also by v and out, max(n, m) each; then extra[] */
+    /* followed by x[n], grad[n]; where there are channels also by a ds_asks, what goes in and what comes out; then
+     * extra[] */
 } ds_slot;
 
 /* What one worker has in hand: tickets next..end-1. Outlives the process, so that its
@@ -62,7 +63,7 @@ typedef struct ds_ring {
     uint64_t magic;
     uint64_t size;     /* bytes of the whole */
     uint64_t n;        /* decision variables */
-    uint64_t m;        /* residuals, 0 = none */
+    uint64_t in, out;  /* doubles and words of 8 bytes of questions about channels */
     uint64_t capacity; /* slots */
     uint64_t stride;   /* bytes per slot */
     uint64_t extra;    /* doubles at the end of each slot */
@@ -86,7 +87,8 @@ typedef struct ds_ring {
 /* Of what size a ring is to be. */
 typedef struct ds_ring_plan {
     uint32_t workers;
-    uint64_t n, m;     /* variables, residuals */
+    uint64_t n;        /* variables */
+    uint64_t in, out;  /* room for questions about channels; 0 = none */
     uint64_t capacity; /* slots; 0 = choose */
     uint64_t extra;    /* doubles at the end of each slot */
     int watched;       /* there is a time limit */
@@ -110,15 +112,20 @@ static inline double *ds_slot_grad(const ds_ring *s, ds_slot *slot)
     return ds_slot_x(slot) + s->n;
 }
 
-/* What goes into a question for residuals, and what comes out. */
-static inline double *ds_slot_v(const ds_ring *s, ds_slot *slot)
+/* The questions about channels, what goes into them, and what comes out. */
+static inline ds_asks *ds_slot_asks(const ds_ring *s, ds_slot *slot)
 {
-    return ds_slot_x(slot) + 2 * s->n;
+    return (ds_asks *)(void *)(ds_slot_x(slot) + 2 * s->n);
+}
+
+static inline double *ds_slot_in(const ds_ring *s, ds_slot *slot)
+{
+    return (double *)(void *)(ds_slot_asks(s, slot) + 1);
 }
 
 static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
 {
-    return ds_slot_v(s, slot) + (s->n > s->m ? s->n : s->m);
+    return ds_slot_in(s, slot) + s->in;
 }
 
 /* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,

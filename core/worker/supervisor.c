@@ -37,7 +37,8 @@ struct ds_supervisor {
     int share_fd, scene_fd, event_fd;
     ds_ring *share; /* mapped after the first hello */
     ds_env_facts env;
-    double *bounds; /* of env */
+    double *bounds;       /* of env */
+    ds_channels channels; /* of env */
     ds_process *process;
     int idle_deaths;
     pthread_t thread;
@@ -94,6 +95,26 @@ static void adopt(ds_supervisor *c)
     }
 }
 
+/* Reads the channels of an answer, which lie behind `at`. */
+static int read_channels(const ds_supervisor *c, const ds_worker_hello *hello, int fd, size_t at,
+                         ds_channels *out, ds_error *e)
+{
+    const char *id = c->config.module->id;
+    if (hello->channels > DS_MAX_CHANNELS) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", id);
+    }
+    size_t bytes = hello->channels * sizeof(ds_channel_entry);
+    ds_channel_entry *entry = malloc(bytes > 0 ? bytes : 1);
+    if (entry == NULL) {
+        return ds_no_memory(e);
+    }
+    if (pread(fd, entry, bytes, (off_t)at) != (ssize_t)bytes) {
+        free(entry);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", id);
+    }
+    return ds_channels_take(id, entry, hello->channels, out, e);
+}
+
 /* Reads the answer of the first worker: what the environment is. */
 static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_error *e)
 {
@@ -114,13 +135,35 @@ static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_e
     c->env.lower = c->bounds = bounds;
     c->env.upper = bounds + n;
     c->env.x0 = bounds + 2 * n;
-    const ds_ring_plan plan = {.workers = c->config.jobs,
-                               .n = n,
-                               .m = hello->env.residuals,
-                               .capacity = c->config.capacity,
-                               .extra = c->config.extra,
-                               .watched = c->config.timeout > 0.0};
+    c->env.channels = &c->channels;
+    if (read_channels(c, hello, fd, sizeof(*hello) + bytes, &c->channels, e) != 0) {
+        return e->status;
+    }
+    ds_ring_plan plan = {.workers = c->config.jobs,
+                         .n = n,
+                         .capacity = c->config.capacity,
+                         .extra = c->config.extra,
+                         .watched = c->config.timeout > 0.0};
+    ds_asks_room(&c->channels, n, &plan.in, &plan.out);
     return ds_ring_make(c->share_fd, &plan, &c->share, e);
+}
+
+/* Does a further worker describe the same environment? */
+static int compare_env(const ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_error *e)
+{
+    const char *id = c->config.module->id;
+    ds_channels channels = {0};
+    if (hello->env.info.n != c->env.info.n) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
+                       id, (unsigned long long)c->env.info.n, (unsigned long long)hello->env.info.n);
+    }
+    size_t at = sizeof(*hello) + 3 * c->env.info.n * sizeof(double);
+    int rc = read_channels(c, hello, fd, at, &channels, e);
+    if (rc == 0 && !ds_channels_equal(&c->channels, &channels)) {
+        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: other channels in one process than in another", id);
+    }
+    ds_channels_clear(&channels);
+    return rc;
 }
 
 /* A worker says that its instance is made, or why not. */
@@ -137,14 +180,8 @@ static void handshake(ds_supervisor *c, uint32_t w)
         e.text[sizeof(e.text) - 1] = '\0';
     } else if (c->share == NULL) {
         read_env(c, &hello, m->start, &e);
-    } else if (hello.env.info.n != c->env.info.n) {
-        ds_fail(&e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
-                c->config.module->id, (unsigned long long)c->env.info.n,
-                (unsigned long long)hello.env.info.n);
-    } else if (hello.env.residuals != c->env.residuals) {
-        ds_fail(&e, DS_EXIT_PLUGIN, "%s: %llu residuals in one process and %llu in another",
-                c->config.module->id, (unsigned long long)c->env.residuals,
-                (unsigned long long)hello.env.residuals);
+    } else {
+        compare_env(c, &hello, m->start, &e);
     }
     if (e.status != 0) {
         fail(c, &e);
@@ -523,6 +560,7 @@ void ds_supervisor_close(ds_supervisor *c)
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->changed);
     free(c->bounds);
+    ds_channels_clear(&c->channels);
     free(c->process);
     free(c->orders.texts);
     free(c->program);

@@ -32,8 +32,8 @@ enum {
     SLEEP_NS = 1000000000   /* a sleeping worker looks up now and then */
 };
 
-/* Buffers for x and gradient, with residuals for v and their answer, with the extension batch for `many` rows. */
-enum { X, GRAD, V, OUT, XS, GRADS, GUARDS };
+/* Buffers for x and gradient, with channels for questions and answers, with the extension batch for `many` rows. */
+enum { X, GRAD, IN, OUT, XS, GRADS, GUARDS };
 
 typedef struct worker {
     ds_worker_start start;
@@ -193,6 +193,7 @@ static int send_hello(const worker *w, const ds_error *why)
     hello.error = *why;
     if (w->env != NULL) {
         hello.env = ds_env_facts_of(w->env);
+        hello.channels = w->env->channels.count;
     }
     if (empty(DS_WORKER_START) != 0 ||
         ds_fd_write_all(DS_WORKER_START, &hello, sizeof(hello), "start file", &e) != 0) {
@@ -200,9 +201,10 @@ static int send_hello(const worker *w, const ds_error *why)
     }
     if (w->env != NULL) {
         size_t bytes = w->env->info.n * sizeof(double);
-        const double *part[] = {w->env->lower, w->env->upper, w->env->x0};
-        for (int i = 0; i < 3; i++) {
-            if (ds_fd_write_all(DS_WORKER_START, part[i], bytes, "start file", &e) != 0) {
+        const void *part[] = {w->env->lower, w->env->upper, w->env->x0, w->env->channels.entry};
+        size_t size[] = {bytes, bytes, bytes, hello.channels * sizeof(ds_channel_entry)};
+        for (int i = 0; i < 4; i++) {
+            if (size[i] > 0 && ds_fd_write_all(DS_WORKER_START, part[i], size[i], "start file", &e) != 0) {
                 return -1;
             }
         }
@@ -213,12 +215,12 @@ static int send_hello(const worker *w, const ds_error *why)
 /* Makes the buffers between guard pages; -1 without memory. */
 static int open_guards(worker *w)
 {
-    uint64_t n = w->share->n, m = w->share->m, most = m == 0 ? 0 : n > m ? n : m, rows = 0;
+    uint64_t n = w->share->n, rows = 0;
     if (w->env->batch != NULL) {
         w->many = MANY_NUMBERS / n < DS_MANY_MAX ? MANY_NUMBERS / n : DS_MANY_MAX;
         rows = w->many < 2 ? 0 : w->many * (n + GAP);
     }
-    const uint64_t count[GUARDS] = {n, n, most, most, rows, rows};
+    const uint64_t count[GUARDS] = {n, n, w->share->in, w->share->out, rows, rows};
     for (int i = 0; i < GUARDS; i++) {
         if (count[i] > 0 && ds_guard_open(&w->guard[i], count[i], 1) != 0) {
             return -1;
@@ -235,6 +237,7 @@ static int join_share(worker *w)
     }
     off_t size = lseek(DS_WORKER_SHARE, 0, SEEK_END);
     struct rlimit limit;
+    uint64_t in, out;
     if (size <= 0) {
         return -1;
     }
@@ -247,8 +250,9 @@ static int join_share(worker *w)
         return -1;
     }
     w->share = map;
-    if (w->share->magic != DS_RING_MAGIC || w->share->n != w->env->info.n ||
-        w->share->m != w->env->residual_count || open_guards(w) != 0) {
+    ds_asks_room(&w->env->channels, w->env->info.n, &in, &out);
+    if (w->share->magic != DS_RING_MAGIC || w->share->n != w->env->info.n || w->share->in != in ||
+        w->share->out != out || open_guards(w) != 0) {
         return -1;
     }
     w->mine = &w->share->worker[w->start.index];
@@ -352,35 +356,46 @@ static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
     }
 }
 
-/* After a call of the plugin for a slot: has it kept to the rules? `in` numbers of v went in beside x. */
-static void check(worker *w, ds_slot *slot, const double *v, uint64_t in)
+/* After a call of the plugin for a slot: has it kept to the rules? */
+static void check(worker *w, ds_slot *slot, const ds_inquiry *q)
 {
     ds_answer *a = &slot->answer;
-    int residuals = slot->ask.residuals != 0;
     ds_guard *g = w->guard;
     if (a->outcome == DS_EVAL_STOPPED && atomic_load(&w->share->stop) == 0) {
-        refuse(a, residuals ? "evaluate() of residuals returned DS_STOPPED though nobody asked to stop"
-                            : "evaluate() returned DS_STOPPED though nobody asked to stop");
+        refuse(a, "evaluate() returned DS_STOPPED though nobody asked to stop");
     }
-    if (!ds_guard_intact(&g[residuals ? OUT : GRAD]) || !ds_guard_intact(&g[X]) ||
-        (residuals && !ds_guard_intact(&g[V]))) {
-        refuse(a, residuals ? "evaluate() of residuals wrote before the beginning of a buffer"
-                            : "evaluate() wrote before the beginning of the gradient or of x");
+    if (!ds_guard_intact(&g[GRAD]) || !ds_guard_intact(&g[X]) ||
+        (q != NULL && (!ds_guard_intact(&g[OUT]) || !ds_guard_intact(&g[IN])))) {
+        refuse(a, "evaluate() wrote before the beginning of one of its buffers");
     }
     if (memcmp(g[X].data, ds_slot_x(slot), w->share->n * sizeof(double)) != 0 ||
-        (in > 0 && memcmp(v, ds_slot_v(w->share, slot), in * sizeof(double)) != 0)) {
-        refuse(a, residuals ? "evaluate() of residuals changed x or v" : "evaluate() changed x");
+        (q != NULL && memcmp(q->in, ds_slot_in(w->share, slot), q->asks->in * sizeof(double)) != 0)) {
+        refuse(a, q != NULL ? "evaluate() changed x, v or w" : "evaluate() changed x");
     }
 }
 
-/* Evaluates the row in a slot: the loss, residuals or a product. The plugin works on copies between guard pages;
- * numbers lie directly before them. */
+/* The questions of a slot between the guard pages; the host alone writes there, yet a wild plugin might. */
+static int take_questions(worker *w, ds_slot *slot, ds_asks *asks, ds_inquiry *q)
+{
+    *asks = *ds_slot_asks(w->share, slot);
+    if (asks->count > DS_MAX_ASKS || asks->in > w->share->in || asks->out > w->share->out) {
+        return -1;
+    }
+    double *in = w->guard[IN].data + (w->guard[IN].n - asks->in);
+    memcpy(in, ds_slot_in(w->share, slot), asks->in * sizeof(double));
+    *q = (ds_inquiry){asks, in, w->guard[OUT].data + (w->guard[OUT].n - asks->out)};
+    return 0;
+}
+
+/* Evaluates the row in a slot. The plugin works on copies between guard pages; numbers lie directly before them. */
 static void evaluate_slot(worker *w, ds_slot *slot)
 {
-    uint64_t n = w->share->n, m = w->share->m, in = 0, count = n;
+    uint64_t n = w->share->n;
     ds_answer *a = &slot->answer;
-    uint32_t want = slot->ask.want, kind = slot->ask.residuals;
-    double *x = w->guard[X].data, *v = NULL, *out = w->guard[GRAD].data, *to = NULL;
+    uint32_t want = slot->ask.want;
+    double *x = w->guard[X].data, *grad = w->guard[GRAD].data;
+    ds_asks asks;
+    ds_inquiry inquiry, *q = slot->ask.asks != 0 ? &inquiry : NULL;
     if (atomic_load_explicit(&w->share->stop, memory_order_relaxed) != 0) {
         a->outcome = DS_EVAL_STOPPED;
         a->message[0] = '\0';
@@ -391,28 +406,26 @@ static void evaluate_slot(worker *w, ds_slot *slot)
         return;
     }
     memcpy(x, ds_slot_x(slot), n * sizeof(double));
-    if (kind != 0) {
-        in = ds_residual_input(kind, n, m);
-        count = ds_residual_output(kind, n, m);
-        v = w->guard[V].data + (w->guard[V].n - in);
-        out = w->guard[OUT].data + (w->guard[OUT].n - count);
-        to = ds_slot_out(w->share, slot);
-        memcpy(v, ds_slot_v(w->share, slot), in * sizeof(double));
-        ds_env_evaluate_residuals(w->env, kind, x, v, slot->ask.noise_key, out, a);
-    } else {
-        if ((want & DS_WANT_GRAD) != 0) {
-            to = ds_slot_grad(w->share, slot);
-            memset(out, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
-        }
-        ds_env_evaluate(w->env, x, slot->ask.noise_key, want, out, a);
+    if (q != NULL && take_questions(w, slot, &asks, q) != 0) {
+        refuse(a, "the shared memory was overwritten");
+        return;
     }
-    check(w, slot, v, in);
-    if (to != NULL && a->outcome == DS_EVAL_OK) {
-        memcpy(to, out, count * sizeof(double));
-    } else if (to != NULL) {
-        memset(to, 0, count * sizeof(double));
+    if ((want & DS_WANT_GRAD) != 0) {
+        memset(grad, 0xff, n * sizeof(double)); /* NaN: a gradient that is not filled is noticed */
     }
-    if (kind == 0 && (want & DS_WANT_SCENE) != 0) {
+    ds_env_inquire(w->env, x, slot->ask.noise_key, want, grad, q, a);
+    check(w, slot, q);
+    if ((want & DS_WANT_GRAD) != 0 && a->outcome == DS_EVAL_OK) {
+        memcpy(ds_slot_grad(w->share, slot), grad, n * sizeof(double));
+    } else if ((want & DS_WANT_GRAD) != 0) {
+        memset(ds_slot_grad(w->share, slot), 0, n * sizeof(double));
+    }
+    if (q != NULL && a->outcome <= DS_EVAL_BAD_GRAD) {
+        memcpy(ds_slot_out(w->share, slot), q->out, asks.out * sizeof(double));
+    } else if (q != NULL) {
+        memset(ds_slot_out(w->share, slot), 0, asks.out * sizeof(double));
+    }
+    if ((want & DS_WANT_SCENE) != 0) {
         write_scene(w, a, slot->ask.keep);
     }
     w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
@@ -547,7 +560,7 @@ static void do_ticket(worker *w, uint64_t ticket)
 /* May this posted slot be evaluated together with others that want the same? Only the host writes there. */
 static int sociable(const ds_slot *slot, uint32_t want)
 {
-    return slot->ask.residuals == 0 && slot->ask.alone == 0 && slot->ask.want == want &&
+    return slot->ask.asks == 0 && slot->ask.alone == 0 && slot->ask.want == want &&
            (want & DS_WANT_SCENE) == 0;
 }
 

@@ -116,13 +116,8 @@ static void read_bounce(void *self, ds_param_reader *in)
 static ds_status allocate_bounce(void *self)
 {
     bounce *e = self;
-    e->sim = penalty_create(&e->p, e->kit.steps);
-    return e->sim ? DS_OK : DS_E_NOMEM;
-}
-
-static void release_bounce(void *self)
-{
-    penalty_destroy(((bounce *)self)->sim);
+    e->sim = penalty_create(&e->kit.memory, &e->p, e->kit.steps);
+    return DS_OK;
 }
 
 /* Warp's example starts from (5, -5, 0). */
@@ -241,7 +236,6 @@ static const env_table env = {.size = sizeof(bounce),
                               .advice = "reduce parameter steps",
                               .read = read_bounce,
                               .allocate = allocate_bounce,
-                              .release = release_bounce,
                               .range = range_of_velocity,
                               .simulate = simulate_bounce,
                               .bad_step = bad_step_of_bounce,

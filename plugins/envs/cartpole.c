@@ -4,7 +4,6 @@
 #include "engines/chain/chain.h"
 #include "engines/kit/env_kit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PAPER = 0, NIMBLE = 1 };
@@ -208,17 +207,10 @@ static void read_cartpole(void *self, ds_param_reader *in)
 static ds_status allocate_cartpole(void *self)
 {
     cartpole *e = self;
-    e->sim = chain_create(&e->p, e->kit.steps);
-    e->u = calloc(2 * e->kit.n, sizeof *e->u);
-    e->u_bar = e->u ? e->u + e->kit.n : NULL;
-    return e->sim && e->u ? DS_OK : DS_E_NOMEM;
-}
-
-static void release_cartpole(void *self)
-{
-    cartpole *e = self;
-    chain_destroy(e->sim);
-    free(e->u);
+    e->sim = chain_create(&e->kit.memory, &e->p, e->kit.steps);
+    e->u = memory_doubles(&e->kit.memory, e->kit.n);
+    e->u_bar = memory_doubles(&e->kit.memory, e->kit.n);
+    return DS_OK;
 }
 
 /* ---- episode ---- */
@@ -401,7 +393,6 @@ static const env_table env = {.size = sizeof(cartpole),
                               .advice = "reduce parameters steps and hold",
                               .read = read_cartpole,
                               .allocate = allocate_cartpole,
-                              .release = release_cartpole,
                               .limit = 1,
                               .simulate = simulate_cartpole,
                               .bad_step = bad_step_of_cartpole,

@@ -4,7 +4,6 @@
 #include "engines/kit/env_kit.h"
 
 #include <diffsim/helper/random.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Constants of CartPole-v1. */
@@ -106,13 +105,8 @@ static void read_balance(void *self, ds_param_reader *in)
 static ds_status allocate_balance(void *self)
 {
     balance *b = self;
-    b->at = calloc(b->kit.steps + 1, sizeof *b->at);
-    return b->at ? DS_OK : DS_E_NOMEM;
-}
-
-static void release_balance(void *self)
-{
-    free(((balance *)self)->at);
+    b->at = memory_take(&b->kit.memory, b->kit.steps + 1, sizeof *b->at);
+    return DS_OK;
 }
 
 /* The suggested start pushes to and fro. */
@@ -203,7 +197,6 @@ static void measure_balance(void *self, uint64_t k, double *out)
 static const env_table env = {.size = sizeof(balance),
                               .read = read_balance,
                               .allocate = allocate_balance,
-                              .release = release_balance,
                               .range = range_of_push,
                               .simulate = simulate_balance,
                               .metrics = metrics,

@@ -5,7 +5,6 @@
 #include "engines/kit/env_kit.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const ds_param *const params[] = {
@@ -47,16 +46,6 @@ typedef struct ffi_env {
 
 /* ---- set-up ---- */
 
-static void release_ffi(void *self)
-{
-    ffi_env *e = self;
-    foreign_close(e->loss);
-    foreign_close(e->slope);
-    free(e->lower);
-    free(e->residual);
-    free(e->jacobian);
-}
-
 /* Finds out n from `dim` and the lists, and reads the box. */
 static ds_status read_box(ffi_env *e)
 {
@@ -71,12 +60,10 @@ static ds_status read_box(ffi_env *e)
         return in.status;
     }
     e->kit.n = dim > 0 ? dim : most;
-    e->lower = malloc(3 * e->kit.n * sizeof(double));
-    if (!e->lower) {
+    memory_each(&e->kit.memory, e->kit.n, (double **const[]){&e->lower, &e->upper, &e->x0, NULL});
+    if (e->kit.memory.failed) {
         return DS_E_NOMEM;
     }
-    e->upper = e->lower + e->kit.n;
-    e->x0 = e->upper + e->kit.n;
     if (count[0] == 0 || count[1] == 0) {
         return ds_host_fail(e->kit.host, DS_E_PARAM,
                             "parameter %s is empty: give one bound for all variables, or one for each",
@@ -122,7 +109,7 @@ static ds_status open_function(ffi_env *e, void *library, const char *where, con
     if (!signature_parse(text, sig, error)) {
         return ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s = %.120s: %s", layout, text, error);
     }
-    *out = foreign_open(address, sig, e->kit.n, e->m, error);
+    *out = foreign_open(&e->kit.memory, address, sig, e->kit.n, e->m, error);
     if (!*out) {
         return error[0]
                    ? ds_host_fail(e->kit.host, DS_E_PARAM, "parameter %s = %.120s: %s", layout, text, error)
@@ -197,7 +184,7 @@ static ds_status open_functions(ffi_env *e)
     s = s == DS_OK ? check_loss(e, &sig) : s;
     if (s == DS_OK && signature_find(&sig, ROLE_J)) {
         e->has_jacobian = 1;
-        e->jacobian = malloc(e->m * e->kit.n * sizeof(double));
+        e->jacobian = memory_doubles(&e->kit.memory, e->m * e->kit.n);
         s = e->jacobian ? DS_OK : DS_E_NOMEM;
     }
     e->loss_has_gradient = s == DS_OK && (signature_find(&sig, ROLE_G) != NULL || e->has_jacobian);
@@ -229,7 +216,7 @@ static ds_status allocate_ffi(void *self)
     ffi_env *e = self;
     ds_status s = read_box(e);
     if (s == DS_OK) {
-        e->residual = malloc((e->m + 1) * sizeof(double));
+        e->residual = memory_doubles(&e->kit.memory, e->m + 1);
         s = e->residual ? open_functions(e) : DS_E_NOMEM;
     }
     e->kit.flags = e->loss_has_gradient || e->slope ? 0 : DS_INFO_NO_GRADIENT;
@@ -316,63 +303,60 @@ static ds_status adjoint_of_ffi(void *self, ds_eval *io)
 
 /* ---- residuals: a function that writes r and J ---- */
 
-static ds_status residual_count(void *self, uint64_t *m)
+static uint64_t channels_of_ffi(const void *self)
 {
-    const ffi_env *e = self;
-    *m = e->m;
-    return DS_OK;
+    return ((const ffi_env *)self)->has_jacobian != 0;
 }
 
-static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+static void channel_of_ffi(const void *self, uint64_t i, ds_channel *out)
+{
+    const ffi_env *e = self;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->shape[0] = e->m;
+    out->name = "residuals";
+    out->doc = "What the function writes to r, times the root of parameter factor.";
+}
+
+static ds_status answer_of_ffi(void *self, ds_eval *io, ds_ask *ask)
 {
     ffi_env *e = self;
-    int product = io->kind != DS_RESIDUALS_VALUE;
-    double root = sqrt(e->factor);
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = product ? DS_GRAD_FORWARD : DS_GRAD_NONE;
-    io->bad_step = -1;
-    io->cost_steps = 1;
-    int left = call_loss(e, io->x, &io->loss, NULL, product ? e->jacobian : NULL);
-    if (left == FOREIGN_OUTSIDE) {
-        return outside(e, "symbol");
-    }
-    if (left == FOREIGN_FAILED || !isfinite(io->loss)) {
-        io->outcome = DS_EVAL_DIVERGED;
-        io->loss = INFINITY;
-        io->bad_step = 0;
+    double root = sqrt(e->factor), loss, *out = ask->out;
+    if (ask->op == DS_ASK_VALUE) {
+        for (uint64_t i = 0; i < e->m; i++) {
+            out[i] = root * e->residual[i];
+        }
         return DS_OK;
     }
-    for (uint64_t i = 0; i < (io->kind == DS_RESIDUALS_JTV ? e->kit.n : e->m); i++) {
-        io->out[i] = product ? 0 : root * e->residual[i];
+    int forward = ask->op == DS_ASK_JV;
+    int left = call_loss(e, io->x, &loss, NULL, e->jacobian);
+    if (left != FOREIGN_OK) {
+        io->outcome = DS_EVAL_BAD_GRAD;
+        return left == FOREIGN_OUTSIDE ? outside(e, "symbol") : DS_OK;
     }
-    for (uint64_t k = 0; product && k < e->m * e->kit.n; k++) {
+    io->cost_steps++;
+    ask->kind = DS_GRAD_FORWARD;
+    memset(out, 0, ask->out_bytes);
+    for (uint64_t k = 0; k < e->m * e->kit.n; k++) {
         uint64_t row = k / e->kit.n, column = k % e->kit.n;
-        int forward = io->kind == DS_RESIDUALS_JV;
-        io->out[forward ? row : column] += root * e->jacobian[k] * io->v[forward ? column : row];
+        out[forward ? row : column] += root * e->jacobian[k] * ask->v[forward ? column : row];
     }
     return DS_OK;
 }
 
-static const ds_residuals residuals = {
-    .struct_size = sizeof(ds_residuals), .size = residual_count, .evaluate = evaluate_residuals};
-
-static const void *residuals_of_ffi(const void *self, const char *id)
-{
-    const ffi_env *e = self;
-    return e->has_jacobian && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &residuals : NULL;
-}
-
-static const char *const extensions[] = {DS_EXT_RESIDUALS, NULL};
+static const char *const extensions[] = {DS_EXT_CHANNELS, NULL};
 
 static const env_table env = {.size = sizeof(ffi_env),
                               .advice = "reduce parameter dim or residuals",
                               .read = read_ffi,
                               .allocate = allocate_ffi,
-                              .release = release_ffi,
                               .range = range_of_ffi,
                               .simulate = simulate_ffi,
                               .adjoint = adjoint_of_ffi,
-                              .extension = residuals_of_ffi};
+                              .channels = channels_of_ffi,
+                              .channel = channel_of_ffi,
+                              .answer = answer_of_ffi};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("ffi", "1"),

@@ -6,7 +6,6 @@
 #include "engines/cloth/sheet.h"
 #include "engines/kit/env_kit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PANCAKE, PAN, MARKS, TARGET };
@@ -294,42 +293,30 @@ static void measure_flip(void *self, uint64_t k, double *out)
     out[7] = loss_of(e, x);
 }
 
-static void release_flip(void *self)
-{
-    flip *e = self;
-    cloth_close(&e->c);
-    free(e->goal);
-    free(e->frame);
-    free(e->vertex);
-}
-
 static ds_status allocate_flip(void *self)
 {
     flip *e = self;
     cloth_mesh mesh;
-    cloth kept = e->c;
+    memory *m = &e->kit.memory;
     const cloth_disc pancake = {LAYERS, RADIUS, spacing, e->stiffness, e->damping};
-    int made = cloth_disc_mesh(&mesh, &pancake);
-    made = cloth_open(&e->c, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e) && made;
-    const uint64_t faces = cloth_disc_room(&mesh);
-    e->c.h = kept.h;
-    e->c.drag = kept.drag;
-    e->c.gravity = kept.gravity;
-    e->c.surface = CLOTH_PAN;
-    e->c.pan = (touch_pan){.flat = 0.15, .radius = 0.2, .curve = 16, .thickness = 0.03, .mu = kept.pan.mu};
-    e->goal = calloc(3 * mesh.stride, sizeof *e->goal);
-    e->frame = calloc((e->kit.steps + 1) * 3 * mesh.stride, sizeof *e->frame);
-    e->vertex = calloc(mesh.vertices + faces + PAN_CORNERS, sizeof *e->vertex);
-    if (!made || !e->goal || !e->frame || !e->vertex) {
+    if (!cloth_disc_mesh(&mesh, m, &pancake)) {
         return DS_E_NOMEM;
     }
-    e->triangle = e->vertex + mesh.vertices;
-    e->pan = e->triangle + faces;
+    e->c.surface = CLOTH_PAN;
+    e->c.pan = (touch_pan){.flat = 0.15, .radius = 0.2, .curve = 16, .thickness = 0.03, .mu = e->c.pan.mu};
+    e->goal = memory_doubles(m, 3 * mesh.stride);
+    e->frame = memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
+    e->vertex = memory_take(m, mesh.vertices, sizeof *e->vertex);
+    e->triangle = memory_take(m, cloth_disc_room(&mesh), sizeof *e->triangle);
+    e->pan = memory_take(m, PAN_CORNERS, sizeof *e->pan);
+    if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e)) {
+        return DS_E_NOMEM;
+    }
     set_corners(e);
     e->vertices = cloth_disc_vertices(&e->c.mesh, e->vertex);
     e->corners = cloth_disc_triangles(&e->c.mesh, e->triangle);
     pan_shape_triangles(e->pan);
-    e->c.mass = kept.mass / (double)e->vertices;
+    e->c.mass /= (double)e->vertices;
     return e->corners > 0 ? DS_OK : DS_E_NOMEM;
 }
 
@@ -388,7 +375,6 @@ static const env_table env = {.size = sizeof(flip),
                               .advice = "reduce parameter duration",
                               .read = read_flip,
                               .allocate = allocate_flip,
-                              .release = release_flip,
                               .range = range_of_pan,
                               .simulate = simulate_flip,
                               .adjoint = adjoint_of_flip,

@@ -6,7 +6,6 @@
 #include "engines/mpm/env/evaluate.h"
 #include "engines/mpm/env/stepwise.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SYRUP, CUBE };                               /* bodies of the simulation, the first to be drawn */
@@ -203,10 +202,7 @@ static void read_fluid(void *self, ds_param_reader *in)
 
 static void release_fluid(void *self)
 {
-    fluid *e = self;
-    mpm_episode_free(&e->episode);
-    free(e->positions);
-    free(e->ladle);
+    mpm_episode_free(&((fluid *)self)->episode);
 }
 
 /* ---- what is drawn ---- */
@@ -336,10 +332,10 @@ static int reserve_frames(fluid *e)
 {
     size_t frames = e->episode.steps + (size_t)1;
     if (!e->positions) {
-        e->positions = malloc(frames * e->episode.sim.n_particles * 3 * sizeof *e->positions);
+        e->positions = memory_doubles(&e->kit.memory, frames * e->episode.sim.n_particles * 3);
     }
     if (!e->ladle) {
-        e->ladle = malloc(frames * sizeof *e->ladle);
+        e->ladle = memory_take(&e->kit.memory, frames, sizeof *e->ladle);
     }
     return e->positions && e->ladle;
 }

@@ -4,7 +4,6 @@
 #include "engines/contact/ball.h"
 #include "engines/kit/env_kit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PINBALL2 = 0, PINBALL16 = 1 };
@@ -133,22 +132,14 @@ static void set_bars(pinball *e)
 static ds_status allocate_pinball(void *self)
 {
     pinball *e = self;
-    e->bar = calloc(e->kit.n, sizeof *e->bar);
-    e->angle = calloc(e->kit.n, sizeof *e->angle);
-    if (!e->bar || !e->angle) {
+    e->bar = memory_take(&e->kit.memory, e->kit.n, sizeof *e->bar);
+    e->angle = memory_doubles(&e->kit.memory, e->kit.n);
+    if (e->kit.memory.failed) {
         return DS_E_NOMEM;
     }
     set_bars(e);
-    e->sim = ball_create(&e->p, e->kit.n, e->bar, e->kit.steps);
-    return e->sim ? DS_OK : DS_E_NOMEM;
-}
-
-static void release_pinball(void *self)
-{
-    pinball *e = self;
-    ball_destroy(e->sim);
-    free(e->bar);
-    free(e->angle);
+    e->sim = ball_create(&e->kit.memory, &e->p, e->kit.n, e->bar, e->kit.steps);
+    return DS_OK;
 }
 
 /* ---- episode ---- */
@@ -268,7 +259,6 @@ static const env_table env = {.size = sizeof(pinball),
                               .advice = "reduce parameter steps",
                               .read = read_pinball,
                               .allocate = allocate_pinball,
-                              .release = release_pinball,
                               .limit = 1,
                               .simulate = simulate_pinball,
                               .bad_step = bad_step_of_pinball,

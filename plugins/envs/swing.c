@@ -4,7 +4,6 @@
 #include "engines/cloth/sheet.h"
 #include "engines/kit/env_kit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { STIFFNESS = 0, VELOCITY = 1 };
@@ -331,34 +330,19 @@ static ds_status make_target(swing *e)
     return status;
 }
 
-static void release_swing(void *self)
-{
-    swing *e = self;
-    cloth_close(&e->c);
-    sheet_close(&e->s);
-    free(e->k);
-    free(e->target);
-    free(e->frame);
-}
-
 static ds_status allocate_swing(void *self)
 {
     swing *e = self;
     cloth_mesh mesh;
-    cloth kept = e->c;
-    int made = sheet_open(&e->s, &mesh, e->cells, e->across, e->along, e->damping);
-    made = cloth_open(&e->c, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e) && made;
-    e->c.h = kept.h;
-    e->c.drag = kept.drag;
-    e->c.gravity = kept.gravity;
-    e->c.mass = kept.mass;
-    e->c.floor = kept.floor;
-    e->k = calloc(2 * e->patches, sizeof *e->k);
-    e->k_bar = e->k ? e->k + e->patches : NULL;
-    e->target = calloc(3 * mesh.stride + 3, sizeof *e->target);
-    e->goal = e->target ? e->target + 3 * mesh.stride : NULL;
-    e->frame = calloc((e->kit.steps + 1) * 3 * mesh.stride, sizeof *e->frame);
-    if (!made || !e->k || !e->target || !e->frame) {
+    memory *m = &e->kit.memory;
+    if (!sheet_open(&e->s, &mesh, m, e->cells, e->across, e->along, e->damping)) {
+        return DS_E_NOMEM;
+    }
+    memory_each(m, e->patches, (double **const[]){&e->k, &e->k_bar, NULL});
+    e->target = memory_doubles(m, 3 * mesh.stride);
+    e->goal = memory_doubles(m, 3);
+    e->frame = memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
+    if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e)) {
         return DS_E_NOMEM;
     }
     const uint32_t side = (uint32_t)e->cells + 1;
@@ -460,7 +444,6 @@ static const env_table env = {.size = sizeof(swing),
                               .advice = "reduce parameter cells or duration",
                               .read = read_swing,
                               .allocate = allocate_swing,
-                              .release = release_swing,
                               .range = range_of_swing,
                               .simulate = simulate_swing,
                               .adjoint = adjoint_of_swing,

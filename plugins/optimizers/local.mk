@@ -6,8 +6,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/libalpha.la %D%/methods/libsquares.la %D%/methods/librl.la
 
 %C%_methods_libbase_la_SOURCES = %D%/methods/base/blas.h %D%/methods/base/box.h %D%/methods/base/rank.h \
-	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h %D%/methods/base/memory.h \
-	%D%/methods/base/opt_kit.c %D%/methods/base/opt_kit.h %D%/methods/base/sobol.c %D%/methods/base/sobol.h
+	%D%/methods/base/evaluator.c %D%/methods/base/evaluator.h %D%/methods/base/opt_kit.c \
+	%D%/methods/base/opt_kit.h %D%/methods/base/sobol.c %D%/methods/base/sobol.h plugins/common/memory.h
 
 %C%_methods_libcma_la_LIBADD = $(OPENBLAS_LIBS)
 %C%_methods_libcma_la_SOURCES = %D%/methods/cma/cma.c %D%/methods/cma/cma.h %D%/methods/cma/cma_bounds.c \

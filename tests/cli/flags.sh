@@ -37,6 +37,7 @@ bad 2 "eval: --env needs a value" eval --env
 bad 2 "eval: --set needs a value" eval --env analytic --set
 bad 2 "eval: --json takes no value" eval --json=yes
 bad 2 "eval: --fd takes no value" eval --env analytic --fd=1
+bad 2 "landscape: unknown flag --no-gr; did you mean --no-gradient?" landscape --no-gr=1
 bad 2 "eval: unknown flag -j" eval --json -jz
 bad 2 "eval: unknown flag -z" eval --env analytic -z
 bad 2 "eval: unexpected argument 'analytic'" eval analytic

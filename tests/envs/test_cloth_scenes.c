@@ -213,7 +213,8 @@ static void synthetic_lift(void **state)
         memcpy(row, first, sizeof first);
     }
     lift l;
-    assert_true(lift_open(&l, &t, 2e-4, NULL));
+    memory room = {0};
+    assert_true(lift_open(&l, &room, &t, 2e-4, NULL));
     assert_int_equal(lift_simulate(&l, u, &bad), DS_OK);
     assert_true(bad < 0 && lift_loss(&l) > 0.01);
     for (int k = 0; k < ROWS; k++) {
@@ -232,7 +233,8 @@ static void synthetic_lift(void **state)
         }
     }
     assert_near(lift_loss(&l), 0.0032, 4e-4);
-    lift_close(&l);
+    memory_free(&room);
+    trajectory_free(&t);
 }
 
 static void recorded_lift(void **state)

@@ -37,11 +37,10 @@ typedef struct timing {
     char message[200];
 } timing;
 
-static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad)
+static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
     timing *t = ctx;
-    (void)i;
-    (void)grad;
+    (void)i, (void)grad, (void)out;
     t->wall = answer->wall_s;
     t->outcome = answer->outcome;
     snprintf(t->message, sizeof(t->message), "%.199s", answer->message);

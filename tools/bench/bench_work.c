@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "results/results.h"
 #include "run/run.h"
 #include "store/run_folder.h"
-
-extern char **environ;
 
 enum { ARGS_MAX = 48, LINE_BYTES = 1200, LOG_BYTES = 8192 };
 
@@ -146,28 +144,6 @@ static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder
     return rc == 0 && a->bad ? ds_no_memory(e) : rc;
 }
 
-static int launch(char **argv, int err, pid_t *pid)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t set;
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, err, 2);
-    sigfillset(&set);
-    posix_spawnattr_setsigdefault(&attr, &set);
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(&attr, &set);
-    /* A group of its own: Ctrl-C on the terminal is for us, who pass it on. */
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    int code = posix_spawn(pid, "/proc/self/exe", &files, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&files);
-    return code;
-}
-
 int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e)
 {
     arguments a = {{NULL}, 0, 0};
@@ -185,7 +161,9 @@ int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e)
     }
     if (rc == 0) {
         fcntl(pipes[1], F_SETFL, 0); /* the child may block, we must not */
-        int code = launch(a.item, pipes[1], &c->pid);
+        const int fd[] = {-1, -1, pipes[1]};
+        /* A group of its own: Ctrl-C on the terminal is for us, who pass it on. */
+        int code = ds_program_start("/proc/self/exe", a.item, fd, 3, 1, &c->pid);
         if (code != 0) {
             c->pid = 0;
             rc = ds_fail(e, code == ENOMEM ? DS_EXIT_MEMORY : DS_EXIT_IO, "cannot start a process: %s",

@@ -110,10 +110,8 @@ static int take_set(void *to, const char *name, const char *text, ds_error *e)
 static int take_key(void *to, const char *name, const char *value, ds_error *e)
 {
     request *q = to;
-    char flag[16];
-    snprintf(flag, sizeof flag, "--%s", name);
-    return ds_settings_add(strcmp(name, "budget") == 0 ? &q->sets : &q->flags, DS_SECTION_RUN, name, value,
-                           flag, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG, e);
+    return ds_settings_add_flag(strcmp(name, "budget") == 0 ? &q->sets : &q->flags, DS_SECTION_RUN, name,
+                                value, e);
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
@@ -256,7 +254,7 @@ static int run_bench(const request *q, ds_error *e)
                         : lead(q, &plan, ranks, &lost, e);
     }
     if (rc != 0 && (!follower || lost > 0) && ranks != NULL && e->text[0] != '\0') {
-        ds_command_failed(e); /* before MPI says in many lines that a rank has ended */
+        ds_log(DS_LOG_ERROR, NULL, "%s", e->text); /* before MPI says in many lines that a rank has ended */
         e->text[0] = '\0';
     }
     if (ranks != NULL && lost > 0) { /* leaving would wait for them; all is written */
@@ -269,51 +267,42 @@ static int run_bench(const request *q, ds_error *e)
     return follower && rc < 0 ? 0 : rc;
 }
 
-static int command(int argc, char **argv)
-{
-    request q;
-    ds_error e = {0, ""};
-    int rc = parse(argc, argv, &q, &e);
-    /* Rank 0 says or does it; a failure of ours might end it before. */
-    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) {
-        ds_settings_clear(&q.flags);
-        ds_settings_clear(&q.sets);
-        return 0;
-    }
-    if (rc == 0 && q.help) {
-        usage();
-        rc = ds_stdout_done(&e);
-    } else if (rc == 0) {
-        rc = run_bench(&q, &e);
-    }
-    ds_settings_clear(&q.flags);
-    ds_settings_clear(&q.sets);
-    int sig = atomic_load(&ds_stop_flag);
-    if (rc != 0 && e.text[0] != '\0') {
-        ds_command_failed(&e);
-    }
-    return rc != 0 && sig > 0 ? 128 + sig : rc;
-}
-
 /* `dshost-bench --run PARENT run ...`: one run of a bench. */
-static int become_run(char **argv)
+static int become_run(char **argv, ds_error *e)
 {
     char name[] = "dshost", program[PATH_MAX];
-    ds_error e = {0, ""};
     /* A bench that is killed must not leave runs behind that hold their folders. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)strtol(argv[2], NULL, 10)) {
         return DS_EXIT_USAGE;
     }
-    if (ds_program_find(name, program, &e) == 0) {
-        argv[2] = name;
-        execv(program, argv + 2);
-        ds_fail(&e, DS_EXIT_IO, "cannot start %.200s: %s", program, strerror(errno));
+    if (ds_program_find(name, program, e) != 0) {
+        return e->status;
     }
-    return ds_command_failed(&e);
+    argv[2] = name;
+    execv(program, argv + 2);
+    return ds_fail(e, DS_EXIT_IO, "cannot start %.200s: %s", program, strerror(errno));
+}
+
+static int command(int argc, char **argv, ds_error *e)
+{
+    request q;
+    if (argc > 3 && strcmp(argv[1], "--run") == 0) {
+        return become_run(argv, e);
+    }
+    int rc = parse(argc, argv, &q, e);
+    if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) {
+        rc = 0; /* rank 0 says or does it; a failure of ours might end it before */
+    } else if (rc == 0 && q.help) {
+        usage();
+    } else if (rc == 0) {
+        rc = run_bench(&q, e);
+    }
+    ds_settings_clear(&q.flags);
+    ds_settings_clear(&q.sets);
+    return ds_stop_status(rc);
 }
 
 int main(int argc, char **argv)
 {
-    return argc > 3 && strcmp(argv[1], "--run") == 0 ? become_run(argv)
-                                                     : ds_command_main(argc, argv, command);
+    return ds_command_main(argc, argv, command);
 }

@@ -139,7 +139,7 @@ static void print_text(const json_t *o)
     }
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost doctor [--json]\n"
@@ -148,12 +148,12 @@ static int command(int argc, char **argv)
         "  --json       one object\n";
     struct utsname u;
     char text[300];
-    ds_error e = {0};
     int json = 0;
-    int rc = ds_arguments_flag(argc, argv, "doctor", "json", usage, &json, &e);
-    rc = rc != 0 ? rc : ds_arguments_end(argc, argv, "doctor", &e);
+    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "doctor", flags, -1, NULL, e);
+    rc = rc != 0 ? rc : ds_arguments_end(argc, argv, "doctor", e);
     if (rc != 0) {
-        return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+        return rc;
     }
     json_t *o = json_object();
     snprintf(text, sizeof text, "%s, plugin ABI %u.%u", PACKAGE_VERSION, DS_ABI_MAJOR, DS_ABI_MINOR);
@@ -178,13 +178,13 @@ static int command(int argc, char **argv)
     limit(o, "limit_nofile", RLIMIT_NOFILE);
     int bad = plugins(o) + write_test(o);
     if (json) {
-        rc = ds_json_write(o, stdout, "standard output", &e);
+        rc = ds_json_write(o, stdout, "standard output", e);
     } else {
         print_text(o);
     }
     json_decref(o);
-    rc = rc != 0 ? rc : ds_stdout_done(&e);
-    return rc != 0 ? ds_command_failed(&e) : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
+    rc = rc != 0 ? rc : ds_stdout_done(e);
+    return rc != 0 ? rc : bad > 0 ? DS_EXIT_UNMET : DS_EXIT_OK;
 }
 
 int main(int argc, char **argv)

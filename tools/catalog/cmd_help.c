@@ -95,8 +95,9 @@ static void problem_text(const ds_pool_env *env)
     if (env->info.steps > 0) {
         printf("; %" PRIu64 " output steps", env->info.steps);
     }
-    if (env->residuals > 0) {
-        printf("; %" PRIu64 " residuals", env->residuals);
+    for (uint64_t i = 0; i < env->channels->count; i++) {
+        const ds_channel *c = env->channels->list[i];
+        printf("; %s %s (%" PRIu64 ")", ds_channel_role_name(c->role), c->name, ds_channel_elements(c));
     }
     if (env->rl.horizon > 0) {
         printf("; stepwise control, %" PRIu64 " steps", env->rl.horizon);
@@ -104,13 +105,31 @@ static void problem_text(const ds_pool_env *env)
     printf("%s.\n", env->stochastic ? "; may have noise" : "");
 }
 
+static json_t *channels_json(const ds_channels *channels)
+{
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < channels->count; i++) {
+        const ds_channel *c = channels->list[i];
+        json_t *shape = json_array();
+        for (uint32_t k = 0; k < c->ndim; k++) {
+            json_array_append_new(shape, json_integer((json_int_t)c->shape[k]));
+        }
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", c->name, "role",
+                                              ds_channel_role_name(c->role), "shape", shape, "unit", c->unit,
+                                              "doc", c->doc));
+    }
+    return list;
+}
+
 static json_t *problem_json(const ds_pool_env *env)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:b}", "n", (json_int_t)env->info.n, "lower",
-                     ds_json_reals(env->lower, env->info.n), "upper", ds_json_reals(env->upper, env->info.n),
-                     "start", ds_json_reals(env->x0, env->info.n), "gradient", env->has_gradient, "steps",
-                     (json_int_t)env->info.steps, "residuals", (json_int_t)env->residuals, "horizon",
-                     (json_int_t)env->rl.horizon, "stochastic", env->stochastic);
+    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:o, s:I, s:b}", "n", (json_int_t)env->info.n,
+                     "lower", ds_json_reals(env->lower, env->info.n), "upper",
+                     ds_json_reals(env->upper, env->info.n), "start", ds_json_reals(env->x0, env->info.n),
+                     "gradient", env->has_gradient, "steps", (json_int_t)env->info.steps, "residuals",
+                     (json_int_t)ds_channels_residuals(env->channels), "channels",
+                     channels_json(env->channels), "horizon", (json_int_t)env->rl.horizon, "stochastic",
+                     env->stochastic);
 }
 
 /* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
@@ -203,24 +222,24 @@ static int help_plugin(const char *name, int json, ds_error *e)
     return status;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
-    ds_error e = {0};
     int json = 0;
-    int rc = ds_arguments_flag(argc, argv, "help", "json", usage, &json, &e);
+    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "help", flags, -1, NULL, e);
     if (rc == 0 && optind == argc && !json) {
         ds_usage(stdout);
     } else if (rc == 0 && optind + 1 != argc) {
         rc = ds_fail(
-            &e, DS_EXIT_USAGE,
+            e, DS_EXIT_USAGE,
             "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
     } else if (rc == 0) {
         const char *name = argv[optind];
-        rc = strcmp(name, "run") == 0 ? help_run(json, &e)
-             : ds_is_command(name)    ? ds_dispatch_help(name, &e)
-                                      : help_plugin(name, json, &e);
+        rc = strcmp(name, "run") == 0 ? help_run(json, e)
+             : ds_is_command(name)    ? ds_dispatch_help(name, e)
+                                      : help_plugin(name, json, e);
     }
-    return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc;
 }
 
 int main(int argc, char **argv)

@@ -85,7 +85,7 @@ static void print_text(const ds_found *list, size_t count)
     }
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost list [--json]\n"
@@ -93,18 +93,18 @@ static int command(int argc, char **argv)
         "  --json       an array with one object per file\n";
     ds_found *list = NULL;
     size_t count = 0;
-    ds_error e = {0};
     int json = 0;
-    int rc = ds_arguments_flag(argc, argv, "list", "json", usage, &json, &e);
-    rc = rc != 0 ? rc : ds_arguments_end(argc, argv, "list", &e);
-    rc = rc != 0 ? rc : ds_loader_list(&list, &count, &e);
+    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "list", flags, -1, NULL, e);
+    rc = rc != 0 ? rc : ds_arguments_end(argc, argv, "list", e);
+    rc = rc != 0 ? rc : ds_loader_list(&list, &count, e);
     if (rc == 0 && json) {
-        rc = print_json(list, count, &e);
+        rc = print_json(list, count, e);
     } else if (rc == 0) {
         print_text(list, count);
     }
     ds_found_free(list, count);
-    return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc;
 }
 
 int main(int argc, char **argv)

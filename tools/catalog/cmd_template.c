@@ -54,7 +54,7 @@ static void write_plugin(const ds_module *m, const char *section, int all)
     write_params(m->plugin->desc->params, all);
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost template ENV OPT [--all] > my.ini\n"
@@ -62,16 +62,16 @@ static int command(int argc, char **argv)
         "--config my.ini`.\n"
         "  --all        the advanced parameters, too\n";
     const ds_module *env = NULL, *opt = NULL;
-    ds_error e = {0};
     int all = 0;
-    int rc = ds_arguments_flag(argc, argv, "template", "all", usage, &all, &e);
+    const ds_flag flags[] = {{"all", .set = &all}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "template", flags, -1, NULL, e);
     if (rc == 0 && optind + 2 != argc) {
         rc =
-            ds_fail(&e, DS_EXIT_USAGE,
+            ds_fail(e, DS_EXIT_USAGE,
                     "template: name one environment and one optimizer, as in `dshost template torus boleap`");
     }
-    rc = rc != 0 ? rc : ds_loader_describe(argv[optind], DS_KIND_ENV, &env, &e);
-    rc = rc != 0 ? rc : ds_loader_describe(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, &e);
+    rc = rc != 0 ? rc : ds_loader_describe(argv[optind], DS_KIND_ENV, &env, e);
+    rc = rc != 0 ? rc : ds_loader_describe(argv[optind + 1], DS_KIND_OPTIMIZER, &opt, e);
     if (rc == 0) {
         printf("# dshost %s: %s with %s. Run with: dshost run --config THIS_FILE\n\n", PACKAGE_VERSION,
                env->id, opt->id);
@@ -79,7 +79,7 @@ static int command(int argc, char **argv)
         write_plugin(env, "env", all);
         write_plugin(opt, "opt", all);
     }
-    return rc > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc;
 }
 
 int main(int argc, char **argv)

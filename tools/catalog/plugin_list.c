@@ -73,11 +73,7 @@ int ds_loader_describe(const char *name, uint32_t kind, const ds_module **out, d
     const ds_module *m = NULL;
     int status = ds_plugin_find(name, kind, &f, e);
     status = status != 0 ? status : describe_file(&f, &m, e);
-    status = status != 0 ? status : ds_loader_check_kind(name, m, kind, e);
-    if (status == 0) {
-        *out = m;
-    }
-    return status;
+    return status != 0 ? status : ds_loader_of_kind(name, m, kind, out, e);
 }
 
 /* ---- listing ---- */

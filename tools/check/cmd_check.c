@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "check/check_run.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -29,7 +28,7 @@ static const char usage[] =
 typedef struct request {
     ds_check_options options;
     const char *child; /* hidden: run this one test and write what it records to descriptor 3 */
-    int list, help;
+    int list;
     char path[PATH_MAX];
 } request;
 
@@ -104,13 +103,13 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"child", .text = &q->child},
                              {"cost", .take = take_value},
                              {"reference", .take = take_value},
-                             {"help", .set = &q->help},
+                             {"help", .usage = usage},
                              {0}};
     q->options.timeout = 45;
     q->options.sets = calloc((size_t)argc, sizeof *q->options.sets);
     int status =
         q->options.sets == NULL ? ds_no_memory(e) : ds_arguments_read(argc, argv, "check", flags, -1, q, e);
-    if (status != 0 || q->help) {
+    if (status != 0) {
         return status;
     }
     if (optind < argc) {
@@ -122,30 +121,27 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                : status;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    ds_error e = {0};
-    int status = parse(argc, argv, &q, &e);
+    int status = parse(argc, argv, &q, e);
 
-    if (status == 0 && q.help) {
-        fputs(usage, stdout);
-    } else if (status == 0 && q.child != NULL) {
-        status = ds_check_child(&q.options, q.child, 3, &e);
+    if (status == 0 && q.child != NULL) {
+        status = ds_check_child(&q.options, q.child, 3, e);
     } else if (status == 0 && q.list) {
         const ds_module *m = NULL;
         if (q.options.path != NULL) {
-            status = ds_loader_open(q.options.path, 0, &m, &e);
+            status = ds_loader_open(q.options.path, 0, &m, e);
         }
         if (status == 0) {
             ds_check_list(m != NULL ? m->plugin->desc->kind : 0);
         }
     } else if (status == 0) {
-        status = ds_check_run(&q.options, &e);
+        status = ds_check_run(&q.options, e);
     }
     ds_settings_clear(&q.options.settings);
     free(q.options.sets);
-    return e.status != 0 ? ds_command_failed(&e) : status;
+    return e->status != 0 ? e->status : status;
 }
 
 int main(int argc, char **argv)

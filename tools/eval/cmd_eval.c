@@ -14,8 +14,10 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/run_flags.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
+#include "eval/eval_channels.h"
 #include "difference/finite_difference.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
@@ -24,7 +26,7 @@
 
 typedef struct request {
     const char *x_spec, *trajectory, *picture;
-    int gradient, fd, metrics, json;
+    int gradient, fd, metrics, channels, json;
 } request;
 
 /* The environment and what it answered. */
@@ -36,7 +38,8 @@ typedef struct evaluation {
     ds_answer answer;
     ds_quotient *fd;    /* n of them, or NULL */
     ds_snapshot *scene; /* or NULL */
-    int status;         /* of the pool: not 0 once it failed as a whole */
+    ds_channel_values channels;
+    int status; /* of the pool: not 0 once it failed as a whole */
     ds_error error;
 } evaluation;
 
@@ -52,6 +55,7 @@ static const char usage[] =
     "  --gradient           also d loss / d x\n"
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
+    "  --channels           also the values of its channels: residuals, constraints, images ...\n"
     "  --trajectory F.npz   write the frames as NumPy arrays\n"
     "  --picture F.png      draw the episode: start, middle, end, target\n"
     "  --seed N             seed of the environment\n"
@@ -85,10 +89,10 @@ typedef struct destination {
     uint64_t n;
 } destination;
 
-static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad)
+static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
     const destination *d = ctx;
-    (void)i;
+    (void)i, (void)out;
     *d->answer = *answer;
     if (d->grad != NULL && grad != NULL) {
         memcpy(d->grad, grad, d->n * sizeof *grad);
@@ -137,7 +141,7 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (want_scene) {
         status =
-            ds_episode_scene(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1),
+            ds_episode_scene(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0),
                              q->trajectory != NULL ? DS_KEEP_ALL : DS_KEEP_METRICS, &v->answer, &v->scene, e);
         if (status == 0 && v->scene == NULL && v->answer.outcome <= DS_EVAL_INFEASIBLE) {
             return ds_fail(e, DS_EXIT_USAGE,
@@ -148,6 +152,9 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     if (status == 0 && (want_grad || !want_scene)) {
         status = ds_pool_evaluate(v->source.pool, 1, v->x, want_grad ? DS_WANT_GRAD : 0, 1, keep, &d, e);
     }
+    if (status == 0 && q->channels) {
+        status = ds_channel_values_get(v->source.pool, v->id, v->x, &v->channels, e);
+    }
     if (status == 0 && q->fd && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
         status = differences(v, e);
     }
@@ -156,7 +163,7 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (status == 0 && q->picture != NULL) {
         const ds_caption caption = {v->id, NULL, seed, v->answer.loss, 0, NULL};
-        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1), 1, &caption,
+        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0), 1, &caption,
                                  q->picture, e);
     }
     return status;
@@ -196,6 +203,9 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
         }
         json_object_set_new(o, "metrics", m);
     }
+    if (q->channels) {
+        json_object_set_new(o, "channels", ds_channel_values_json(&v->channels));
+    }
     int status = ds_json_write(o, stdout, "standard output", e);
     json_decref(o);
     return status;
@@ -232,6 +242,9 @@ static void print_text(const evaluation *v, const request *q)
     if (q->gradient || v->fd != NULL) {
         print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
     }
+    if (q->channels) {
+        ds_channel_values_print(&v->channels);
+    }
     if (q->metrics && v->scene != NULL && v->scene->metrics > 0) {
         printf("\nmetric                     step 0                last step\n");
         for (uint64_t k = 0; k < v->scene->metrics; k++) {
@@ -255,41 +268,26 @@ static int check_picture(const char *path, ds_error *e)
                          "--picture %.200s: only PNG is drawn: give a name that ends with .png", path);
 }
 
-static int take_setting(void *settings, const char *name, const char *value, ds_error *e)
-{
-    char origin[32];
-    if (strcmp(name, "set") == 0 || strcmp(name, "config") == 0) {
-        return name[0] == 's' ? ds_settings_set(settings, value, e) : ds_settings_read(settings, value, e);
-    }
-    snprintf(origin, sizeof origin, "--%s", name);
-    return ds_settings_add(settings, DS_SECTION_RUN, name, value, origin, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG,
-                           e);
-}
-
 /* 0, -1 = help was printed, or an exit status. */
 static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_error *e)
 {
-    int help = 0;
-    const ds_flag flags[] = {{"env", .take = take_setting},
-                             {"set", .take = take_setting},
-                             {"config", .take = take_setting},
+    const ds_flag flags[] = {{"env", .take = ds_run_flag_take},
+                             {"set", .take = ds_run_flag_take},
+                             {"config", .take = ds_run_flag_take},
                              {"x", .text = &q->x_spec},
                              {"gradient", .set = &q->gradient},
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
+                             {"channels", .set = &q->channels},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
-                             {"seed", .take = take_setting},
-                             {"threads", .take = take_setting},
-                             {"isolation", .take = take_setting},
+                             {"seed", .take = ds_run_flag_take},
+                             {"threads", .take = ds_run_flag_take},
+                             {"isolation", .take = ds_run_flag_take},
                              {"json", .set = &q->json},
-                             {"help", .set = &help},
+                             {"help", .usage = usage},
                              {0}};
     int status = ds_arguments_read(argc, argv, "eval", flags, 0, settings, e);
-    if (status == 0 && help) {
-        fputs(usage, stdout);
-        return -1;
-    }
     return status != 0 ? status : check_picture(q->picture, e);
 }
 
@@ -338,6 +336,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     free(v.x);
     free(v.fd);
     ds_snapshot_free(v.scene);
+    ds_channel_values_clear(&v.channels);
     ds_scene_source_close(&v.source);
     return status;
 }
@@ -356,20 +355,19 @@ static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
     return status;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     ds_settings settings = {0};
     ds_run_options options = {0};
     request q = {0};
-    ds_error e = {0};
-    int status = parse(argc, argv, &settings, &q, &e);
+    int status = parse(argc, argv, &settings, &q, e);
 
-    status = status != 0 ? status : adopt_run(q.x_spec, &settings, &e);
-    status = status != 0 ? status : ds_run_options_make(&settings, &options, &e);
-    status = status != 0 ? status : run(&settings, &options, &q, &e);
+    status = status != 0 ? status : adopt_run(q.x_spec, &settings, e);
+    status = status != 0 ? status : ds_run_options_make(&settings, &options, e);
+    status = status != 0 ? status : run(&settings, &options, &q, e);
     ds_run_options_clear(&options);
     ds_settings_clear(&settings);
-    return status > 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return status;
 }
 
 int main(int argc, char **argv)

@@ -240,16 +240,14 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         "  --best         only best.png\n"
         "  --convergence  only convergence.png and convergence.svg\n";
     const char *of = NULL;
-    int help = 0;
     const ds_flag flags[] = {{"best", .set = &q->best},
                              {"convergence", .set = &q->convergence},
                              {"of", .text = &of},
-                             {"help", .set = &help},
+                             {"help", .usage = usage},
                              {0}};
     int rc = ds_arguments_read(argc, argv, "picture", flags, -1, NULL, e);
-    if (rc != 0 || help) {
-        fputs(rc == 0 ? usage : "", stdout);
-        return rc == 0 ? -1 : rc;
+    if (rc != 0) {
+        return rc;
     }
     q->of = of != NULL ? (pid_t)strtol(of, NULL, 10) : 0;
     if (optind >= argc) {
@@ -259,18 +257,14 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return ds_arguments_end(argc, argv, "picture", e);
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    ds_error e = {0, ""};
-    int rc = parse(argc, argv, &q, &e);
-    if (rc > 0) {
-        return ds_command_failed(&e);
-    }
+    int rc = parse(argc, argv, &q, e);
     if (rc == 0 && q.of != 0) {
         rc = follow(q.of);
     }
-    return rc == 0 ? draw(&q) : rc < 0 ? DS_EXIT_OK : rc;
+    return rc != 0 ? rc : draw(&q);
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/stop.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/run_flags.h"
@@ -16,7 +17,7 @@
 #include "run/signals.h"
 #include "store/run_folder.h"
 
-enum { FLAGS_MAX = 48, NAME_BYTES = 48, PATHS_MAX = 7, CODE_RUN = 1000, CODE_LANDSCAPE = 2000 };
+enum { PATHS_MAX = 7 };
 
 /* Settings of [run] that are flags here, too. */
 static const char *const run_keys[] = {"env", "seed",      "jobs",      "threads",    "isolation",
@@ -30,18 +31,10 @@ typedef struct flags {
     int json, help, from_flags;
 } flags;
 
-static void flag_name(const char *key, char *out)
-{
-    snprintf(out, NAME_BYTES, "%s", key);
-    for (char *c = out; *c != '\0'; c++) {
-        *c = (char)(*c == '_' ? '-' : *c);
-    }
-}
-
-static int is_run_key(const char *key)
+static int is_run_flag(const ds_param *p)
 {
     for (size_t k = 0; k < sizeof run_keys / sizeof run_keys[0]; k++) {
-        if (strcmp(key, run_keys[k]) == 0) {
+        if (strcmp(p->name, run_keys[k]) == 0) {
             return 1;
         }
     }
@@ -54,69 +47,27 @@ static int is_own_flag(const ds_param *p)
     return strcmp(p->name, "gradient") != 0;
 }
 
-/* Adds a flag for each parameter of a schema that has one, behind the first k; returns their number. */
-static int add_options(struct option *option, char (*name)[NAME_BYTES], int k, const ds_param *const *schema,
-                       int code)
+static int take_run(void *to, const char *name, const char *value, ds_error *e)
 {
-    for (int i = 0; schema[i] != NULL; i++) {
-        if (code == CODE_RUN ? is_run_key(schema[i]->name) : is_own_flag(schema[i])) {
-            flag_name(schema[i]->name, name[k]);
-            option[k] = (struct option){name[k], required_argument, NULL, code + i};
-            k++;
-        }
+    flags *f = to;
+    f->from_flags |= strcmp(name, "set") == 0 || strcmp(name, "config") == 0;
+    return ds_run_flag_take(&f->settings, name, value, e);
+}
+
+static int take_own(void *to, const char *name, const char *value, ds_error *e)
+{
+    const char *key = strcmp(name, "no-gradient") == 0 ? "gradient" : name;
+    return ds_settings_add_flag(&((flags *)to)->settings, DS_SECTION_LANDSCAPE, key, value, e);
+}
+
+static int take_path(void *to, const char *name, const char *value, ds_error *e)
+{
+    flags *f = to;
+    if (f->paths == PATHS_MAX) {
+        return ds_fail(e, DS_EXIT_USAGE, "landscape: at most %d runs can be drawn (--%s)", PATHS_MAX, name);
     }
-    return k;
-}
-
-static void make_options(struct option *option, char (*name)[NAME_BYTES])
-{
-    int k = add_options(option, name, 0, ds_landscape_schema, CODE_LANDSCAPE);
-    k = add_options(option, name, k, ds_run_schema, CODE_RUN);
-    static const struct option fixed[] = {
-        {"gradient", no_argument, NULL, 'g'},     {"no-gradient", no_argument, NULL, 'n'},
-        {"path", required_argument, NULL, 'p'},   {"set", required_argument, NULL, 's'},
-        {"config", required_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    memcpy(option + k, fixed, sizeof fixed);
-}
-
-static int add_flag(flags *f, int section, const char *key, const char *value, ds_error *e)
-{
-    char origin[NAME_BYTES + 4] = "--";
-    flag_name(key, origin + 2);
-    return ds_settings_add(&f->settings, section, key, value, origin, NULL, DS_EXIT_USAGE, DS_LAYER_FLAG, e);
-}
-
-static int take_flag(flags *f, int code, ds_error *e)
-{
-    switch (code) {
-    case 'g':
-    case 'n':
-        return add_flag(f, DS_SECTION_LANDSCAPE, "gradient", code == 'g' ? "yes" : "no", e);
-    case 'p':
-        if (f->paths == PATHS_MAX) {
-            return ds_fail(e, DS_EXIT_USAGE, "landscape: at most %d runs can be drawn (--path)", PATHS_MAX);
-        }
-        f->path[f->paths++] = optarg;
-        return 0;
-    case 's':
-        f->from_flags = 1;
-        return ds_settings_set(&f->settings, optarg, e);
-    case 'c':
-        f->from_flags = 1;
-        return ds_settings_read(&f->settings, optarg, e);
-    case 'j':
-        f->json = 1;
-        return 0;
-    case 'h':
-        f->help = 1;
-        return 0;
-    default:
-        return code >= CODE_LANDSCAPE
-                   ? add_flag(f, DS_SECTION_LANDSCAPE, ds_landscape_schema[code - CODE_LANDSCAPE]->name,
-                              optarg, e)
-                   : add_flag(f, DS_SECTION_RUN, ds_run_schema[code - CODE_RUN]->name, optarg, e);
-    }
+    f->path[f->paths++] = value;
+    return 0;
 }
 
 /* What a landscape that exists takes: nothing that would change it. */
@@ -140,28 +91,25 @@ static int check_resume(const flags *f, ds_error *e)
 
 static int read_flags(int argc, char **argv, flags *f, ds_error *e)
 {
-    struct option option[FLAGS_MAX];
-    char name[FLAGS_MAX][NAME_BYTES];
-    int c;
-    make_options(option, name);
-    int rc = ds_arguments_check(argc, argv, "landscape", option, 1, e);
-    while (rc == 0 && !f->help && (c = ds_arguments_next(argc, argv, "landscape", option, e)) != -1) {
-        rc = take_flag(f, c, e);
-    }
+    const ds_flag fixed[] = {{"gradient", .take = take_own, .word = "yes"},
+                             {"no-gradient", .take = take_own, .word = "no"},
+                             {"path", .take = take_path},
+                             {"set", .take = take_run},
+                             {"config", .take = take_run},
+                             {"json", .set = &f->json},
+                             {"help", .set = &f->help},
+                             {0}};
+    ds_flag flag[DS_FLAGS_MAX];
+    size_t k = ds_flags_add(flag, 0, ds_landscape_schema, is_own_flag, take_own);
+    k = ds_flags_add(flag, k, ds_run_schema, is_run_flag, take_run);
+    memcpy(flag + k, fixed, sizeof fixed);
+    int rc = ds_arguments_read(argc, argv, "landscape", flag, 1, f, e);
     if (rc != 0 || f->help) {
         return rc;
     }
     f->folder = optind < argc ? argv[optind++] : NULL;
     rc = f->folder != NULL ? check_resume(f, e) : 0;
     return rc != 0 ? rc : ds_arguments_end(argc, argv, "landscape", e);
-}
-
-static void print_param(const ds_param *p)
-{
-    char name[NAME_BYTES];
-    flag_name(p->name, name);
-    printf("  --%-12s %s", name, p->doc);
-    printf(p->default_text[0] != '\0' ? " [%s]\n" : "\n", p->default_text);
 }
 
 static void print_help(void)
@@ -173,7 +121,7 @@ static void print_help(void)
            "folder with record, data, summary.json and pictures.\n\n");
     for (int i = 0; ds_landscape_schema[i] != NULL; i++) {
         if (is_own_flag(ds_landscape_schema[i])) {
-            print_param(ds_landscape_schema[i]);
+            ds_flag_describe(ds_landscape_schema[i]);
         }
     }
     printf("  --gradient     Fail where the environment has no gradient.\n"
@@ -184,8 +132,8 @@ static void print_help(void)
             printf("  --out          Result folder; empty = results/ENV-landscape-sSEED.\n");
         } else if (strcmp(ds_run_schema[i]->name, "pictures") == 0) {
             printf("  --pictures     Draw landscape.png and gradient.png, also as SVG. [true]\n");
-        } else if (is_run_key(ds_run_schema[i]->name)) {
-            print_param(ds_run_schema[i]);
+        } else if (is_run_flag(ds_run_schema[i])) {
+            ds_flag_describe(ds_run_schema[i]);
         }
     }
     printf("  --set          SECTION.KEY=VALUE of the sections run, env and landscape; may be repeated.\n"
@@ -240,41 +188,38 @@ static int run(const flags *f, ds_error *e)
 }
 
 /* `dshost resume DIR`, where that is a landscape. */
-static int resume(int argc, char **argv)
+static int resume(int argc, char **argv, ds_error *e)
 {
     ds_run_flags given;
-    ds_error e = {0, ""};
     json_t *summary = NULL;
     ds_landscape_request q = {0};
-    int rc = ds_run_flags_read(argc, argv, 1, &given, &q.folder, &e);
+    int rc = ds_run_flags_read(argc, argv, 1, &given, &q.folder, e);
     if (rc == 0) {
         ds_signals_install();
-        rc = ds_landscape_resume(&given.settings, &q, &summary, &e);
-        rc = ds_run_print(given.json, q.folder, summary, rc, &e);
+        rc = ds_landscape_resume(&given.settings, &q, &summary, e);
+        rc = ds_run_print(given.json, q.folder, summary, rc, e);
     }
     json_decref(summary);
     ds_settings_clear(&given.settings);
-    return ds_run_exit(rc, &e);
+    return ds_stop_status(rc);
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     flags f;
-    ds_error e = {0, ""};
     if (argc > 1 && strcmp(argv[1], "--resume") == 0) {
-        return resume(argc - 1, argv + 1);
+        return resume(argc - 1, argv + 1, e);
     }
     memset(&f, 0, sizeof f);
-    int rc = read_flags(argc, argv, &f, &e);
+    int rc = read_flags(argc, argv, &f, e);
     if (rc == 0 && f.help) {
         print_help();
-        rc = ds_stdout_done(&e);
     } else if (rc == 0) {
         ds_signals_install();
-        rc = run(&f, &e);
+        rc = run(&f, e);
     }
     ds_settings_clear(&f.settings);
-    return ds_run_exit(rc, &e);
+    return ds_stop_status(rc);
 }
 
 int main(int argc, char **argv)

@@ -98,16 +98,16 @@ static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const
             k->row[inside++] = i;
         }
     }
-    const ds_question q = {.count = inside,
-                           .x = k->x,
-                           .recorded = k->c,
-                           .want = gradient ? DS_WANT_GRAD : 0,
-                           .tag = tag,
-                           .loss = k->loss,
-                           .outcome = k->outcome,
-                           .values = k->grad,
-                           .condense = condense,
-                           .ctx = &l->slice};
+    ds_question q = {.count = inside,
+                     .x = k->x,
+                     .recorded = k->c,
+                     .want = gradient ? DS_WANT_GRAD : 0,
+                     .tag = tag,
+                     .loss = k->loss,
+                     .outcome = k->outcome,
+                     .values = k->grad,
+                     .condense = condense,
+                     .ctx = &l->slice};
     if (inside > 0) {
         ds_journal_ask(&l->session.journal, &q, &done);
     }

@@ -37,12 +37,12 @@ typedef struct block_norms {
     double *norm; /* points x blocks */
 } block_norms;
 
-static int sink(void *ctx, uint64_t i, const ds_answer *a, const double *grad)
+static int sink(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
     block_norms *b = ctx;
     const ds_slice *s = &b->l->slice;
     uint64_t each = s->n / b->blocks;
-    (void)i;
+    (void)i, (void)out;
     if (grad == NULL || a->grad_kind == DS_GRAD_NONE || !isfinite(a->loss)) {
         return 0;
     }

@@ -12,6 +12,15 @@
 #include "merge/bench_merge.h"
 #include "run/signals.h"
 
+static const char usage[] =
+    "usage: dshost merge OUT PART... [OPTIONS]\n\n"
+    "Copies the runs of the folders PART, made by `dshost bench --shard`, to the folder OUT, "
+    "where `dshost "
+    "bench`\nwould have put them. Of a run that is in several folders the one with the most "
+    "evaluations "
+    "counts.\n\n"
+    "  --json        print counts as JSON instead of the folder\n";
+
 static int print_counts(const char *out, const ds_merge_counts *n, int json, ds_error *e)
 {
     int rc = 0;
@@ -56,26 +65,16 @@ static int merge_parts(int argc, char **argv, int json, ds_error *e)
                : rc;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
-    ds_error e = {0, ""};
-    int json = 0, help = 0;
-    const ds_flag flags[] = {{"json", .set = &json}, {"help", .set = &help}, {0}};
-    int rc = ds_arguments_read(argc, argv, "merge", flags, argc, NULL, &e);
-    if (rc == 0 && help) {
-        printf("usage: dshost merge OUT PART... [OPTIONS]\n\n"
-               "Copies the runs of the folders PART, made by `dshost bench --shard`, to the folder OUT, "
-               "where `dshost "
-               "bench`\nwould have put them. Of a run that is in several folders the one with the most "
-               "evaluations "
-               "counts.\n\n"
-               "  --json        print counts as JSON instead of the folder\n");
-        rc = ds_stdout_done(&e);
-    } else if (rc == 0) {
-        ds_signals_install();
-        rc = merge_parts(argc, argv, json, &e);
+    int json = 0;
+    const ds_flag flags[] = {{"json", .set = &json}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "merge", flags, argc, NULL, e);
+    if (rc != 0) {
+        return rc;
     }
-    return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    ds_signals_install();
+    return merge_parts(argc, argv, json, e);
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -16,7 +15,6 @@
 typedef struct request {
     const char *out, *env;
     int kind, along;
-    int help;
 } request;
 
 static const char usage[] =
@@ -53,10 +51,10 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     const ds_flag flags[] = {{"kind", .take = take_choice},  {"env", .text = &q->env},
                              {"along", .take = take_choice}, {"out", .text = &q->out},
-                             {"help", .set = &q->help},      {0}};
+                             {"help", .usage = usage},       {0}};
     q->kind = DS_FIGURE_CURVES;
     int rc = ds_arguments_read(argc, argv, "plot", flags, -1, q, e);
-    return rc != 0 || q->help || optind < argc
+    return rc != 0 || optind < argc
                ? rc
                : ds_fail(e, DS_EXIT_USAGE, "plot: name a folder with runs: dshost plot results/");
 }
@@ -110,23 +108,20 @@ static int draw(const ds_report *r, const request *q, const char *path, ds_error
     return rc != 0 ? rc : ds_figure_draw(r, q->kind, env, q->along, &f, e);
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    ds_error e = {0, ""};
     ds_report r;
-    int rc = parse(argc, argv, &q, &e);
-    if (rc == 0 && q.help) {
-        fputs(usage, stdout);
-    } else if (rc == 0) {
+    int rc = parse(argc, argv, &q, e);
+    if (rc == 0) {
         char name[32];
         snprintf(name, sizeof name, "%s.png", ds_figure_kinds[q.kind]);
         char *path = q.out != NULL ? strdup(q.out) : ds_folder_path(argv[optind], name);
         rc = path == NULL
-                 ? ds_no_memory(&e)
-                 : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, &e);
+                 ? ds_no_memory(e)
+                 : ds_report_make((const char *const *)argv + optind, (size_t)(argc - optind), NULL, &r, e);
         if (rc == 0) {
-            rc = draw(&r, &q, path, &e);
+            rc = draw(&r, &q, path, e);
             ds_report_clear(&r);
         }
         if (rc == 0) {
@@ -134,8 +129,7 @@ static int command(int argc, char **argv)
         }
         free(path);
     }
-    rc = rc != 0 ? rc : ds_stdout_done(&e);
-    return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc;
 }
 
 int main(int argc, char **argv)

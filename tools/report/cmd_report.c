@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_text.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -18,7 +17,7 @@
 
 typedef struct request {
     const char *out, *reference;
-    int no_pictures, page_only, help;
+    int no_pictures, page_only;
 } request;
 
 static const char usage[] =
@@ -41,10 +40,10 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                              {"reference", .text = &q->reference},
                              {"no-pictures", .set = &q->no_pictures},
                              {"page-only", .set = &q->page_only},
-                             {"help", .set = &q->help},
+                             {"help", .usage = usage},
                              {0}};
     int rc = ds_arguments_read(argc, argv, "report", flags, -1, q, e);
-    return rc != 0 || q->help || optind < argc
+    return rc != 0 || optind < argc
                ? rc
                : ds_fail(e, DS_EXIT_USAGE, "report: name a folder with runs: dshost report results/");
 }
@@ -103,20 +102,14 @@ static int make(const request *q, int folders, char *const *folder, const char *
     return rc;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    ds_error e = {0, ""};
     char *line = shell_line("dshost report", argc - 1, argv + 1); /* parse() changes the order */
-    int rc = line == NULL ? ds_no_memory(&e) : parse(argc, argv, &q, &e);
-    if (rc == 0 && q.help) {
-        fputs(usage, stdout);
-    } else if (rc == 0) {
-        rc = make(&q, argc - optind, argv + optind, line, &e);
-    }
+    int rc = line == NULL ? ds_no_memory(e) : parse(argc, argv, &q, e);
+    rc = rc != 0 ? rc : make(&q, argc - optind, argv + optind, line, e);
     free(line);
-    rc = rc != 0 ? rc : ds_stdout_done(&e);
-    return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc;
 }
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@
 
 typedef struct request {
     const char *set[2];
-    int json, help;
+    int json;
 } request;
 
 static const char usage[] = "usage: dshost compare A B [OPTIONS]\n\n"
@@ -25,9 +25,9 @@ static const char usage[] = "usage: dshost compare A B [OPTIONS]\n\n"
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {{"json", .set = &q->json}, {"help", .set = &q->help}, {0}};
+    const ds_flag flags[] = {{"json", .set = &q->json}, {"help", .usage = usage}, {0}};
     int rc = ds_arguments_read(argc, argv, "compare", flags, -1, q, e);
-    if (rc != 0 || q->help) {
+    if (rc != 0) {
         return rc;
     }
     if (argc - optind < 2) {
@@ -169,26 +169,23 @@ static json_t *object(const request *q, const ds_comparison *c)
     return o;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    ds_error e = {0, ""};
     ds_comparison c;
-    int rc = parse(argc, argv, &q, &e);
-    if (rc == 0 && q.help) {
-        fputs(usage, stdout);
-    } else if (rc == 0 && (rc = ds_compare(q.set, &c, &e)) == 0) {
+    int rc = parse(argc, argv, &q, e);
+    rc = rc != 0 ? rc : ds_compare(q.set, &c, e);
+    if (rc == 0) {
         if (q.json) {
             json_t *o = object(&q, &c);
-            rc = ds_json_write(o, stdout, "standard output", &e);
+            rc = ds_json_write(o, stdout, "standard output", e);
             json_decref(o);
         } else {
             say_all(&q, &c);
         }
         ds_comparison_clear(&c);
     }
-    rc = rc != 0 ? rc : ds_stdout_done(&e);
-    return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    return rc;
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -16,8 +15,19 @@
 
 typedef struct request {
     const char *folder, *format, *out;
-    int no_times, help;
+    int no_times;
 } request;
+
+static const char usage[] =
+    "usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n\n"
+    "Writes the evaluations of the runs in DIR in another format: tables to export/ in the folder "
+    "of each run,\n"
+    "folders for comparisons to DIR/export/.\n\n"
+    "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, "
+    "with a\n"
+    "                folder for each optimizer where there are several, of finished runs\n"
+    "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
+    "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n";
 
 static const char *const formats[] = {"csv", "jsonl", "npz", "ioh", "coco"};
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -27,11 +37,11 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     const ds_flag flags[] = {{"format", .text = &q->format},
                              {"out", .text = &q->out},
                              {"no-times", .set = &q->no_times},
-                             {"help", .set = &q->help},
+                             {"help", .usage = usage},
                              {0}};
     *q = (request){0};
     int rc = ds_arguments_read(argc, argv, "export", flags, -1, q, e);
-    if (rc != 0 || q->help) {
+    if (rc != 0) {
         return rc;
     }
     if (optind >= argc) {
@@ -223,26 +233,11 @@ static int export_runs(const request *q, ds_error *e)
     return rc;
 }
 
-static int command(int argc, char **argv)
+static int command(int argc, char **argv, ds_error *e)
 {
     request q;
-    ds_error e = {0, ""};
-    int rc = parse(argc, argv, &q, &e);
-    if (rc == 0 && q.help) {
-        printf("usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n\n"
-               "Writes the evaluations of the runs in DIR in another format: tables to export/ in the folder "
-               "of each run,\n"
-               "folders for comparisons to DIR/export/.\n\n"
-               "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, "
-               "with a\n"
-               "                folder for each optimizer where there are several, of finished runs\n"
-               "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
-               "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n");
-    } else if (rc == 0) {
-        rc = export_runs(&q, &e);
-    }
-    rc = rc != 0 ? rc : ds_stdout_done(&e);
-    return rc != 0 ? ds_command_failed(&e) : DS_EXIT_OK;
+    int rc = parse(argc, argv, &q, e);
+    return rc != 0 ? rc : export_runs(&q, e);
 }
 
 int main(int argc, char **argv)

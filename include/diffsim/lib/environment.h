@@ -28,6 +28,7 @@
 #define DIFFSIM_ENVIRONMENT_H
 
 #include <diffsim/base.h>
+#include <diffsim/ext/channel.h>
 #include <diffsim/ext/rl.h>
 
 #ifdef __cplusplus
@@ -114,11 +115,23 @@ typedef struct ds_environment_batch {
     uint64_t *cost_steps;      /* out: count; simulation steps spent */
     double *seconds;           /* out: count; wall time inside the plugin */
     uint64_t done;             /* out: rows answered, from the first on: all of them where DS_OK */
+    /* in: what else is asked about every row, of the channels below: see ds_ask in diffsim/base.h, whose
+     * v, w and out hold those of row 0, of row 1, and so on. Any number of values, at most DS_MAX_ASKS
+     * questions, and one product (JV, JTV, HV) where grad is NULL. Rows without an answer get zeros. 0
+     * and NULL = nothing. */
+    uint64_t asks;
+    ds_ask *const *ask;
 } ds_environment_batch;
 
 /* Evaluates all rows, in parallel where there are workers. Each row has the answer that it would have
  * alone, for any number of jobs. */
 ds_status ds_environment_evaluate_many(ds_environment *environment, ds_environment_batch *batch);
+
+/* How many channels the environment has, numbered from 0: residuals, constraints, images, states. */
+uint64_t ds_environment_channels(const ds_environment *environment);
+
+/* What channel i is: fills the fields that fit into out->struct_size. Its texts belong to the environment. */
+ds_status ds_environment_channel(const ds_environment *environment, uint64_t i, ds_channel *out);
 
 /* Why row i of the last ds_environment_evaluate_many() has no loss or no gradient; "" where it has them.
  * Valid until the next call that evaluates. */

@@ -36,12 +36,14 @@ typedef struct sample {
     sheet s;
     cloth_mesh m;
     double *x, *v, *f, *work;
+    memory room;
 } sample;
 
 static void open_sample(sample *t, int set_patches)
 {
     double patch[16];
-    assert_true(sheet_open(&t->s, &t->m, 16, 4, 4, 0.002));
+    t->room = (memory){0};
+    assert_true(sheet_open(&t->s, &t->m, &t->room, 16, 4, 4, 0.002));
     for (int i = 0; i < 16; i++) {
         patch[i] = set_patches ? 20 + 10 * i : 80;
     }
@@ -62,8 +64,7 @@ static void open_sample(sample *t, int set_patches)
 static void close_sample(sample *t)
 {
     free(t->x);
-    cloth_mesh_close(&t->m);
-    sheet_close(&t->s);
+    memory_free(&t->room);
 }
 
 static void spring_counts(void **state)
@@ -222,11 +223,11 @@ static void momentum_and_energy(void **state)
     double drift[2];
     for (int half = 0; half < 2; half++) {
         sample t;
-        cloth c;
+        cloth c = {0};
         int64_t bad = 0;
         open_sample(&t, 0);
         uint64_t steps = half ? 2000 : 1000;
-        assert_true(cloth_open(&c, &t.m, steps, 100, NULL, &nothing, NULL));
+        assert_true(cloth_open(&c, &t.room, &t.m, steps, 100, NULL, &nothing, NULL));
         const size_t n = c.mesh.stride;
         memset(c.mesh.c, 0, c.mesh.springs * sizeof *c.mesh.c);
         c.h = half ? 5e-5 : 1e-4;
@@ -249,8 +250,6 @@ static void momentum_and_energy(void **state)
             check_near(after, before, 1e-12);
         }
         drift[half] = fabs(energy(&c.mesh, end, c.mass) / start - 1);
-        memset(&t.m, 0, sizeof t.m); /* the cloth owns it */
-        cloth_close(&c);
         close_sample(&t);
     }
     print_message("energy changes by %.1e of itself, with half the step by %.1e\n", drift[0], drift[1]);
@@ -284,11 +283,12 @@ enum { TRIES = 400 };
 static double probe(int pan, const double *p, const double w[6], double *bar)
 {
     cloth_mesh m;
+    memory room = {0};
     double x[24] = {0}, u[24] = {0}, x_new[24], v_new[24], mu_bar[8] = {0}, sum = 0;
     touch_floor floor = {.height = 0.01, .mu = p[6], .toi = 1};
     touch_pan pot = {.flat = 0.15, .radius = 0.2, .curve = 16, .thickness = 0.03, .mu = 0.3};
     touch_pose pose = {p[6], p[7], p[8], p[9], p[10], p[11]}, pose_bar = {0, 0, 0, 0, 0, 0};
-    assert_true(cloth_mesh_open(&m, 1, 1, 1));
+    assert_true(cloth_mesh_open(&m, &room, 1, 1, 1));
     const size_t n = m.stride;
     assert_int_equal(n, 8);
     for (size_t i = 0; i < 3; i++) {
@@ -326,7 +326,7 @@ static double probe(int pan, const double *p, const double w[6], double *bar)
                                 pose_bar.omega};
         memcpy(bar + 6, rest, sizeof rest);
     }
-    cloth_mesh_close(&m);
+    memory_free(&room);
     return sum;
 }
 

@@ -15,7 +15,6 @@
 #include "chain.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { POLL = 1024 }; /* steps between questions whether to stop */
@@ -361,13 +360,15 @@ static double arm(const chain_params *p, int k, int j)
     return j < k ? p->length[j] : p->com[k];
 }
 
-chain *chain_create(const chain_params *p, uint64_t steps)
+chain *chain_create(memory *m, const chain_params *p, uint64_t steps)
 {
-    chain *c = calloc(1, sizeof *c);
-    if (!c) {
+    chain *c = memory_take(m, 1, sizeof *c);
+    double *tape = memory_doubles(m, (steps + 1) * (uint64_t)RECORD(p->links));
+    if (m->failed) {
         return NULL;
     }
     c->p = *p;
+    c->tape = tape;
     c->M0 = p->cart_mass;
     for (int k = 0; k < p->links; k++) {
         c->M0 += p->mass[k];
@@ -378,20 +379,7 @@ chain *chain_create(const chain_params *p, uint64_t steps)
             }
         }
     }
-    c->tape = calloc((steps + 1) * (uint64_t)RECORD(p->links), sizeof *c->tape);
-    if (!c->tape) {
-        chain_destroy(c);
-        return NULL;
-    }
     return c;
-}
-
-void chain_destroy(chain *c)
-{
-    if (c) {
-        free(c->tape);
-        free(c);
-    }
 }
 
 /* ---- what one can observe ---- */

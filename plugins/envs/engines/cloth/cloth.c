@@ -3,18 +3,11 @@
 #include "cloth.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static double *zeros(size_t count)
+int cloth_open(cloth *c, memory *room, const cloth_mesh *mesh, uint64_t steps, uint64_t segment,
+               const ds_host *host, const cloth_driver *driver, void *self)
 {
-    return calloc(count ? count : 1, sizeof(double));
-}
-
-int cloth_open(cloth *c, const cloth_mesh *mesh, uint64_t steps, uint64_t segment, const ds_host *host,
-               const cloth_driver *driver, void *self)
-{
-    memset(c, 0, sizeof *c);
     c->mesh = *mesh;
     c->steps = steps;
     c->segment = segment;
@@ -23,33 +16,14 @@ int cloth_open(cloth *c, const cloth_mesh *mesh, uint64_t steps, uint64_t segmen
     c->self = self;
     c->set = spring_widest();
     const size_t n = c->mesh.stride, slots = c->mesh.springs;
-    c->anchored = calloc(n, sizeof *c->anchored);
-    c->x_bar = zeros(6 * n);
-    c->v_bar = c->x_bar ? c->x_bar + 3 * n : NULL;
-    c->k_bar = zeros(2 * slots);
-    c->rest_bar = c->k_bar ? c->k_bar + slots : NULL;
-    c->checkpoint = zeros((steps / segment + 1) * 6 * n);
-    c->frame = zeros((segment + 1) * 9 * n);
-    c->now = zeros(6 * n);
-    c->f = zeros(3 * n);
-    c->work = zeros(6 * n);
-    c->vertex_bar = zeros(2 * n);
-    return c->anchored && c->x_bar && c->k_bar && c->checkpoint && c->frame && c->now && c->f && c->work &&
-           c->vertex_bar;
-}
-
-void cloth_close(cloth *c)
-{
-    cloth_mesh_close(&c->mesh);
-    free(c->anchored);
-    free(c->x_bar);
-    free(c->k_bar);
-    free(c->checkpoint);
-    free(c->frame);
-    free(c->now);
-    free(c->f);
-    free(c->work);
-    free(c->vertex_bar);
+    c->anchored = memory_take(room, n, sizeof *c->anchored);
+    memory_each(room, slots, (double **const[]){&c->k_bar, &c->rest_bar, NULL});
+    memory_each(room, 3 * n, (double **const[]){&c->x_bar, &c->v_bar, &c->f, NULL});
+    memory_each(room, 6 * n, (double **const[]){&c->now, &c->work, NULL});
+    c->checkpoint = memory_doubles(room, (steps / segment + 1) * 6 * n);
+    c->frame = memory_doubles(room, (segment + 1) * 9 * n);
+    c->vertex_bar = memory_doubles(room, 2 * n);
+    return !room->failed;
 }
 
 double *cloth_start(cloth *c)
@@ -218,8 +192,10 @@ ds_status cloth_simulate(cloth *c, int64_t *bad)
 ds_status cloth_adjoint(cloth *c)
 {
     const size_t n = c->mesh.stride;
-    memset(c->x_bar, 0, 6 * n * sizeof *c->x_bar);
-    memset(c->k_bar, 0, 2 * c->mesh.springs * sizeof *c->k_bar);
+    memset(c->x_bar, 0, 3 * n * sizeof *c->x_bar);
+    memset(c->v_bar, 0, 3 * n * sizeof *c->v_bar);
+    memset(c->k_bar, 0, c->mesh.springs * sizeof *c->k_bar);
+    memset(c->rest_bar, 0, c->mesh.springs * sizeof *c->rest_bar);
     memset(c->vertex_bar, 0, 2 * n * sizeof *c->vertex_bar);
     c->driver->state_bar(c->self, c->steps, c->x_bar);
     for (uint64_t end = c->steps; end > 0;) {

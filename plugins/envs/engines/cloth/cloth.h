@@ -68,11 +68,10 @@ typedef struct cloth {
     double *vertex_bar; /* per vertex: derivatives by its mass, by friction */
 } cloth;
 
-/* Takes over the mesh (also on failure). Episodes have at most `steps` steps and are kept every `segment`
- * steps. 0 where there is no memory. */
-int cloth_open(cloth *c, const cloth_mesh *mesh, uint64_t steps, uint64_t segment, const ds_host *host,
-               const cloth_driver *driver, void *self);
-void cloth_close(cloth *c);
+/* Of zeros, or of what the environment has set already; its arrays are of `room`, as those of the mesh are.
+ * Episodes have at most `steps` steps and are kept every `segment` steps. 0 where there is no memory. */
+int cloth_open(cloth *c, memory *room, const cloth_mesh *mesh, uint64_t steps, uint64_t segment,
+               const ds_host *host, const cloth_driver *driver, void *self);
 
 /* Room for a state at the start: positions; velocities are stride * 3 doubles further.
  * Fill before cloth_simulate(). */

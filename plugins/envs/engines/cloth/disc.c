@@ -6,27 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cloth_disc_mesh(cloth_mesh *m, const cloth_disc *d)
+int cloth_disc_mesh(cloth_mesh *m, memory *room, const cloth_disc *d)
 {
     static const int layer_step[6][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}, {0, 2}, {2, 0}};
-    int radius = (int)d->radius, made = cloth_mesh_open(m, d->layers, 2 * d->radius + 1, 2 * d->radius + 1);
+    int radius = (int)d->radius;
     double k = d->stiffness, c = d->damping;
-    for (size_t v = 0; made && v < m->vertices; v++) {
+    if (!cloth_mesh_open(m, room, d->layers, 2 * d->radius + 1, 2 * d->radius + 1)) {
+        return 0;
+    }
+    for (size_t v = 0; v < m->vertices; v++) {
         size_t at[3];
         cloth_mesh_at(m, v, at);
         int i = (int)at[1] - radius, j = (int)at[2] - radius;
         m->present[v] = i * i + j * j <= radius * radius;
     }
-    for (int s = 0; made && s < 6; s++) {
+    for (int s = 0; s < 6; s++) {
         double length = d->spacing * hypot(layer_step[s][0], layer_step[s][1]);
-        made = cloth_mesh_band(m, 0, layer_step[s][0], layer_step[s][1], s < 4 ? k : 0.5 * k, c, length);
+        cloth_mesh_band(m, 0, layer_step[s][0], layer_step[s][1], s < 4 ? k : 0.5 * k, c, length);
     }
     for (int i = -1; i <= 1; i++) {
-        for (int j = -1; made && j <= 1; j++) {
-            made = cloth_mesh_band(m, 1, i, j, k, c, d->spacing * sqrt(1 + i * i + j * j));
+        for (int j = -1; j <= 1; j++) {
+            cloth_mesh_band(m, 1, i, j, k, c, d->spacing * sqrt(1 + i * i + j * j));
         }
     }
-    return made;
+    return 1;
 }
 
 uint64_t cloth_disc_vertices(const cloth_mesh *m, uint32_t *vertex)

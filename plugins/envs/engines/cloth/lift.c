@@ -4,7 +4,6 @@
 #include "lift.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SEGMENT = 100, PATCHES = LIFT_CELLS * LIFT_CELLS };
@@ -141,33 +140,34 @@ static void fit(lift *l)
     l->across[1] = side * l->along[0];
 }
 
-static int allocate(lift *l, double h, const ds_host *host)
+static int allocate(lift *l, memory *room, double h, const ds_host *host)
 {
     const trajectory data = l->data;
     cloth_mesh mesh;
-    int made = sheet_open(&l->s, &mesh, LIFT_CELLS, LIFT_CELLS, LIFT_CELLS, damping);
+    if (!sheet_open(&l->s, &mesh, room, LIFT_CELLS, LIFT_CELLS, LIFT_CELLS, damping)) {
+        return 0;
+    }
     l->steps = (uint64_t)fmax(1, floor(data.row[TRAJECTORY_COLUMNS * (data.rows - 1)] / h + 0.5));
     l->every = h < 0.01 ? (uint64_t)(0.01 / h + 0.5) : 1;
     l->frames = (l->steps + l->every - 1) / l->every;
-    made = cloth_open(&l->c, &mesh, l->steps, SEGMENT, host, &driver, l) && made;
     l->c.h = h;
     l->c.drag = drag;
     l->c.gravity = gravity;
     l->c.floor.toi = 1;
-    l->sample_step = calloc(data.rows, sizeof *l->sample_step);
-    l->corners = calloc(12 * data.rows, sizeof *l->corners);
-    l->grip = calloc(3 * l->steps, sizeof *l->grip);
-    l->frame = calloc((l->frames + 1) * 3 * mesh.stride, sizeof *l->frame);
-    return made && l->sample_step && l->corners && l->grip && l->frame;
+    l->sample_step = memory_take(room, data.rows, sizeof *l->sample_step);
+    l->corners = memory_doubles(room, 12 * data.rows);
+    l->grip = memory_doubles(room, 3 * l->steps);
+    l->frame = memory_doubles(room, (l->frames + 1) * 3 * mesh.stride);
+    return cloth_open(&l->c, room, &mesh, l->steps, SEGMENT, host, &driver, l);
 }
 
-int lift_open(lift *l, const trajectory *data, double h, const ds_host *host)
+int lift_open(lift *l, memory *room, const trajectory *data, double h, const ds_host *host)
 {
     static const uint32_t side = LIFT_CELLS + 1;
     const uint32_t corner[4] = {0, side * (side - 1), side - 1, side * side - 1};
     memset(l, 0, sizeof *l);
     l->data = *data;
-    if (!allocate(l, h, host)) {
+    if (!allocate(l, room, h, host)) {
         return 0;
     }
     memcpy(l->corner, corner, sizeof corner);
@@ -188,17 +188,6 @@ int lift_open(lift *l, const trajectory *data, double h, const ds_host *host)
         }
     }
     return 1;
-}
-
-void lift_close(lift *l)
-{
-    cloth_close(&l->c);
-    sheet_close(&l->s);
-    trajectory_free(&l->data);
-    free(l->sample_step);
-    free(l->corners);
-    free(l->grip);
-    free(l->frame);
 }
 
 /* ---- episode ---- */

@@ -13,7 +13,7 @@ enum { LIFT_CELLS = 8, LIFT_VARIABLES = 4 + LIFT_CELLS * LIFT_CELLS, LIFT_MAX_ST
 typedef struct lift {
     cloth c;
     sheet s;
-    trajectory data;               /* owned */
+    trajectory data;
     int squared;                   /* loss: mean squared distance instead of mean distance */
     uint64_t steps, every, frames; /* `every` steps make an output step */
     double centre[2], along[2],
@@ -29,10 +29,9 @@ typedef struct lift {
     const double *weight;  /* of the residuals, while their product is made; else NULL */
 } lift;
 
-/* Takes over the data (also on failure). 0 where there is no memory. The time of the last row is at most
- * LIFT_MAX_STEPS h. */
-int lift_open(lift *l, const trajectory *data, double h, const ds_host *host);
-void lift_close(lift *l);
+/* Its arrays are of `room`, the rows stay those of the data. 0 where there is no memory. The time of the last
+ * row is at most LIFT_MAX_STEPS h. */
+int lift_open(lift *l, memory *room, const trajectory *data, double h, const ds_host *host);
 
 /* Runs an episode; as cloth_simulate(). */
 ds_status lift_simulate(lift *l, const double *u, int64_t *bad);

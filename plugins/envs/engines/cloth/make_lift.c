@@ -69,7 +69,8 @@ int main(int argc, char **argv)
     double u[LIFT_VARIABLES];
     int64_t bad = -1;
     lift l;
-    trajectory t = {{nominal, nominal}, RATE, ROWS, calloc(ROWS * TRAJECTORY_COLUMNS, sizeof(double))};
+    memory room = {0};
+    trajectory t = {{nominal, nominal}, RATE, ROWS, memory_doubles(&room, ROWS * TRAJECTORY_COLUMNS)};
     ds_random hidden = ds_random_open(seed, "lift cloth", 0);
     for (int i = 0; i < LIFT_VARIABLES; i++) {
         u[i] = 1.6 * ds_random_uniform(&hidden) - 0.8;
@@ -78,11 +79,11 @@ int main(int argc, char **argv)
         path(t.row + TRAJECTORY_COLUMNS * r, (double)r / RATE, nominal * (1 + 0.5 * u[1]));
         first_corners(t.row + TRAJECTORY_COLUMNS * r, u);
     }
-    if (!t.row || !lift_open(&l, &t, 2e-4, NULL) || lift_simulate(&l, u, &bad) != DS_OK || bad >= 0) {
+    if (!t.row || !lift_open(&l, &room, &t, 2e-4, NULL) || lift_simulate(&l, u, &bad) != DS_OK || bad >= 0) {
         fprintf(stderr, "make_lift: out of memory, or the cloth diverged\n");
         return 1;
     }
     print(&l, seed, strtod(argv[2], NULL), strtod(argv[3], NULL));
-    lift_close(&l);
+    memory_free(&room);
     return 0;
 }

@@ -2,10 +2,9 @@
 /* mesh.c - bands of springs of a lattice (see mesh.h). */
 #include "mesh.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-int cloth_mesh_open(cloth_mesh *m, size_t layers, size_t rows, size_t columns)
+int cloth_mesh_open(cloth_mesh *m, memory *room, size_t layers, size_t rows, size_t columns)
 {
     memset(m, 0, sizeof *m);
     m->layers = layers;
@@ -13,18 +12,14 @@ int cloth_mesh_open(cloth_mesh *m, size_t layers, size_t rows, size_t columns)
     m->columns = columns;
     m->vertices = layers * rows * columns;
     m->stride = (m->vertices + 2 * CLOTH_LANES - 2) / CLOTH_LANES * CLOTH_LANES;
-    m->present = calloc(m->stride, 1);
-    if (m->present) {
-        memset(m->present, 1, m->vertices);
+    m->present = memory_take(room, m->stride, 1);
+    m->k = memory_doubles(room, CLOTH_BANDS * m->stride);
+    m->c = memory_doubles(room, CLOTH_BANDS * m->stride);
+    if (room->failed) {
+        return 0;
     }
-    return m->present != NULL;
-}
-
-void cloth_mesh_close(cloth_mesh *m)
-{
-    free(m->present);
-    free(m->k);
-    free(m->c);
+    memset(m->present, 1, m->vertices);
+    return 1;
 }
 
 /* Is there a spring from the vertex over the step? */
@@ -53,7 +48,7 @@ int cloth_mesh_has(const cloth_mesh *m, const cloth_band *b, size_t s)
     return connected(m, b->first + s, b->step);
 }
 
-int cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, double c, double rest)
+void cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, double c, double rest)
 {
     cloth_band *b = &m->band[m->bands];
     *b = (cloth_band){.step = {layer, row, column}, .rest = rest, .at = m->springs, .first = m->vertices};
@@ -66,17 +61,9 @@ int cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, dou
         }
     }
     if (last == 0) {
-        return 1; /* the lattice is too small for such springs */
+        return; /* the lattice is too small for such springs */
     }
     b->count = (last - b->first + CLOTH_LANES - 1) / CLOTH_LANES * CLOTH_LANES;
-    size_t size = (m->springs + b->count) * sizeof(double);
-    double *new_k = realloc(m->k, size);
-    m->k = new_k ? new_k : m->k;
-    double *new_c = realloc(m->c, size);
-    m->c = new_c ? new_c : m->c;
-    if (!new_k || !new_c) {
-        return 0;
-    }
     for (size_t s = 0; s < b->count; s++) {
         int has = cloth_mesh_has(m, b, s);
         m->k[b->at + s] = has ? k : 0;
@@ -84,5 +71,4 @@ int cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, dou
     }
     m->springs += b->count;
     m->bands++;
-    return 1;
 }

@@ -4,8 +4,7 @@
 #ifndef DS_ENGINES_CLOTH_MESH_H
 #define DS_ENGINES_CLOTH_MESH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/memory.h"
 
 enum { CLOTH_BANDS = 16, CLOTH_LANES = 8 };
 
@@ -31,13 +30,13 @@ typedef struct cloth_mesh {
     double *c;              /* N s/m, damping along the spring, per slot */
 } cloth_mesh;
 
-/* A lattice with all points present and no springs. 0 where there is no memory. */
-int cloth_mesh_open(cloth_mesh *m, size_t layers, size_t rows, size_t columns);
-void cloth_mesh_close(cloth_mesh *m);
+/* A lattice with all points present and no springs; its arrays, with room for all bands, are of `room`. 0 where
+ * there is no memory. */
+int cloth_mesh_open(cloth_mesh *m, memory *room, size_t layers, size_t rows, size_t columns);
 
 /* Adds the springs of one step: layers >= 0, and the first component that is not 0 is positive. Vertices that
- * are to be absent have been marked before. 0 where there is no memory. */
-int cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, double c, double rest);
+ * are to be absent have been marked before. At most CLOTH_BANDS of them. */
+void cloth_mesh_band(cloth_mesh *m, int layer, int row, int column, double k, double c, double rest);
 
 /* Is there a spring in slot s of the band? */
 int cloth_mesh_has(const cloth_mesh *m, const cloth_band *b, size_t s);

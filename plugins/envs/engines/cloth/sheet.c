@@ -3,7 +3,6 @@
 #include "sheet.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double smooth_square = 1e-12; /* m^2 */
@@ -59,32 +58,28 @@ static void set_triangles(sheet *s)
     }
 }
 
-int sheet_open(sheet *s, cloth_mesh *m, size_t cells, size_t rows, size_t columns, double damping)
+int sheet_open(sheet *s, cloth_mesh *m, memory *room, size_t cells, size_t rows, size_t columns,
+               double damping)
 {
     memset(s, 0, sizeof *s);
     s->cells = cells;
     s->patches[0] = rows;
     s->patches[1] = columns;
-    int made = cloth_mesh_open(m, 1, cells + 1, cells + 1);
-    for (int i = 0; made && i < 6; i++) {
-        made = cloth_mesh_band(m, 0, kinds[i].row, kinds[i].column, kinds[i].factor, damping, 0);
+    if (!cloth_mesh_open(m, room, 1, cells + 1, cells + 1)) {
+        return 0;
     }
-    s->patch = made ? calloc(m->springs, sizeof *s->patch) : NULL;
-    s->factor = made ? calloc(m->springs, sizeof *s->factor) : NULL;
-    s->triangle = made ? calloc(6 * cells * cells, sizeof *s->triangle) : NULL;
-    if (!s->patch || !s->factor || !s->triangle) {
+    for (int i = 0; i < 6; i++) {
+        cloth_mesh_band(m, 0, kinds[i].row, kinds[i].column, kinds[i].factor, damping, 0);
+    }
+    s->patch = memory_take(room, m->springs, sizeof *s->patch);
+    s->factor = memory_doubles(room, m->springs);
+    s->triangle = memory_take(room, 6 * cells * cells, sizeof *s->triangle);
+    if (room->failed) {
         return 0;
     }
     set_patches(s, m);
     set_triangles(s);
     return 1;
-}
-
-void sheet_close(sheet *s)
-{
-    free(s->patch);
-    free(s->factor);
-    free(s->triangle);
 }
 
 /* ---- size ---- */

@@ -15,9 +15,9 @@ typedef struct sheet {
     uint32_t *triangle; /* 6 cells^2 vertex numbers */
 } sheet;
 
-/* Builds the mesh of a sheet. 0 where there is no memory. */
-int sheet_open(sheet *s, cloth_mesh *m, size_t cells, size_t rows, size_t columns, double damping);
-void sheet_close(sheet *s);
+/* Builds the mesh of a sheet, of arrays of `room`. 0 where there is no memory. */
+int sheet_open(sheet *s, cloth_mesh *m, memory *room, size_t cells, size_t rows, size_t columns,
+               double damping);
 
 /* Rest lengths of a sheet of the given width (along i) and length (along j), in metres. */
 void sheet_set_size(const sheet *s, cloth_mesh *m, double width, double length);

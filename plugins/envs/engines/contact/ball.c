@@ -2,11 +2,10 @@
 /* ball.c - an episode of a ball among boxes and walls, forward (see ball.h). */
 #include "ball.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "lcp.h"
+
+#include <math.h>
+#include <string.h>
 
 enum { POLL = 64 }; /* steps between questions whether to stop: a wedged ball takes 1 ms for a step */
 
@@ -114,37 +113,23 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
     s[3] = v[1];
 }
 
-ball *ball_create(const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
+ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
 {
-    ball *b = calloc(1, sizeof *b);
-    if (!b) {
+    const ball filled = {.p = *p,
+                         .n = n,
+                         .box = memory_take(m, n + 1, sizeof(shape_box)),
+                         .state = memory_doubles(m, (steps + 1) * 4),
+                         .event = memory_take(m, (steps + 1) * IMPACT_MAX, sizeof(ball_event)),
+                         .contact = memory_take(m, (steps + 1) * IMPACT_MAX, sizeof(impact_contact))};
+    ball *b = memory_take(m, 1, sizeof *b);
+    if (m->failed) {
         return NULL;
     }
-    b->p = *p;
-    b->n = n;
-    b->box = calloc(n + 1, sizeof *b->box);
-    b->state = calloc((steps + 1) * 4, sizeof *b->state);
-    b->event = calloc((steps + 1) * IMPACT_MAX, sizeof *b->event);
-    b->contact = calloc((steps + 1) * IMPACT_MAX, sizeof *b->contact);
-    if (!b->box || !b->state || !b->event || !b->contact) {
-        ball_destroy(b);
-        return NULL;
-    }
+    *b = filled;
     if (n) {
         memcpy(b->box, boxes, n * sizeof *boxes);
     }
     return b;
-}
-
-void ball_destroy(ball *b)
-{
-    if (b) {
-        free(b->box);
-        free(b->state);
-        free(b->event);
-        free(b->contact);
-        free(b);
-    }
 }
 
 int ball_stopped(const ball *b)

@@ -8,9 +8,10 @@
 #ifndef DS_ENGINES_BALL_H
 #define DS_ENGINES_BALL_H
 
-#include <diffsim/host.h>
-
+#include "common/memory.h"
 #include "impact.h"
+
+#include <diffsim/host.h>
 
 enum { BALL_EXPLICIT = 0, BALL_SEMI_IMPLICIT = 1 };
 
@@ -53,9 +54,8 @@ typedef struct ball_event {
 
 typedef struct ball ball;
 
-/* Centres and half sizes of n boxes; memory for `steps` steps. NULL where there is no memory. */
-ball *ball_create(const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
-void ball_destroy(ball *b);
+/* Centres and half sizes of n boxes; memory for `steps` steps, taken of `m`. NULL where there is none. */
+ball *ball_create(memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps);
 
 /* Simulates `steps` steps; state = x, y, vx, vy. */
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);

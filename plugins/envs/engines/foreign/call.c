@@ -10,7 +10,6 @@
 #include <link.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BORDER = 64, BORDER_BYTE = 0xa5 };
@@ -52,12 +51,12 @@ static size_t size_of(scalar t)
     return t == SCALAR_I32 || t == SCALAR_U32 || t == SCALAR_F32 ? 4 : 8;
 }
 
-static int block_open(block *b, scalar type, uint64_t count)
+static int block_open(memory *room, block *b, scalar type, uint64_t count)
 {
     b->type = type;
     b->count = count;
     b->size = (size_t)count * size_of(type);
-    b->memory = malloc(b->size + 2 * BORDER);
+    b->memory = memory_take(room, b->size + 2 * BORDER, 1);
     if (!b->memory) {
         return 0;
     }
@@ -129,7 +128,7 @@ static ffi_type *type_of(scalar t, int pointer)
 }
 
 /* Memory of argument i; 0 where there is none. */
-static int open_argument(foreign *f, size_t i)
+static int open_argument(memory *room, foreign *f, size_t i)
 {
     const argument *a = &f->s.argument[i];
     uint64_t count = a->role == ROLE_X || a->role == ROLE_G ? f->n
@@ -140,7 +139,7 @@ static int open_argument(foreign *f, size_t i)
     f->type[i] = type_of(a->type, a->pointer);
     f->value[i] = a->pointer ? (void *)&f->pointer[i] : (void *)&f->scalar[i];
     if (count > 0) {
-        if (!block_open(&f->block[i], a->type, count)) {
+        if (!block_open(room, &f->block[i], a->type, count)) {
             return 0;
         }
         f->pointer[i] = f->block[i].data;
@@ -150,9 +149,10 @@ static int open_argument(foreign *f, size_t i)
     return 1;
 }
 
-foreign *foreign_open(void *address, const signature *s, uint64_t n, uint64_t m, char error[SIGNATURE_ERROR])
+foreign *foreign_open(memory *room, void *address, const signature *s, uint64_t n, uint64_t m,
+                      char error[SIGNATURE_ERROR])
 {
-    foreign *f = calloc(1, sizeof *f);
+    foreign *f = memory_take(room, 1, sizeof *f);
     error[0] = '\0';
     if (!f) {
         return NULL;
@@ -166,29 +166,18 @@ foreign *foreign_open(void *address, const signature *s, uint64_t n, uint64_t m,
         if (a->role == ROLE_COMPONENT && a->index >= n) {
             snprintf(error, SIGNATURE_ERROR, "x%llu is wanted and there are %llu variables, x0 to x%llu",
                      (unsigned long long)a->index, (unsigned long long)n, (unsigned long long)(n - 1));
-            foreign_close(f);
             return NULL;
         }
-        if (!open_argument(f, i)) {
-            foreign_close(f);
+        if (!open_argument(room, f, i)) {
             return NULL;
         }
     }
     if (ffi_prep_cif(&f->cif, FFI_DEFAULT_ABI, (unsigned)s->count, type_of(s->result, 0), f->type) !=
         FFI_OK) {
         snprintf(error, SIGNATURE_ERROR, "libffi cannot call such a function");
-        foreign_close(f);
         return NULL;
     }
     return f;
-}
-
-void foreign_close(foreign *f)
-{
-    for (size_t i = 0; f && i < f->s.count; i++) {
-        free(f->block[i].memory);
-    }
-    free(f);
 }
 
 /* ---- call ---- */

@@ -4,6 +4,7 @@
 #ifndef FOREIGN_CALL_H
 #define FOREIGN_CALL_H
 
+#include "common/memory.h"
 #include "signature.h"
 
 typedef struct foreign foreign;
@@ -15,10 +16,10 @@ enum {
     FOREIGN_OUTSIDE, /* it wrote outside of the memory it was given */
 };
 
-/* Prepares calls of `address` with n variables and m residuals (0 = none). NULL and one line into `error`
- * where that is impossible; the line is empty where memory is short. */
-foreign *foreign_open(void *address, const signature *s, uint64_t n, uint64_t m, char error[SIGNATURE_ERROR]);
-void foreign_close(foreign *f);
+/* Prepares calls of `address` with n variables and m residuals (0 = none), with arrays taken of `room`. NULL
+ * and one line into `error` where that is impossible; the line is empty where memory is short. */
+foreign *foreign_open(memory *room, void *address, const signature *s, uint64_t n, uint64_t m,
+                      char error[SIGNATURE_ERROR]);
 
 /* Where results go; NULL = they are not wanted. */
 typedef struct foreign_results {

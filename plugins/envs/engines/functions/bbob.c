@@ -235,11 +235,11 @@ static void draw_optimum(fn_problem *p, double seed, double factor)
 }
 
 /* linear = Q Lambda, times R again for f15. */
-static int make_linear(bbob *s, double seed)
+static int make_linear(memory *m, bbob *s, double seed)
 {
     uint64_t n = s->n;
     double *q = malloc(n * n * sizeof(double));
-    s->linear = malloc(n * n * sizeof(double));
+    s->linear = memory_doubles(m, n * n);
     if (!q || !s->linear || !bbob_rotation(seed, n, q)) {
         free(q);
         return 0;
@@ -279,15 +279,17 @@ static void permutation(double seed, uint64_t count, double *u, keyed *k)
     qsort(k, count, sizeof *k, by_key);
 }
 
-static int make_peaks(fn_problem *p, double seed, int zero)
+static int make_peaks(memory *m, fn_problem *p, double seed, int zero)
 {
     bbob *s = p->bbob;
     uint64_t n = s->n, most = n > PEAKS ? n : PEAKS;
-    double condition[PEAKS], *u = malloc(most * sizeof(double)), *place = malloc(PEAKS * n * sizeof(double));
-    keyed *order = malloc(most * sizeof *order);
-    s->peak = malloc(PEAKS * n * sizeof(double));
-    s->shape = malloc(PEAKS * n * sizeof(double));
-    int ok = u && place && order && s->peak && s->shape;
+    memory scratch = {0};
+    double condition[PEAKS];
+    double *u = memory_doubles(&scratch, most), *place = memory_doubles(&scratch, PEAKS * n);
+    keyed *order = memory_take(&scratch, most, sizeof *order);
+    s->peak = memory_doubles(m, PEAKS * n);
+    s->shape = memory_doubles(m, PEAKS * n);
+    int ok = !scratch.failed && !m->failed;
     if (ok) {
         permutation(seed, PEAKS - 1, u, order);
         condition[0] = sqrt(1000);
@@ -314,16 +316,14 @@ static int make_peaks(fn_problem *p, double seed, int zero)
         }
         memcpy(p->x_opt, place, n * sizeof(double));
     }
-    free(u);
-    free(place);
-    free(order);
+    memory_free(&scratch);
     return ok;
 }
 
-int bbob_place(fn_problem *p, int zero, uint64_t instance)
+int bbob_place(memory *m, fn_problem *p, int zero, uint64_t instance)
 {
     const recipe *r = find_recipe(p->def);
-    bbob *s = p->bbob = calloc(1, sizeof *s);
+    bbob *s = p->bbob = memory_take(m, 1, sizeof *s);
     double seed = r->seed + 1e4 * (double)instance;
     uint64_t n = p->n;
     if (!s) {
@@ -333,16 +333,11 @@ int bbob_place(fn_problem *p, int zero, uint64_t instance)
     s->n = n;
     s->scale = r->core == &fn_rosenbrock ? fmax(1, sqrt((double)n) / 8) : 1;
     s->shift = r->core == &fn_rosenbrock ? 1 : 0;
-    s->a = malloc(7 * n * sizeof(double));
-    if (!s->a) {
+    memory_each(m, n,
+                (double **const[]){&s->a, &s->b, &s->c, &s->z, &s->bar, &s->diagonal, &s->weight, NULL});
+    if (m->failed) {
         return 0;
     }
-    s->b = s->a + n;
-    s->c = s->b + n;
-    s->z = s->c + n;
-    s->bar = s->z + n;
-    s->diagonal = s->bar + n;
-    s->weight = s->diagonal + n;
     for (uint64_t i = 0; i < n; i++) {
         s->diagonal[i] = pow(sqrt(r->condition), part(i, n));
         s->weight[i] = pow(r->weight, part(i, n));
@@ -353,25 +348,13 @@ int bbob_place(fn_problem *p, int zero, uint64_t instance)
         draw_optimum(p, seed, r->core == &fn_rosenbrock ? 0.75 : 1);
     }
     if (r->rotate) {
-        s->rotation = malloc(n * n * sizeof(double));
+        s->rotation = memory_doubles(m, n * n);
         if (!s->rotation || !bbob_rotation(r->def == &fn_bbob_f21 ? seed : seed + 1e6, n, s->rotation)) {
             return 0;
         }
     }
-    if (r->turn && !make_linear(s, seed)) {
+    if (r->turn && !make_linear(m, s, seed)) {
         return 0;
     }
-    return r->def != &fn_bbob_f21 || make_peaks(p, seed, zero);
-}
-
-void bbob_free(bbob *b)
-{
-    if (b) {
-        free(b->a);
-        free(b->rotation);
-        free(b->linear);
-        free(b->peak);
-        free(b->shape);
-        free(b);
-    }
+    return r->def != &fn_bbob_f21 || make_peaks(m, p, seed, zero);
 }

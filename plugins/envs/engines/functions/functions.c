@@ -7,7 +7,6 @@
 
 #include <diffsim/helper/random.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const fn_def *const fn_table[] = {
@@ -112,42 +111,30 @@ static void set_weights(fn_problem *p)
     }
 }
 
-fn_problem *fn_create(const fn_def *def, uint64_t n, const double *lower, const double *upper, int optimum,
-                      int rotate, uint64_t instance)
+fn_problem *fn_create(memory *m, const fn_def *def, uint64_t n, const double *lower, const double *upper,
+                      int optimum, int rotate, uint64_t instance)
 {
-    fn_problem *p = calloc(1, sizeof *p);
+    fn_problem *p = memory_take(m, 1, sizeof *p);
     if (!p) {
         return NULL;
     }
     p->def = def;
     p->n = n;
-    p->z = malloc(n * sizeof(double));
-    p->gz = malloc(n * sizeof(double));
-    p->weight = malloc(n * sizeof(double));
-    p->x_opt = malloc(n * sizeof(double));
-    int ok = p->z && p->gz && p->weight && p->x_opt;
-    if (ok && rotate && n > 1) {
-        p->reflector = malloc((n * (n + 1) / 2 - 1) * sizeof(double));
-        ok = p->reflector != NULL;
+    memory_each(m, n, (double **const[]){&p->z, &p->gz, &p->weight, &p->x_opt, NULL});
+    if (rotate && n > 1) {
+        p->reflector = memory_doubles(m, n * (n + 1) / 2 - 1);
     }
-    if (ok && def == &fn_plateau) {
-        p->bump = malloc(FN_BUMPS * n * sizeof(double));
-        ok = p->bump != NULL;
+    if (def == &fn_plateau) {
+        p->bump = memory_doubles(m, FN_BUMPS * n);
     }
-    if (!ok) {
-        fn_destroy(p);
+    if (m->failed) {
         return NULL;
     }
     set_weights(p);
     if (bbob_is(def)) {
-        if (!bbob_place(p, optimum == FN_OPTIMUM_ORIGIN, instance)) {
-            fn_destroy(p);
-            return NULL;
-        }
-        return p;
+        return bbob_place(m, p, optimum == FN_OPTIMUM_ORIGIN, instance) ? p : NULL;
     }
     if (def->fixed_n) { /* classics of low dimension keep their own place */
-        free(p->x_opt);
         p->x_opt = NULL;
         return p;
     }
@@ -163,20 +150,6 @@ fn_problem *fn_create(const fn_def *def, uint64_t n, const double *lower, const 
     p->transformed = p->rotated || def->scale != 1 || optimum == FN_OPTIMUM_RANDOM ||
                      (optimum == FN_OPTIMUM_ORIGIN && def->z_opt != 0);
     return p;
-}
-
-void fn_destroy(fn_problem *p)
-{
-    if (p) {
-        free(p->z);
-        free(p->gz);
-        free(p->weight);
-        free(p->x_opt);
-        free(p->reflector);
-        free(p->bump);
-        bbob_free(p->bbob);
-        free(p);
-    }
 }
 
 const double *fn_to_z(fn_problem *p, const double *x)

@@ -4,6 +4,7 @@
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
+#include "common/memory.h"
 #include "function.h"
 
 /* Where the optimum lies. */
@@ -19,10 +20,10 @@ extern const fn_def *const fn_table[];
 
 /* Places function `def` with n variables in the box. `instance` selects rotation, shift and bumps. The caller
  * has checked n and, for functions with fixed_n (they cannot be moved) or of the BBOB suite (they have
- * rotations of their own), that no rotation is asked for. Returns NULL where memory is short. */
-fn_problem *fn_create(const fn_def *def, uint64_t n, const double *lower, const double *upper, int optimum,
-                      int rotate, uint64_t instance);
-void fn_destroy(fn_problem *p);
+ * rotations of their own), that no rotation is asked for. Takes its arrays of `m`; NULL where memory is
+ * short. */
+fn_problem *fn_create(memory *m, const fn_def *def, uint64_t n, const double *lower, const double *upper,
+                      int optimum, int rotate, uint64_t instance);
 
 /* f(x), and its gradient into g[n] where g is not NULL. Uses the scratch of p. */
 double fn_eval(fn_problem *p, const double *x, double *g);

@@ -21,7 +21,7 @@ static int open_scene(env_kit *kit)
         kit->scene.metric[kit->scene.info.metrics++] = *m;
     }
     env->bodies(kit, &kit->scene);
-    return scene_kit_ready(&kit->scene);
+    return scene_kit_ready(&kit->scene, &kit->memory);
 }
 
 static ds_status no_memory(const env_table *env, const ds_host *host)
@@ -41,6 +41,7 @@ static ds_status open_kit(env_kit *kit, const env_table *env, const ds_host *hos
     if (in.status == DS_OK && env->allocate != NULL) {
         in.status = env->allocate(kit);
     }
+    in.status = in.status == DS_OK && kit->memory.failed ? DS_E_NOMEM : in.status;
     return in.status == DS_OK && !open_scene(kit) ? no_memory(env, host) : in.status;
 }
 
@@ -68,7 +69,7 @@ void env_kit_destroy(void *self)
     if (kit->env->release != NULL) {
         kit->env->release(kit);
     }
-    scene_kit_close(&kit->scene);
+    memory_free(&kit->memory);
     free(kit);
 }
 
@@ -157,6 +158,39 @@ void env_kit_keep_scene(env_kit *kit)
     s->kept = 1;
 }
 
+ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products)
+{
+    ds_status status = DS_OK;
+    for (uint64_t i = 0; status == DS_OK && i < io->asks; i++) {
+        ds_ask *ask = io->ask[i];
+        if ((ask->op != DS_ASK_VALUE) == products) {
+            ask->kind = DS_GRAD_NONE;
+            status = kit->env->answer != NULL ? kit->env->answer(kit, io, ask) : DS_E_UNSUPPORTED;
+        }
+    }
+    return status;
+}
+
+/* ---- channels ---- */
+
+static ds_status channel_count(void *self, uint64_t *count)
+{
+    *count = ((const env_kit *)self)->env->channels(self);
+    return DS_OK;
+}
+
+static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
+{
+    out->type = DS_TYPE_F64;
+    out->ndim = 1;
+    out->unit = "";
+    ((const env_kit *)self)->env->channel(self, i, out);
+    return DS_OK;
+}
+
+static const ds_env_channels env_kit_channels = {
+    .struct_size = sizeof(ds_env_channels), .count = channel_count, .describe = describe_channel};
+
 /* ---- stepwise control ---- */
 
 static ds_status rl_info(void *self, ds_rl_info *out)
@@ -220,6 +254,9 @@ const void *env_kit_extension(void *self, const char *id)
     }
     if (env->act != NULL && strcmp(id, DS_EXT_RL) == 0) {
         return &env_kit_rl;
+    }
+    if (env->channels != NULL && strcmp(id, DS_EXT_CHANNELS) == 0) {
+        return env->channels(self) > 0 ? &env_kit_channels : NULL;
     }
     return env->extension != NULL ? env->extension(self, id) : NULL;
 }

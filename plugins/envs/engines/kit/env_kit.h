@@ -5,9 +5,10 @@
 #ifndef DS_ENGINES_ENV_KIT_H
 #define DS_ENGINES_ENV_KIT_H
 
+#include "common/memory.h"
 #include "scene_kit.h"
 
-#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/channel.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
@@ -20,6 +21,7 @@ typedef struct env_kit {
     scene_kit scene; /* first: see scene_kit.h */
     const env_table *env;
     const ds_host *host;
+    memory memory; /* what is taken of it is released with the instance */
 
     uint32_t flags;     /* DS_INFO_* */
     uint64_t n, steps;  /* decision variables, output steps */
@@ -44,9 +46,10 @@ struct env_table {
 
     /* Reads the parameters and sets n, steps, dt ... of the kit. */
     void (*read)(void *self, ds_param_reader *in);
-    /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do. */
+    /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do; where the
+     * memory of the kit has failed DS_OK does too. */
     ds_status (*allocate)(void *self);
-    /* Releases it, as far as it was made; may be NULL. */
+    /* Releases what is not of the kit's memory, as far as it was made; may be NULL. */
     void (*release)(void *self);
 
     /* The variables lie in [-limit, limit] and start at 0; limit 0: range() says where, for each. */
@@ -78,6 +81,14 @@ struct env_table {
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);
 
+    /* Channels (diffsim/ext/channel.h), all NULL where there are none: how many these parameters have; what
+     * channel i is, where operations, a name and a shape are missing; the answer to a question about the
+     * episode just simulated, values before gradient and scene, products last. It may add to io->cost_steps,
+     * set io->outcome, and says in ask->kind how a product was made. */
+    uint64_t (*channels)(const void *self);
+    void (*channel)(const void *self, uint64_t i, ds_channel *out);
+    ds_status (*answer)(void *self, ds_eval *io, ds_ask *ask);
+
     /* Other extensions; may be NULL. */
     const void *(*extension)(const void *self, const char *id);
 };
@@ -93,6 +104,9 @@ const void *env_kit_extension(void *self, const char *id);
 void env_kit_diverged(env_kit *kit, ds_eval *io);
 ds_status env_kit_differentiate(env_kit *kit, ds_eval *io);
 void env_kit_keep_scene(env_kit *kit);
+
+/* Answers the questions about values, or about products. */
+ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products);
 
 /* An evaluation. Where the table is a constant of the caller's file, simulate() is called directly: an
  * environment of a few nanoseconds feels that. */
@@ -110,10 +124,14 @@ static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_ev
         env_kit_diverged(kit, io);
     } else if (status == DS_OK) {
         io->bad_step = -1;
-        status = io->want & DS_WANT_GRAD ? env_kit_differentiate(kit, io) : DS_OK;
+        status = io->asks > 0 ? env_kit_answer(kit, io, 0) : DS_OK;
+        status = status == DS_OK && (io->want & DS_WANT_GRAD) ? env_kit_differentiate(kit, io) : status;
     }
     if (status == DS_OK && (io->want & DS_WANT_SCENE) && io->outcome != DS_EVAL_DIVERGED) {
         env_kit_keep_scene(kit);
+    }
+    if (status == DS_OK && io->asks > 0 && io->outcome == DS_EVAL_OK) {
+        status = env_kit_answer(kit, io, 1);
     }
     return status;
 }

@@ -3,7 +3,6 @@
 #include "scene_kit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void scene_kit_open(scene_kit *s, uint64_t steps, double dt,
@@ -21,11 +20,6 @@ void scene_kit_open(scene_kit *s, uint64_t steps, double dt,
     s->frame = frame;
 }
 
-void scene_kit_close(scene_kit *s)
-{
-    free(s->value);
-}
-
 uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t role, uint64_t count,
                         const double size[4])
 {
@@ -38,10 +32,10 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
     return s->info.bodies++;
 }
 
-int scene_kit_ready(scene_kit *s)
+int scene_kit_ready(scene_kit *s, memory *m)
 {
     memcpy(s->view, s->info.box, sizeof s->view);
-    s->value = calloc(s->info.metrics * s->capacity, sizeof *s->value);
+    s->value = memory_doubles(m, s->info.metrics * s->capacity);
     return s->value != NULL;
 }
 

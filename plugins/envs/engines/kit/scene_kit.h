@@ -4,6 +4,8 @@
 #ifndef DS_ENGINES_SCENE_KIT_H
 #define DS_ENGINES_SCENE_KIT_H
 
+#include "common/memory.h"
+
 #include <diffsim/ext/scene.h>
 
 enum { SCENE_KIT_BODIES = 24, SCENE_KIT_METRICS = 16 };
@@ -30,7 +32,6 @@ extern const ds_scene scene_kit_table;
 /* Sets up a scene of steps + 1 frames without bodies and metrics. */
 void scene_kit_open(scene_kit *s, uint64_t steps, double dt,
                     void (*frame)(const void *self, uint64_t k, uint64_t b, double *out));
-void scene_kit_close(scene_kit *s);
 
 /* Adds a body of `count` elements; returns its number. Constants of the shape go to `size`. */
 uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t role, uint64_t count,
@@ -38,7 +39,7 @@ uint64_t scene_kit_body(scene_kit *s, const char *name, uint32_t shape, uint32_t
 
 /* Allocates the metrics and notes the visible box. Called once, after all were added; 0 where there
  * is no memory. */
-int scene_kit_ready(scene_kit *s);
+int scene_kit_ready(scene_kit *s, memory *m);
 
 /* The metrics of frame k, in their order. */
 void scene_kit_measured(scene_kit *s, uint64_t k, const double *values);

@@ -4,7 +4,6 @@
 #include "penalty.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double smallest = 1e-12; /* added to |v_t|^2, so that a resting particle has a direction */
@@ -182,29 +181,17 @@ void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
     }
 }
 
-penalty *penalty_create(const penalty_params *p, uint64_t steps)
+penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps)
 {
-    penalty *s = calloc(1, sizeof *s);
-    if (!s) {
+    const penalty filled = {.p = *p,
+                            .record = memory_take(m, steps + 1, sizeof(record)),
+                            .state = memory_doubles(m, (steps + 1) * 6)};
+    penalty *s = memory_take(m, 1, sizeof *s);
+    if (m->failed) {
         return NULL;
     }
-    s->p = *p;
-    s->record = calloc(steps + 1, sizeof *s->record);
-    s->state = calloc((steps + 1) * 6, sizeof *s->state);
-    if (!s->record || !s->state) {
-        penalty_destroy(s);
-        return NULL;
-    }
+    *s = filled;
     return s;
-}
-
-void penalty_destroy(penalty *s)
-{
-    if (s) {
-        free(s->record);
-        free(s->state);
-        free(s);
-    }
 }
 
 const double *penalty_state(const penalty *s, uint64_t t)

@@ -9,7 +9,7 @@
 #ifndef DS_ENGINES_PENALTY_H
 #define DS_ENGINES_PENALTY_H
 
-#include <stdint.h>
+#include "common/memory.h"
 
 typedef struct penalty_params {
     double h;       /* s */
@@ -27,8 +27,8 @@ enum { PENALTY_GROUND = 1, PENALTY_WALL = 2 };
 
 typedef struct penalty penalty;
 
-penalty *penalty_create(const penalty_params *p, uint64_t steps);
-void penalty_destroy(penalty *s);
+/* Memory for episodes of up to `steps` steps, taken of `m`; NULL where there is none. */
+penalty *penalty_create(memory *m, const penalty_params *p, uint64_t steps);
 
 /* Simulates `steps` steps; x and v hold the state before and after. The states of all steps are
  * kept where `keep`. */

@@ -5,8 +5,8 @@
 #ifndef DS_METHODS_OPT_KIT_H
 #define DS_METHODS_OPT_KIT_H
 
+#include "common/memory.h"
 #include "methods/base/evaluator.h"
-#include "methods/base/memory.h"
 
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>

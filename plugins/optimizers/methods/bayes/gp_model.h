@@ -8,7 +8,7 @@
 #ifndef DS_METHODS_GP_MODEL_H
 #define DS_METHODS_GP_MODEL_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 
 #include <diffsim/base.h>
 #include <diffsim/helper/random.h>

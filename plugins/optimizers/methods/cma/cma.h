@@ -8,7 +8,7 @@
 #ifndef CMA_H
 #define CMA_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 #include "methods/cma/cma_constants.h"
 
 #include <diffsim/helper/random.h>

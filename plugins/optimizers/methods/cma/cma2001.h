@@ -9,7 +9,7 @@
 #ifndef DS_METHODS_CMA2001_H
 #define DS_METHODS_CMA2001_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 
 #include <diffsim/helper/random.h>
 

@@ -4,7 +4,7 @@
 #ifndef CMA_BOUNDS_H
 #define CMA_BOUNDS_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 #include "methods/cma/cma.h"
 
 enum {

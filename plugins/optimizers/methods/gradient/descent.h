@@ -11,7 +11,7 @@
 #ifndef DS_METHODS_DESCENT_H
 #define DS_METHODS_DESCENT_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 
 #include <diffsim/base.h>
 #include <diffsim/helper/params.h>

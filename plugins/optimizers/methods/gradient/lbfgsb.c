@@ -7,9 +7,9 @@
  */
 #include "methods/gradient/lbfgsb.h"
 
+#include "common/memory.h"
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
-#include "methods/base/memory.h"
 #include "methods/gradient/linesearch.h"
 
 #include <float.h>

@@ -13,7 +13,7 @@
 #ifndef DS_METHODS_ACTOR_CRITIC_H
 #define DS_METHODS_ACTOR_CRITIC_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 #include "methods/rl/mlp.h"
 
 typedef struct actor_critic_shape {

@@ -4,7 +4,7 @@
 #ifndef DS_METHODS_ROLLOUT_H
 #define DS_METHODS_ROLLOUT_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 #include "methods/rl/actor_critic.h"
 
 #include <diffsim/helper/random.h>

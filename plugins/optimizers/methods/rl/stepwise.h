@@ -5,7 +5,7 @@
 #ifndef DS_METHODS_STEPWISE_H
 #define DS_METHODS_STEPWISE_H
 
-#include "methods/base/memory.h"
+#include "common/memory.h"
 
 #include <diffsim/ext/rl.h>
 #include <diffsim/optimizer.h>

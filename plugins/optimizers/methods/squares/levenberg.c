@@ -2,9 +2,9 @@
 /* levenberg.c - the Levenberg-Marquardt method in a box, see levenberg.h. */
 #include "methods/squares/levenberg.h"
 
+#include "common/memory.h"
 #include "methods/base/blas.h"
 #include "methods/base/box.h"
-#include "methods/base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,16 +5,11 @@
 
 #include "stepwise.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void mpm_env_release(void *self)
 {
-    mpm_env *env = self;
-    free(env->positions);
-    free(env->poses);
-    free(env->target_points);
-    mpm_episode_free(&env->episode);
+    mpm_episode_free(&((mpm_env *)self)->episode);
 }
 
 ds_status mpm_env_begin(void *self, uint64_t noise_key)

@@ -7,7 +7,6 @@
 #include "evaluate.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const scene_metric mpm_env_metrics[] = {{"density", "kg"},       {"sdf", "kg m"}, {"contact_soft", "m^2"},
@@ -56,7 +55,7 @@ static bool make_target_points(mpm_env *env)
     sum = isfinite(sum) ? sum : 0.0;
     double point_mass = fmax(domain->particle_mass, sum / most_target_points);
     uint64_t count = points_up_to(sum, point_mass);
-    env->target_points = malloc((count + 1) * 3 * sizeof(double));
+    env->target_points = memory_doubles(&env->kit.memory, (count + 1) * 3);
     if (!env->target_points) {
         return false;
     }
@@ -83,10 +82,10 @@ static bool reserve(mpm_env *env)
 {
     size_t frames = env->episode.steps + (size_t)1;
     if (!env->positions) {
-        env->positions = malloc(frames * env->episode.sim.n_particles * 3 * sizeof(double));
+        env->positions = memory_doubles(&env->kit.memory, frames * env->episode.sim.n_particles * 3);
     }
     if (!env->poses) {
-        env->poses = malloc(frames * (env->scene.n_tools + 1) * sizeof(mpm_pose));
+        env->poses = memory_take(&env->kit.memory, frames * (env->scene.n_tools + 1), sizeof(mpm_pose));
     }
     return env->positions && env->poses && (env->target_points || make_target_points(env));
 }

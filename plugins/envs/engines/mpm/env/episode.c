@@ -5,7 +5,7 @@
 
 #include "engines/mpm/scene/mat3.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
 {
@@ -34,10 +34,10 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
         e->start_pose[t] = spec->tool_start ? spec->tool_start[t] : scene->tools[t].start;
     }
     size_t frames = (size_t)spec->steps * (size_t)spec->domain.substeps + 1;
-    e->start = malloc(count * sizeof(mpm_particle));
-    e->now = malloc(count * sizeof(mpm_particle));
-    e->poses = malloc(frames * scene->n_tools * sizeof(mpm_pose));
-    if (!e->start || !e->now || !e->poses) {
+    e->start = memory_take(&e->memory, count, sizeof *e->start);
+    e->now = memory_take(&e->memory, count, sizeof *e->now);
+    e->poses = memory_take(&e->memory, frames * scene->n_tools, sizeof *e->poses);
+    if (e->memory.failed) {
         return MPM_NO_MEMORY;
     }
     mpm_particles_make(scene, &spec->domain, spec->particles, spec->particle_seed, e->start);
@@ -47,17 +47,9 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
 void mpm_episode_free(mpm_episode *e)
 {
     for (int j = 0; e->tape && j < e->sim.domain.substeps; j++) {
-        free(e->tape[j].svd);
         mpm_grid_record_free(&e->tape[j].grid);
     }
-    free(e->tape);
-    free(e->start);
-    free(e->now);
-    free(e->poses);
-    free(e->checkpoint);
-    free(e->frame);
-    free(e->bar);
-    free(e->parts.x);
+    memory_free(&e->memory);
     mpm_fast_destroy(e->fast);
     mpm_objective_free(&e->objective);
     mpm_sim_free(&e->sim);
@@ -74,7 +66,7 @@ static mpm_result reserve(mpm_episode *e, bool gradient)
 {
     size_t count = e->sim.n_particles, substeps = (size_t)e->sim.domain.substeps;
     if (gradient && !e->bar) {
-        e->bar = malloc(count * sizeof(mpm_particle));
+        e->bar = memory_take(&e->memory, count, sizeof *e->bar);
         if (!e->bar) {
             return MPM_NO_MEMORY;
         }
@@ -92,20 +84,20 @@ static mpm_result reserve(mpm_episode *e, bool gradient)
         return MPM_OK;
     }
     if (!e->checkpoint) {
-        e->checkpoint = malloc((e->steps + (size_t)1) * count * sizeof(mpm_particle));
+        e->checkpoint = memory_take(&e->memory, (e->steps + (size_t)1) * count, sizeof *e->checkpoint);
     }
     if (!e->frame) {
-        e->frame = malloc((substeps + 1) * count * sizeof(mpm_particle));
+        e->frame = memory_take(&e->memory, (substeps + 1) * count, sizeof *e->frame);
     }
     if (!e->tape) {
-        e->tape = calloc(substeps, sizeof(mpm_tape));
+        e->tape = memory_take(&e->memory, substeps, sizeof *e->tape);
     }
     if (!e->checkpoint || !e->frame || !e->tape) {
         return MPM_NO_MEMORY;
     }
     for (size_t j = 0; j < substeps; j++) {
         if (!e->tape[j].svd) {
-            e->tape[j].svd = malloc(count * sizeof(mpm_svd));
+            e->tape[j].svd = memory_take(&e->memory, count, sizeof *e->tape[j].svd);
         }
         if (!e->tape[j].svd) {
             return MPM_NO_MEMORY;

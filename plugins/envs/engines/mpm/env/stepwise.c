@@ -7,7 +7,6 @@
 
 #include <diffsim/helper/fail.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Output steps before segment `k` begins. */
@@ -39,7 +38,7 @@ ds_status mpm_stepwise_reset(mpm_episode *e, const ds_host *host)
     mpm_parts *p = &e->parts;
     p->open = false;
     if (!p->x) {
-        p->x = malloc(mpm_episode_dim(e) * sizeof *p->x);
+        p->x = memory_doubles(&e->memory, mpm_episode_dim(e));
     }
     mpm_result result = p->x ? mpm_episode_begin(e, &p->sum) : MPM_NO_MEMORY;
     p->segment = 0;

@@ -7,10 +7,9 @@
  * the neighbour whose point a node had taken offers a worse one does that node look around again. */
 #include "distance.h"
 
+#include "common/memory.h"
+
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -51,6 +50,7 @@ typedef struct field {
     int32_t *touched;
     node *changed; /* those whose point was changed by the previous sweep */
     size_t count;
+    memory memory;
 } field;
 
 enum { TOUCHED = 1, DOUBTFUL = 2 };
@@ -67,12 +67,12 @@ static bool init_field(field *f, int n)
     f->row = (size_t)n + 2 * BACK + LANES;
     f->plane = f->row * ((size_t)n + 2 * BACK);
     f->all = f->plane * ((size_t)n + 2 * BACK) + LANES;
-    f->nearest = malloc(f->all * sizeof *f->nearest);
-    f->best = malloc(f->all * sizeof *f->best);
-    f->giver = malloc(f->all * sizeof *f->giver);
-    f->touched = calloc(f->all, sizeof *f->touched);
-    f->changed = malloc((size_t)n * (size_t)n * (size_t)n * sizeof *f->changed);
-    if (!f->nearest || !f->best || !f->giver || !f->touched || !f->changed) {
+    f->nearest = memory_take(&f->memory, f->all, sizeof *f->nearest);
+    f->best = memory_take(&f->memory, f->all, sizeof *f->best);
+    f->giver = memory_take(&f->memory, f->all, sizeof *f->giver);
+    f->touched = memory_take(&f->memory, f->all, sizeof *f->touched);
+    f->changed = memory_take(&f->memory, (size_t)n * (size_t)n * (size_t)n, sizeof *f->changed);
+    if (f->memory.failed) {
         return false;
     }
     for (size_t p = 0; p < f->all; p++) {
@@ -81,15 +81,6 @@ static bool init_field(field *f, int n)
         f->giver[p] = NOBODY;
     }
     return true;
-}
-
-static void free_field(field *f)
-{
-    free(f->nearest);
-    free(f->best);
-    free(f->giver);
-    free(f->touched);
-    free(f->changed);
 }
 
 static int32_t number_of(int a, int b, int c)
@@ -243,6 +234,6 @@ bool mpm_distance_field(int n, const double *density, double *distance)
             }
         }
     }
-    free_field(&f);
+    memory_free(&f.memory);
     return ok;
 }

@@ -7,8 +7,6 @@
 #include "engines/mpm/scene/tool.h"
 #include "engines/mpm/sim/transfer.h"
 
-#include <stdlib.h>
-
 /* Steepness of the soft minimum: a particle at distance d weighs 1 / (1 + 10000 d^2). */
 static const double soft_steepness = 1e4;
 
@@ -20,11 +18,9 @@ static size_t cells_of(int n)
 mpm_result mpm_objective_init(mpm_objective *o, int n, const double *target)
 {
     size_t cells = cells_of(n);
-    o->target = malloc(cells * sizeof(double));
-    o->distance = malloc(cells * sizeof(double));
-    o->mass = malloc(cells * sizeof(double));
-    o->mass_bar = malloc(cells * sizeof(double));
-    if (!o->target || !o->distance || !o->mass || !o->mass_bar) {
+    memory_each(&o->memory, cells,
+                (double **const[]){&o->target, &o->distance, &o->mass, &o->mass_bar, NULL});
+    if (o->memory.failed) {
         return MPM_NO_MEMORY;
     }
     memcpy(o->target, target, cells * sizeof(double));
@@ -39,10 +35,7 @@ mpm_result mpm_objective_init(mpm_objective *o, int n, const double *target)
 
 void mpm_objective_free(mpm_objective *o)
 {
-    free(o->target);
-    free(o->distance);
-    free(o->mass);
-    free(o->mass_bar);
+    memory_free(&o->memory);
     memset(o, 0, sizeof *o);
 }
 

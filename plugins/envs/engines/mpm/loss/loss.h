@@ -4,6 +4,7 @@
 #ifndef MPM_LOSS_H
 #define MPM_LOSS_H
 
+#include "common/memory.h"
 #include "engines/mpm/sim/sim.h"
 
 typedef struct mpm_objective {
@@ -16,6 +17,7 @@ typedef struct mpm_objective {
     double *mass;               /* work: mass of the present state per node */
     double *mass_bar;
     double target_sum, target_max;
+    memory memory; /* of the arrays */
 } mpm_objective;
 
 /* The unweighted measures of one state. */
@@ -30,7 +32,7 @@ typedef struct mpm_measure {
     double det_f_mean;
 } mpm_measure;
 
-/* Copies the target (n^3 masses) and computes its distance field. */
+/* Copies the target (n^3 masses) into an objective without one and computes its distance field. */
 mpm_result mpm_objective_init(mpm_objective *o, int n, const double *target);
 void mpm_objective_free(mpm_objective *o);
 

@@ -17,37 +17,35 @@ typedef struct wall_state {
     double before[3];
 } wall_state;
 
-static double *alloc_field(int n)
+static double *alloc_field(mpm_grid *grid)
 {
-    return calloc((size_t)n * (size_t)n * (size_t)n * 4, sizeof(double));
+    size_t n = (size_t)grid->n;
+    return memory_doubles(&grid->memory, n * n * n * 4);
 }
 
 bool mpm_grid_init(mpm_grid *grid, int n)
 {
     memset(grid, 0, sizeof *grid);
     grid->n = n;
-    grid->node = alloc_field(n);
-    grid->velocity = alloc_field(n);
+    grid->node = alloc_field(grid);
+    grid->velocity = alloc_field(grid);
     return grid->node && grid->velocity;
 }
 
 bool mpm_grid_init_adjoint(mpm_grid *grid)
 {
     if (!grid->velocity_bar) {
-        grid->velocity_bar = alloc_field(grid->n);
+        grid->velocity_bar = alloc_field(grid);
     }
     if (!grid->node_bar) {
-        grid->node_bar = alloc_field(grid->n);
+        grid->node_bar = alloc_field(grid);
     }
     return grid->velocity_bar && grid->node_bar;
 }
 
 void mpm_grid_free(mpm_grid *grid)
 {
-    free(grid->node);
-    free(grid->velocity);
-    free(grid->velocity_bar);
-    free(grid->node_bar);
+    memory_free(&grid->memory);
     memset(grid, 0, sizeof *grid);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.h - arrays that are released together. The first that cannot be had is noted in `failed`: take all
  * of them, then look once. */
-#ifndef DS_METHODS_MEMORY_H
-#define DS_METHODS_MEMORY_H
+#ifndef DS_COMMON_MEMORY_H
+#define DS_COMMON_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>
