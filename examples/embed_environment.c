@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed_environment.c - what an environment can tell a program: many points at once, the metrics of the
- * best one, where its bodies end, and an episode step by step:
+/* embed_environment.c - what an environment can tell a program: many points at once, the channels and metrics
+ * of the best one, where its bodies end, and an episode step by step:
  *     embed_environment ENVIRONMENT [SETTINGS]
  * Compile: see README.md beside it. */
 #include <diffsim/lib/environment.h>
@@ -56,6 +56,34 @@ static void show(ds_environment *e, const double *x)
     }
 }
 
+/* What else the environment says of a point: residuals, constraints, states; here the sum of squares of
+ * each. */
+static void tell_channels(ds_environment *e, const double *x)
+{
+    for (uint64_t i = 0; i < ds_environment_channels(e); i++) {
+        ds_channel c = {.struct_size = sizeof c};
+        if (ds_environment_channel(e, i, &c) != DS_OK || c.type != DS_TYPE_F64) {
+            continue;
+        }
+        double loss, sum = 0, *value = calloc(ds_channel_elements(&c), sizeof *value);
+        ds_ask ask = {.struct_size = sizeof ask,
+                      .op = DS_ASK_VALUE,
+                      .channel = (uint32_t)i,
+                      .out = value,
+                      .out_bytes = ds_channel_bytes(&c, DS_ASK_VALUE, 0)};
+        ds_ask *asks[] = {&ask};
+        ds_environment_batch b = {
+            .struct_size = sizeof b, .count = 1, .x = x, .loss = &loss, .asks = 1, .ask = asks};
+        if (value != NULL && ds_environment_evaluate_many(e, &b) == DS_OK) {
+            for (uint64_t k = 0; k < ds_channel_elements(&c); k++) {
+                sum += value[k] * value[k];
+            }
+            printf("channel %s: sum of squares %.17g\n", c.name, sum);
+        }
+        free(value);
+    }
+}
+
 /* The same point, one action after the other: the loss at the end is the same. */
 static void play(ds_environment *e, const double *x)
 {
@@ -101,6 +129,7 @@ int main(int argc, char **argv)
     double *x = malloc(POINTS * box.n * sizeof *x);
     int best = x != NULL ? scan(e, &box, x) : -1;
     if (best >= 0) {
+        tell_channels(e, x + (uint64_t)best * box.n);
         show(e, x + (uint64_t)best * box.n);
         play(e, x + (uint64_t)best * box.n);
     }

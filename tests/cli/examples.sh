@@ -135,6 +135,9 @@ DS_PLUGIN_PATH=$top/plugins run ./embed_environment pendulum
 [ $? -eq 0 ] && grep -q '^metric .* rad' out && grep -q '^body .* m$' out &&
     awk '/^loss/ { a = $2 } /^stepwise loss/ { b = $3 + 0 == a + 0 } END { exit !b }' out
 ok $? "embed_environment: metrics, bodies, and the same loss step by step"
+DS_PLUGIN_PATH=$top/plugins run ./embed_environment analytic
+[ $? -eq 0 ] && awk '/^loss/ { a = $2 } /^channel .* sum of squares/ { d = $NF - a } END { exit !(a != "" && d * d < 1e-18 * a * a) }' out
+ok $? "embed_environment: the residuals of a sum of squares"
 DS_PLUGIN_PATH=$top/plugins run ./embed_environment "$top/tests/plugins/.libs/faulty.so" "fault = segv
 above = 0.5"
 [ $? -eq 0 ] && grep -q 'has no loss: the worker died of SIGSEGV' out

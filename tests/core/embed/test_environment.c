@@ -348,6 +348,97 @@ static void test_threads(void **state)
     ds_environment_close(e[1]);
 }
 
+/* ---- channels ---- */
+
+enum { DIM = 3, POINTS = 5, MOST = 16 };
+
+static ds_ask question(uint32_t op, const double *v, void *out, uint64_t count)
+{
+    return (ds_ask){.struct_size = sizeof(ds_ask),
+                    .op = op,
+                    .v = v,
+                    .out = out,
+                    .out_bytes = count * POINTS * sizeof(double)};
+}
+
+/* The residuals of a sum of squares are those of its loss, its gradient and their products, row by row. */
+static void test_channels(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        ds_environment *e = must_open("analytic", "dim = 3\nfunction = rosenbrock", isolation);
+        ds_environment_box box = box_of(e);
+        ds_channel c = {.struct_size = sizeof c};
+        double x[POINTS * DIM], loss[POINTS], grad[POINTS * DIM], v[POINTS * DIM], r[POINTS * MOST],
+            jv[POINTS * MOST], w[POINTS * MOST], jtw[POINTS * DIM];
+        assert_int_equal(ds_environment_channels(e), 1);
+        assert_int_equal(ds_environment_channel(e, 0, &c), DS_OK);
+        assert_true(c.role == DS_CHANNEL_RESIDUAL && c.type == DS_TYPE_F64 && c.name[0] != '\0');
+        uint64_t m = ds_channel_elements(&c);
+        assert_true(m >= 1 && m <= MOST);
+        for (int i = 0; i < POINTS * DIM; i++) {
+            x[i] = box.lower[i % DIM] + (0.5 + 0.4 * sin(i)) * (box.upper[i % DIM] - box.lower[i % DIM]);
+            v[i] = cos(3 * i);
+        }
+        for (int i = 0; i < POINTS * MOST; i++) {
+            w[i] = sin(2 * i + 1);
+        }
+        ds_ask value = question(DS_ASK_VALUE, NULL, r, m), forward = question(DS_ASK_JV, v, jv, m),
+               backward = question(DS_ASK_JTV, w, jtw, DIM);
+        ds_ask *both[] = {&value, &forward}, *one[] = {&backward}, *two[] = {&forward, &backward};
+        ds_environment_batch b = {
+            .struct_size = sizeof b, .count = POINTS, .x = x, .loss = loss, .asks = 2, .ask = both};
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
+        b.asks = 1;
+        b.ask = one;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
+        b.asks = 0;
+        b.grad = grad;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
+        assert_true(forward.kind != DS_GRAD_NONE && backward.kind != DS_GRAD_NONE &&
+                    value.kind == DS_GRAD_NONE);
+        for (uint64_t k = 0; k < POINTS; k++) {
+            double sum = 0, slope = 0, expected = 0, left = 0, right = 0;
+            for (uint64_t i = 0; i < m; i++) {
+                sum += r[k * m + i] * r[k * m + i];
+                slope += 2 * r[k * m + i] * jv[k * m + i];
+                left += w[k * m + i] * jv[k * m + i];
+            }
+            for (uint64_t i = 0; i < DIM; i++) {
+                expected += grad[k * DIM + i] * v[k * DIM + i];
+                right += jtw[k * DIM + i] * v[k * DIM + i];
+            }
+            assert_true(fabs(sum - loss[k]) <= 1e-12 * loss[k]);
+            assert_true(fabs(slope - expected) <= 1e-9 * (1 + fabs(expected)));
+            assert_true(fabs(left - right) <= 1e-9 * (1 + fabs(left)));
+        }
+        b.asks = 1;
+        b.ask = one;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* a product beside the gradient */
+        b.grad = NULL;
+        b.asks = 2;
+        b.ask = two;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* two products */
+        b.asks = 1;
+        b.ask = both;
+        value.out_bytes--;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
+        assert_non_null(strstr(ds_environment_message(e), "out_bytes"));
+        value = question(DS_ASK_VALUE, NULL, r, m);
+        value.channel = 1;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* no such channel */
+        b.ask = NULL;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
+        assert_int_equal(ds_environment_channel(e, 1, &c), DS_E_ARG);
+        assert_int_equal(ds_environment_channel(e, 0, NULL), DS_E_ARG);
+        c.struct_size = 8;
+        assert_int_equal(ds_environment_channel(e, 0, &c), DS_E_ARG);
+        assert_int_equal(ds_environment_channel(NULL, 0, &c), DS_E_ARG);
+        assert_int_equal(ds_environment_channels(NULL), 0);
+        ds_environment_close(e);
+    }
+}
+
 /* ---- scenes ---- */
 
 static void test_scene(void **state)
@@ -541,13 +632,13 @@ static void test_step_crashes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_null),        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_crashes),     cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_stop),        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_scene),       cmocka_unit_test(test_no_scene),
-        cmocka_unit_test(test_steps),       cmocka_unit_test(test_steps_refused),
-        cmocka_unit_test(test_step_crashes)};
+        cmocka_unit_test(test_one),           cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_null),          cmocka_unit_test(test_many),
+        cmocka_unit_test(test_crashes),       cmocka_unit_test(test_no_gradient),
+        cmocka_unit_test(test_stop),          cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_channels),      cmocka_unit_test(test_scene),
+        cmocka_unit_test(test_no_scene),      cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_steps_refused), cmocka_unit_test(test_step_crashes)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");
     top = top != NULL ? top : ".";
