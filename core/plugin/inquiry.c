@@ -48,7 +48,7 @@ static void check_one(const ds_channels *channels, const ds_asked *a, const ds_a
         answer->loss = product ? answer->loss : (double)INFINITY;
         snprintf(answer->message, sizeof answer->message, "channel %s: %s %llu is not finite", c->name,
                  what[a->op], (unsigned long long)wild);
-    } else if (product && (said->kind == DS_GRAD_NONE || said->kind > DS_GRAD_SMOOTHED)) {
+    } else if (product && said->kind == DS_GRAD_NONE) {
         answer->outcome = DS_EVAL_BAD_GRAD;
         snprintf(answer->message, sizeof answer->message,
                  "evaluate() did not say how it made the product with channel '%s'", c->name);
@@ -68,6 +68,7 @@ void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const ds
     } else if (answer->outcome == DS_EVAL_BAD_GRAD) {
         memset(out + asks->values * 8, 0, (asks->out - asks->values) * 8);
     } else if (asks->product) {
-        answer->grad_kind = ask[asks->count - 1].kind;
+        uint32_t kind = ask[asks->count - 1].kind;
+        answer->grad_kind = kind <= DS_GRAD_SMOOTHED ? kind : DS_GRAD_SMOOTHED; /* that of a later version */
     }
 }

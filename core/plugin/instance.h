@@ -8,6 +8,7 @@
 #include <diffsim/ext/scene.h>
 
 #include "base/answer.h"
+#include "base/variables.h"
 #include "plugin/inquiry.h"
 #include "plugin/services.h"
 
@@ -21,14 +22,19 @@ typedef struct ds_env {
     int has_gradient;
     const ds_rl *rl; /* NULL = not offered */
     ds_rl_info rl_info;
-    const ds_env_batch *batch; /* NULL = not offered */
-    ds_channels channels;      /* none where not offered */
+    const ds_env_batch *batch;    /* NULL = not offered */
+    ds_channels channels;         /* none where not offered */
+    ds_named_variable *variables; /* n of them; NULL = without names, or not asked for */
 } ds_env;
 
 /* Makes an environment from section [env] of the settings, asks info and bounds and extensions and tests them. */
 int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
                 const atomic_int *stop, ds_env **out, ds_error *e);
 void ds_env_close(ds_env *env);
+
+/* Asks for the names of the variables, unless there are more than DS_MAX_NAMED, and tests them. Not part of
+ * ds_env_open(): only who shows them to people needs them. */
+int ds_env_ask_variables(ds_env *env, ds_error *e);
 
 /* What an instance says about itself, wherever it is. */
 typedef struct ds_env_facts {
@@ -37,7 +43,8 @@ typedef struct ds_env_facts {
     const ds_channels *channels;
     int has_gradient;
     int stochastic;
-    const double *lower, *upper, *x0; /* info.n values each */
+    const double *lower, *upper, *x0;   /* info.n values each */
+    const ds_named_variable *variables; /* info.n; NULL = without names */
     const ds_params *params;
 } ds_env_facts;
 
@@ -92,12 +99,12 @@ typedef struct ds_episode {
     uint64_t step; /* steps taken */
 } ds_episode;
 
-/* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is
- * over. */
+/* What one step gave. Where `ended` is not DS_RL_GOES_ON the episode is over; one whose outcome is not
+ * DS_EVAL_OK is terminated. */
 typedef struct ds_episode_answer {
     ds_answer answer; /* loss, where the episode is over; cost, wall_s and message of this step */
     double reward;
-    uint32_t ended;
+    uint32_t ended; /* DS_RL_* */
     uint32_t reserved;
 } ds_episode_answer;
 

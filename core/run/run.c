@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/stop.h"
-#include "plugin/descriptor.h"
+#include "plugin/needs.h"
 #include "run/objective.h"
 #include "run/signals.h"
 
@@ -78,18 +78,9 @@ static int open_optimizer(ds_run *run, ds_error *e)
 {
     const ds_session *s = &run->session;
     const ds_pool_env *env = s->env;
-    const ds_desc *desc = run->module->plugin->desc;
-    if (ds_desc_needs(desc, DS_HAS_GRADIENT) && !env->has_gradient) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s needs gradients, which %s does not have; take another optimizer", s->spec.opt.id,
-                       s->spec.env.id);
-    }
-    if (ds_desc_needs(desc, DS_EXT_RL) && env->rl.horizon == 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s steps through episodes (" DS_EXT_RL
-                       "), which %s does not offer; take another optimizer, or "
-                       "one of the environments that `dshost list` marks with rl",
-                       s->spec.opt.id, s->spec.env.id);
+    const ds_offer offer = ds_offer_of_instance(s->env_module->plugin->desc, env);
+    if (ds_need_check(run->module->plugin->desc, &offer, e) != 0) {
+        return e->status;
     }
     run->client.journal = &run->session.journal;
     run->client.problem = (ds_problem){.struct_size = sizeof(ds_problem),

@@ -85,7 +85,10 @@ int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
     s->journal.pool = s->pool;
     s->journal.env = s->env;
     s->spec.env = ds_session_plugin(s->env_module, s->options.env);
+    s->spec.env_alone = (s->env_module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0;
     s->spec.section[DS_SECTION_ENV] = s->env->params;
+    s->spec.variables = s->env->variables;
+    s->spec.named = s->env->info.n;
     return ds_journal_open(&s->journal, recorded > 0 ? recorded : s->env->info.n, e);
 }
 
@@ -208,6 +211,8 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
     const ds_statistics *l = &j->statistics;
     uint64_t recorded = 0; /* fewer than were answered where the disk was full */
     int readable = ds_store_count(j->store, &recorded, NULL) == 0, found = l->best_id > 0;
+    int plugin = s->env_module != NULL; /* else a program has answered */
+    int inexact = plugin && (s->env_module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
     char abi[32];
     snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
     json_t *versions = ds_json_object((ds_json_entry[]){{"dshost", json_string(PACKAGE_VERSION)},
@@ -236,6 +241,7 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
                           {"wall_s", ds_json_real(ds_session_wall(s))},
                           {"ended", json_string(ds_end_name(j->end))},
                           {"error", j->error.text[0] != '\0' ? json_string(j->error.text) : json_null()},
+                          {"inexact", inexact ? ds_json_real(s->env->info.tolerance) : NULL},
                           {"versions", versions},
                           {NULL, NULL}});
 }

@@ -42,12 +42,12 @@ typedef struct ds_worker_start {
 
 #define DS_WORKER_MAGIC 0x3131524b524f5744u
 
-/* The worker's answer replaces the content of the start file: this head, then lower, upper, x0, then the channels, as
- * ds_channel_entry. */
+/* The worker's answer replaces the content of the start file: this head, then lower, upper, x0, the names of the
+ * variables where they have some, and the channels as ds_channel_entry. */
 typedef struct ds_worker_hello {
     uint64_t magic;
     ds_error error;   /* status 0 = the instance was made */
-    ds_env_facts env; /* its pointers mean nothing here */
+    ds_env_facts env; /* its pointers mean nothing here, but whether there are variables */
     uint64_t channels;
 } ds_worker_hello;
 

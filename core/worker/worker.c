@@ -200,11 +200,18 @@ static int send_hello(const worker *w, const ds_error *why)
         return -1;
     }
     if (w->env != NULL) {
-        size_t bytes = w->env->info.n * sizeof(double);
-        const void *part[] = {w->env->lower, w->env->upper, w->env->x0, w->env->channels.entry};
-        size_t size[] = {bytes, bytes, bytes, hello.channels * sizeof(ds_channel_entry)};
-        for (int i = 0; i < 4; i++) {
-            if (size[i] > 0 && ds_fd_write_all(DS_WORKER_START, part[i], size[i], "start file", &e) != 0) {
+        uint64_t n = w->env->info.n;
+        const struct {
+            const void *data;
+            size_t bytes;
+        } part[] = {{w->env->lower, n * sizeof(double)},
+                    {w->env->upper, n * sizeof(double)},
+                    {w->env->x0, n * sizeof(double)},
+                    {w->env->variables, w->env->variables != NULL ? n * sizeof(ds_named_variable) : 0},
+                    {w->env->channels.entry, hello.channels * sizeof(ds_channel_entry)}};
+        for (int i = 0; i < 5; i++) {
+            if (part[i].bytes > 0 &&
+                ds_fd_write_all(DS_WORKER_START, part[i].data, part[i].bytes, "start file", &e) != 0) {
                 return -1;
             }
         }
@@ -641,6 +648,7 @@ int main(int argc, char **argv)
         return DS_EXIT_UNMET;
     }
     int rc = make_env(&w, &w.env, &e);
+    rc = rc != 0 ? rc : ds_env_ask_variables(w.env, &e);
     int told = send_hello(&w, &e) == 0;
     if (told && rc != 0) {
         await_byte(); /* the host ends it: whatever its exit would print comes at no certain time */

@@ -88,6 +88,21 @@ static void read_realtosim(void *self, ds_param_reader *in)
     e->kit.dt = e->l.c.h * (double)e->l.every;
 }
 
+/* All of them have scales of their own, see lift.c: -1 and 1 are the ends of a range. */
+static void name_property(const void *self, uint64_t i, env_variable *out)
+{
+    static const char *const names[4] = {"width", "length", "mass", "friction"};
+    (void)self;
+    if (i < 4) {
+        env_variable_put(out->name, "%s", names[i]);
+        env_variable_put(out->group, i < 2 ? "size" : "");
+    } else {
+        unsigned patch = (unsigned)i - 4;
+        env_variable_put(out->name, "stiffness.%u.%u", patch / LIFT_CELLS, patch % LIFT_CELLS);
+        env_variable_put(out->group, "stiffness");
+    }
+}
+
 static ds_status allocate_realtosim(void *self)
 {
     realtosim *e = self;
@@ -291,7 +306,7 @@ static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
     return lift_residual_gradient(&e->l, ask->v, ask->out);
 }
 
-static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, NULL};
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES, NULL};
 
 /* ---- plugin ---- */
 
@@ -301,6 +316,7 @@ static const env_table env = {.size = sizeof(realtosim),
                               .allocate = allocate_realtosim,
                               .release = release_realtosim,
                               .limit = 1,
+                              .variable = name_property,
                               .simulate = simulate_realtosim,
                               .adjoint = adjoint_of_realtosim,
                               .passes = 2, /* again from the checkpoints, and backward */

@@ -37,7 +37,8 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
         shown.text = metrics;
         rc = ds_picture_best(path, scene, middle, &shown, e);
     } else {
-        rc = ds_picture_best_x(path, env->info.n, x, env->lower, env->upper, &shown, e);
+        const ds_bars bars = {env->info.n, x, env->lower, env->upper, env->variables};
+        rc = ds_picture_best_x(path, &bars, &shown, e);
     }
     ds_snapshot_free(scene);
     return rc;

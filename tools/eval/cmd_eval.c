@@ -24,6 +24,8 @@
 #include "results/trajectory.h"
 #include "run/run.h"
 
+enum { SHOWN = 12 /* variables in the text, without derivatives */ };
+
 typedef struct request {
     const char *x_spec, *trajectory, *picture;
     int gradient, fd, metrics, channels, json;
@@ -193,6 +195,7 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     if (q->fd) {
         json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
     }
+    ds_json_add_variables(o, v->env->variables, n);
     json_object_set_new(o, "steps", json_integer((json_int_t)v->env->info.steps));
     json_object_set_new(o, "wall_s", ds_json_real(v->answer.wall_s));
     if (q->metrics) {
@@ -211,12 +214,33 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     return status;
 }
 
+/* Width of the labels of the first `count` variables, with the gap before them; 0 = they have no names. */
+static int label_width(const evaluation *v, uint64_t count)
+{
+    size_t width = 0;
+    for (uint64_t i = 0; i < count && v->env->variables != NULL; i++) {
+        char label[DS_VARIABLE_LABEL];
+        ds_variable_label(v->env->variables, i, label);
+        width = strlen(label) + 2 > width ? strlen(label) + 2 : width;
+    }
+    return (int)width;
+}
+
+/* All of them with derivatives, else the first ones. */
 static void print_variables(const evaluation *v, int gradient)
 {
-    printf("\nvariable                        x%s%s\n", gradient ? "                 gradient" : "",
+    uint64_t n = v->env->info.n, count = gradient || v->fd != NULL || n <= SHOWN ? n : SHOWN;
+    int width = label_width(v, count);
+    printf("\nvariable%*s                        x%s%s\n", width, "",
+           gradient ? "                 gradient" : "",
            v->fd != NULL ? "        finite difference   spread" : "");
-    for (uint64_t i = 0; i < v->env->info.n; i++) {
-        printf("%8" PRIu64 " %24.17g", i, v->x[i]);
+    for (uint64_t i = 0; i < count; i++) {
+        char label[DS_VARIABLE_LABEL] = "";
+        if (width > 0) {
+            ds_variable_label(v->env->variables, i, label);
+        }
+        int gap = width > 0 ? 2 : 0;
+        printf("%8" PRIu64 "%*s%-*s %24.17g", i, gap, "", width - gap, label, v->x[i]);
         if (gradient) {
             printf(" %24.17g", v->grad[i]);
         }
@@ -225,6 +249,9 @@ static void print_variables(const evaluation *v, int gradient)
                    v->fd[i].agreed ? "" : "  (no two steps agree: a switch or noise)");
         }
         printf("\n");
+    }
+    if (count < n) {
+        printf("%8s and %" PRIu64 " more; --json prints all\n", "...", n - count);
     }
 }
 
@@ -239,9 +266,7 @@ static void print_text(const evaluation *v, const request *q)
     }
     printf("loss      %.17g\n", a->loss);
     printf("time      %.4g s\n", a->wall_s);
-    if (q->gradient || v->fd != NULL) {
-        print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
-    }
+    print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
     if (q->channels) {
         ds_channel_values_print(&v->channels);
     }

@@ -10,7 +10,8 @@
  * Link with the flags of `pkg-config --cflags --libs libdiffsim`. Evaluations happen in worker processes
  * (dshost-worker, found beside the library, where diffsim was installed, or on PATH): a plugin that
  * crashes, hangs or takes all memory costs one evaluation, never the program. With DS_ISOLATE_NONE they
- * happen in the program itself: that saves some microseconds for each, and protects from nothing.
+ * happen in the program itself: that saves some microseconds for each, and protects from nothing; an
+ * environment that wants a process for each instance (DS_ENV_OWN_PROCESS) is refused.
  *
  * Shapes: n variables; `count` points are count x n numbers, one point after the other. Units are those
  * of the environment. Ownership: what goes in is the program's and needed during the call only; what

@@ -21,7 +21,7 @@
 
 enum { MANY = 200 };
 
-static char faulty[4096], faulty_rl[4096];
+static char faulty[4096], faulty_rl[4096], alone[4096];
 
 /* Does the line say what ended the worker? Sanitizers make an exit of every crash. */
 static int tells(const char *line, const char *part)
@@ -148,6 +148,7 @@ static void test_refused(void **state)
     bad = o;
     bad.memory_mb = UINT64_MAX;
     refused("analytic", &bad, "memory_mb");
+    refused(alone, &o, "alone needs a process of its own for each instance");
     bad = options("fault = error\nstage = create", DS_ISOLATE_PROCESS);
     refused(faulty, &bad, "refused as asked");
     bad = options("fault = segv\nstage = create", DS_ISOLATE_PROCESS);
@@ -657,6 +658,7 @@ int main(void)
     top = top != NULL ? top : ".";
     snprintf(path, sizeof path, "%s/plugins", top);
     snprintf(faulty, sizeof faulty, "%s/tests/plugins/.libs/faulty.so", top);
+    snprintf(alone, sizeof alone, "%s/tests/plugins/.libs/alone.so", top);
     snprintf(faulty_rl, sizeof faulty_rl, "%s/tests/plugins/.libs/faulty_rl.so", top);
     setenv("DS_PLUGIN_PATH", path, 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,7 +308,7 @@ static void test_refused(void **state)
     static const char *const late[][4] = {{"tours", "cmaes", NULL, "torus"},
                                           {"analytic", "cmeas", NULL, "cmaes"},
                                           {"analytic", "cmaes", "dimm = 3", "dim"},
-                                          {"analytic", "ppo", NULL, "episodes"}};
+                                          {"analytic", "ppo", NULL, "stepwise control"}};
     for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
         o = options(temporary_path(&place, "late"), NULL);
         o.environment = late[k][0];

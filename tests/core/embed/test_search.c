@@ -64,7 +64,7 @@ static ds_search *must_open(const char *optimizer, const ds_search_options *o)
 /* Asks and tells once: the rows are appended to `points`, where there is one. Returns what ask() did. */
 static ds_status step(ds_search *s, double *points)
 {
-    static double loss[ROOM], grad[ROOM * N];
+    static _Thread_local double loss[ROOM], grad[ROOM * N];
     uint64_t count, again, used = ds_search_used(s);
     uint32_t want, want_again;
     const double *x, *x_again;
@@ -161,10 +161,25 @@ static void test_closed_at_any_moment(void **state)
     ds_search_close(NULL);
 }
 
+typedef struct walk {
+    ds_search *search;
+    double points[BUDGET * N];
+} walk;
+
+static void *walk_on(void *arg)
+{
+    walk *w = arg;
+    while (step(w->search, w->points) == DS_OK) {
+    }
+    return NULL;
+}
+
 static void test_two_at_once(void **state)
 {
     double alone[2][BUDGET * N], together[2][BUDGET * N];
     static const char *const plugins[2] = {"boleap", "cmaes"};
+    static walk beside[2];
+    pthread_t thread;
     ds_search *s[2];
     int running = 2;
     (void)state;
@@ -175,6 +190,7 @@ static void test_two_at_once(void **state)
         }
         ds_search_close(s[k]);
         s[k] = must_open(plugins[k], &o);
+        beside[k].search = must_open(plugins[k], &o);
     }
     while (running > 0) {
         running = 0;
@@ -185,6 +201,14 @@ static void test_two_at_once(void **state)
     for (int k = 0; k < 2; k++) {
         assert_memory_equal(alone[k], together[k], sizeof alone[k]);
         ds_search_close(s[k]);
+    }
+    /* From two threads of the program they compute at the same time. */
+    assert_int_equal(pthread_create(&thread, NULL, walk_on, &beside[1]), 0);
+    walk_on(&beside[0]);
+    pthread_join(thread, NULL);
+    for (int k = 0; k < 2; k++) {
+        assert_memory_equal(alone[k], beside[k].points, sizeof alone[k]);
+        ds_search_close(beside[k].search);
     }
 }
 
@@ -279,7 +303,7 @@ static void test_refused(void **state)
     refused("cmeas", &o, "cmaes"); /* the nearest name */
     refused("torus", &o, "torus");
     refused(NULL, &o, "missing");
-    refused("ppo", &o, "steps through episodes");
+    refused("ppo", &o, "ppo needs stepwise control, which a search with ask and tell does not have; take");
     refused("cmaes", NULL, "options");
     bad.struct_size = 8;
     refused("cmaes", &bad, "struct_size");
