@@ -139,6 +139,22 @@ DS_EXPORT ds_status ds_environment_describe(const ds_environment *e, ds_environm
     return DS_OK;
 }
 
+DS_EXPORT ds_status ds_environment_variable(const ds_environment *e, uint64_t i, ds_variable *out)
+{
+    if (e == NULL || !DS_ENVIRONMENT_TAKES(ds_variable, out, group) || i >= e->facts->info.n) {
+        return DS_E_ARG;
+    }
+    if (e->facts->variables == NULL) {
+        return DS_E_UNSUPPORTED;
+    }
+    const ds_named_variable *v = &e->facts->variables[i];
+    out->flags = v->flags;
+    out->name = v->name;
+    out->unit = v->unit;
+    out->group = v->group;
+    return DS_OK;
+}
+
 DS_EXPORT uint64_t ds_environment_noise_key(const ds_environment *e, uint64_t number)
 {
     return e != NULL ? ds_pool_noise_key(e->source.pool, number, 0) : 0;

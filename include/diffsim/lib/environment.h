@@ -31,6 +31,7 @@
 #include <diffsim/base.h>
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/variables.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,6 +88,10 @@ typedef struct ds_environment_box {
 
 /* Fills *box. */
 ds_status ds_environment_describe(const ds_environment *environment, ds_environment_box *box);
+
+/* Name, unit and group of variable i = 0 .. n - 1; the texts belong to the environment. DS_E_UNSUPPORTED where
+ * its variables have no names. */
+ds_status ds_environment_variable(const ds_environment *environment, uint64_t i, ds_variable *out);
 
 /* Why the last call failed, or its first row that has no loss; "" where there is nothing to say. Valid
  * until the next call. NULL gives "". */

@@ -194,6 +194,30 @@ static void test_null(void **state)
     ds_environment_close(e);
 }
 
+static void test_variables(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        ds_environment *e = must_open("pendulum", NULL, isolation),
+                       *none = must_open("analytic", "dim = 2", isolation);
+        ds_variable v = {.struct_size = sizeof v};
+        uint64_t n = box_of(e).n;
+        for (uint64_t i = 0; i < n; i++) {
+            v.name = v.unit = v.group = NULL;
+            assert_int_equal(ds_environment_variable(e, i, &v), DS_OK);
+            assert_true(v.name[0] != '\0' && v.unit != NULL && v.group != NULL);
+        }
+        assert_int_equal(ds_environment_variable(e, n, &v), DS_E_ARG);
+        assert_int_equal(ds_environment_variable(e, 0, NULL), DS_E_ARG);
+        assert_int_equal(ds_environment_variable(NULL, 0, &v), DS_E_ARG);
+        assert_int_equal(ds_environment_variable(none, 0, &v), DS_E_UNSUPPORTED);
+        v.struct_size = 8;
+        assert_int_equal(ds_environment_variable(e, 0, &v), DS_E_ARG);
+        ds_environment_close(e);
+        ds_environment_close(none);
+    }
+}
+
 /* ---- many points ---- */
 
 typedef struct answers {
@@ -646,13 +670,14 @@ static void test_step_crashes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one),           cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_null),          cmocka_unit_test(test_many),
-        cmocka_unit_test(test_crashes),       cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_stop),          cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_channels),      cmocka_unit_test(test_scene),
-        cmocka_unit_test(test_no_scene),      cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_steps_refused), cmocka_unit_test(test_step_crashes)};
+        cmocka_unit_test(test_one),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_null),        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_many),        cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_no_gradient), cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_scene),       cmocka_unit_test(test_no_scene),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_steps_refused),
+        cmocka_unit_test(test_step_crashes)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");
     top = top != NULL ? top : ".";
