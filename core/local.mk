@@ -23,7 +23,8 @@ plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/channels.
 	core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c
 worker_sources = core/worker/probe.c core/worker/probe.h core/worker/process.c core/worker/process.h \
-	core/worker/protocol.h core/worker/ring.c core/worker/ring.h core/worker/supervisor.c \
+	core/worker/protocol.h core/worker/proxy.c core/worker/proxy.h core/worker/remote.c \
+	core/worker/remote.h core/worker/ring.c core/worker/ring.h core/worker/supervisor.c \
 	core/worker/supervisor.h
 evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h
@@ -33,8 +34,8 @@ store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c 
 	core/store/run_folder.c core/store/run_folder.h core/store/runlock.c core/store/runlock.h \
 	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c \
 	core/store/store_variables.c
-run_sources = core/run/asked.c core/run/asked.h core/run/journal.c core/run/journal.h \
-	core/run/objective.c core/run/objective.h \
+run_sources = core/run/asked.c core/run/asked.h core/run/isolated.c core/run/isolated.h \
+	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
 	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h core/run/run_recheck.c \
 	core/run/run_series.c core/run/session.c core/run/session.h core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c \

@@ -232,14 +232,14 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 void ds_module_begin(const ds_module *m)
 {
-    if (m->takes_turns) {
+    if (m != NULL && m->takes_turns) {
         pthread_mutex_lock(&turn);
     }
 }
 
 void ds_module_end(const ds_module *m)
 {
-    if (m->takes_turns) {
+    if (m != NULL && m->takes_turns) {
         pthread_mutex_unlock(&turn);
     }
 }

@@ -22,7 +22,7 @@ typedef struct ds_module {
 
 /* Between these two an optimizer computes. A plugin that needs an OpenBLAS built without locks, as Debian's serial
  * one is, must not compute in two threads at once, nor with another such plugin: then they take turns. For all
- * others nothing happens. [any; both in one thread] */
+ * others, and for NULL, nothing happens. [any; both in one thread] */
 void ds_module_begin(const ds_module *m);
 void ds_module_end(const ds_module *m);
 

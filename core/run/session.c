@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/stop.h"
+#include "worker/probe.h"
 
 int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e)
 {
@@ -64,6 +65,14 @@ int ds_session_find_env(ds_session *s, ds_error *e)
     int rc = ds_pool_find_env(&c, s->options.env, e);
     s->env_module = c.module;
     return rc;
+}
+
+int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
+                              ds_error *e)
+{
+    const ds_probe_config probe = {.timeout = o->timeout, .stop = stop};
+    return o->isolate_optimizer ? ds_probe_open(o->opt, DS_KIND_OPTIMIZER, &probe, out, e)
+                                : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, out, e);
 }
 
 ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)

@@ -15,9 +15,14 @@
 
 enum { POLL_MS = 50 /* between two looks at the stop flag */ };
 
-/* At most one waits, of the last module that was described: module NULL = none. */
-static ds_probe waiting;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `waiting`, and of starting it */
+/* At most one waits of each kind, of the last module that was described: module NULL = none. */
+static ds_probe waiting[2];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and of starting them */
+
+static ds_probe *place_of(const ds_module *module)
+{
+    return &waiting[module->plugin->desc->kind == DS_KIND_OPTIMIZER];
+}
 
 static void drop(ds_probe *p)
 {
@@ -32,29 +37,30 @@ static void drop(ds_probe *p)
     }
 }
 
-static void end_waiting(void)
+static void end(ds_probe *p)
 {
-    if (waiting.module != NULL) {
-        drop(&waiting);
-        waiting.module = NULL;
+    if (p->module != NULL) {
+        drop(p);
+        p->module = NULL;
     }
 }
 
 void ds_probe_end(void)
 {
     pthread_mutex_lock(&lock);
-    end_waiting();
+    end(&waiting[0]);
+    end(&waiting[1]);
     pthread_mutex_unlock(&lock);
 }
 
 int ds_probe_take(const ds_module *module, ds_probe *out)
 {
     pthread_mutex_lock(&lock);
-    int mine =
-        module != NULL && waiting.module == module && pthread_equal(waiting.starter, pthread_self()) != 0;
+    ds_probe *p = place_of(module);
+    int mine = p->module == module && pthread_equal(p->starter, pthread_self()) != 0;
     if (mine) {
-        *out = waiting;
-        waiting.module = NULL;
+        *out = *p;
+        p->module = NULL;
     }
     pthread_mutex_unlock(&lock);
     return mine;
@@ -132,11 +138,11 @@ static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_
         drop(&p);
         return rc;
     }
-    end_waiting();
-    waiting = p;
-    waiting.module = *out;
-    waiting.starter = pthread_self();
-    waiting.process.log.source = (*out)->id;
+    p.module = *out;
+    p.starter = pthread_self();
+    p.process.log.source = (*out)->id;
+    end(place_of(*out));
+    *place_of(*out) = p;
     return 0;
 }
 

@@ -35,7 +35,7 @@ typedef struct ds_probe {
  * started. */
 int ds_probe_take(const ds_module *module, ds_probe *out);
 
-/* Ends the process that waits, if there is one. */
+/* Ends the processes that wait. */
 void ds_probe_end(void);
 
 #endif

@@ -3,7 +3,8 @@
  *
  * A worker loads the plugin that the start file names, makes an instance with the settings in it, says DS_WORKER_HELLO,
  * waits for DS_WORKER_GO and works. One that is to describe the plugin first (probe.h) says DS_WORKER_DESCRIBED when it
- * is loaded, and waits for DS_WORKER_SETTINGS: a start file with the settings. */
+ * is loaded, and waits for DS_WORKER_SETTINGS: a start file with the settings. With an optimizer the shared memory is
+ * there before its settings (remote.h), and DS_WORKER_GO begins the search. */
 #ifndef DS_WORKER_PROTOCOL_H
 #define DS_WORKER_PROTOCOL_H
 
@@ -27,7 +28,7 @@ enum {
 };
 
 /* The start file, written by the host: this head, then NUL-terminated texts: path and id of the plugin, and key and
- * value of each setting of [env] that was given. */
+ * value of each setting of [env], or [opt], that was given. */
 typedef struct ds_worker_start {
     uint64_t magic;
     uint64_t seed;

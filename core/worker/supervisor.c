@@ -234,7 +234,8 @@ static int settle(ds_supervisor *c, uint32_t w, int status)
         a->cost_steps = 0;
         uint64_t started = atomic_load(&s->worker[w].started);
         a->wall_s = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
-        ds_process_say_how(&c->process[w], status, c->config.timeout, a->message, sizeof(a->message));
+        ds_process_say_how(&c->process[w], "the worker", status, c->config.timeout, a->message,
+                           sizeof(a->message));
         memset(ds_slot_grad(s, slot), 0, s->stride - sizeof(*slot) - s->n * sizeof(double));
         atomic_store(&slot->state, DS_SLOT_DONE);
         ds_ring_finished(s);
@@ -267,7 +268,7 @@ static void bury(ds_supervisor *c, uint32_t w)
                  WTERMSIG(status) == SIGKILL;
     if (state == DS_PROCESS_STARTING && (m->timed_out || !killed)) {
         char how[200];
-        ds_process_say_how(m, status,
+        ds_process_say_how(m, "the worker", status,
                            c->config.timeout > DS_START_SECONDS ? c->config.timeout : DS_START_SECONDS, how,
                            sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
@@ -278,7 +279,7 @@ static void bury(ds_supervisor *c, uint32_t w)
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];
-        ds_process_say_how(m, status, 0.0, how, sizeof(how));
+        ds_process_say_how(m, "the worker", status, 0.0, how, sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id,
                 how);
         fail(c, &e);

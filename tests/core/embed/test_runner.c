@@ -21,7 +21,7 @@
 #include "temporary.h"
 
 static temporary place;
-static char faulty[4096];
+static char faulty[4096], badopt[4096];
 
 static ds_runner_options options(const char *folder, const char *run)
 {
@@ -219,6 +219,28 @@ static void test_crashes(void **state)
     free(other);
 }
 
+/* An optimizer in a process of its own costs the run when it crashes, and never the program. */
+static void test_isolated_optimizer(void **state)
+{
+    static const char *const faults[] = {"fault = segv", "fault = exit", "fault = none"};
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        char name[20];
+        snprintf(name, sizeof name, "own%zu", k);
+        char *folder = strdup(temporary_path(&place, name));
+        ds_runner_options o = options(folder, "budget = 60\nisolate_optimizer = true");
+        ds_runner_result result;
+        double x[3], best;
+        o.optimizer = badopt;
+        o.opt = faults[k];
+        ds_status status = run(&o, &result, x);
+        assert_int_equal(status, k < 2 ? DS_E_GENERIC : DS_OK);
+        assert_int_equal(result.exit_status, k < 2 ? 4 : 0);
+        assert_true(result.evaluations >= 20 && rows_of(folder, &best) == result.evaluations);
+        free(folder);
+    }
+}
+
 /* One ends by its clock, the other one goes on. */
 typedef struct part {
     char folder[600];
@@ -355,15 +377,20 @@ static int close_place(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run),    cmocka_unit_test(test_resume),  cmocka_unit_test(test_progress_stops),
-        cmocka_unit_test(test_stop),   cmocka_unit_test(test_crashes), cmocka_unit_test(test_at_once),
-        cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_run),
+                                       cmocka_unit_test(test_resume),
+                                       cmocka_unit_test(test_progress_stops),
+                                       cmocka_unit_test(test_stop),
+                                       cmocka_unit_test(test_crashes),
+                                       cmocka_unit_test(test_at_once),
+                                       cmocka_unit_test(test_isolated_optimizer),
+                                       cmocka_unit_test(test_refused)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");
     top = top != NULL ? top : ".";
     snprintf(path, sizeof path, "%s/plugins", top);
     snprintf(faulty, sizeof faulty, "%s/tests/plugins/.libs/faulty.so", top);
+    snprintf(badopt, sizeof badopt, "%s/tests/plugins/.libs/badopt.so", top);
     setenv("DS_PLUGIN_PATH", path, 1);
     return cmocka_run_group_tests(tests, open_place, close_place);
 }
