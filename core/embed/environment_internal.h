@@ -26,7 +26,7 @@ struct ds_environment {
 
     ds_lanes *lanes; /* NULL until the first episode */
     struct ds_open_episode *episode;
-    ds_lane_step *step; /* DS_EPISODE_LANES */
+    ds_lane_step *step; /* DS_MAX_LANES */
 };
 
 /* Keeps the line for people, and returns `status`. */

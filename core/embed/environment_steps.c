@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)DS_EPISODE_LANES == (int)DS_MAX_LANES,
-               "the lanes of the pool are those of the interface");
-
 /* The episode in a lane. */
 typedef struct ds_open_episode {
     int open;
@@ -22,7 +19,7 @@ typedef struct ds_open_episode {
 void ds_environment_drop_episodes(ds_environment *e)
 {
     ds_lanes_close(e->lanes);
-    for (size_t i = 0; e->episode != NULL && i < DS_EPISODE_LANES; i++) {
+    for (size_t i = 0; e->episode != NULL && i < DS_MAX_LANES; i++) {
         free(e->episode[i].x);
     }
     free(e->episode);
@@ -50,8 +47,8 @@ static ds_status open_lanes(ds_environment *e)
     if (e->facts->rl.horizon == 0) {
         return ds_environment_say(e, DS_E_UNSUPPORTED, "%s has no stepwise control", e->id);
     }
-    e->episode = e->episode != NULL ? e->episode : calloc(DS_EPISODE_LANES, sizeof *e->episode);
-    e->step = e->step != NULL ? e->step : calloc(DS_EPISODE_LANES, sizeof *e->step);
+    e->episode = e->episode != NULL ? e->episode : calloc(DS_MAX_LANES, sizeof *e->episode);
+    e->step = e->step != NULL ? e->step : calloc(DS_MAX_LANES, sizeof *e->step);
     if (e->episode == NULL || e->step == NULL) {
         return ds_environment_say(e, DS_E_NOMEM, "out of memory for episodes");
     }
@@ -84,15 +81,15 @@ static ds_status check_rows(ds_environment *e, const ds_episode_rows *r, int ste
         return ds_environment_say(e, DS_E_ARG,
                                   "the rows are missing or their struct_size is not sizeof(ds_episode_rows)");
     }
-    if (r->count < 1 || r->count > DS_EPISODE_LANES || r->lane == NULL || r->obs == NULL ||
+    if (r->count < 1 || r->count > DS_MAX_LANES || r->lane == NULL || r->obs == NULL ||
         (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
         return ds_environment_say(e, DS_E_ARG, "no rows, more rows than lanes, or a buffer is NULL");
     }
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t lane = r->lane[k];
-        if (lane >= DS_EPISODE_LANES || (seen >> lane & 1u) != 0) {
-            return ds_environment_say(e, DS_E_ARG, "row %llu: lane %llu is not below %d, or named twice",
-                                      (unsigned long long)k, (unsigned long long)lane, DS_EPISODE_LANES);
+        if (lane >= DS_MAX_LANES || (seen >> lane & 1u) != 0) {
+            return ds_environment_say(e, DS_E_ARG, "row %llu: lane %llu is not below %u, or named twice",
+                                      (unsigned long long)k, (unsigned long long)lane, DS_MAX_LANES);
         }
         seen |= (uint64_t)1 << lane;
         if (stepping && !e->episode[lane].open) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/sized.h"
 #include "embed/embed.h"
 #include "embed/recording.h"
 #include "evaluate/pool.h"
@@ -121,13 +122,17 @@ static int repeat_rows(ds_search *s, ds_batch *b, uint64_t rows)
     return rc;
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
 {
     ds_search *s = objective->ctx;
+    ds_batch own, *b = &own;
     char text[DS_BATCH_TEXT];
     uint64_t left = s->budget > 0 ? s->budget - s->used : UINT64_MAX;
     if (s->broken != DS_OK) {
         return s->broken;
+    }
+    if (DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, s->module->id, "the batch", &s->error) != 0) {
+        return s->broken = DS_E_ARG;
     }
     if (!ds_batch_allowed(b, &s->problem, text)) {
         ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", s->module->id, text);
@@ -138,7 +143,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
                 s->module->id);
         return s->broken = DS_E_UNSUPPORTED;
     }
-    b->done = 0;
+    theirs->done = 0;
     uint64_t rows = b->count < left ? b->count : left;
     if (rows == 0 || atomic_load(&s->stop)) {
         atomic_store(&s->stop, 1);
@@ -155,8 +160,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         wait_for(s, OPTIMIZER);
         s->open = NULL;
     }
-    b->done = s->rows == 0 || s->told ? rows : s->first; /* close() tells nothing */
-    return b->done < b->count ? DS_STOPPED : DS_OK;
+    theirs->done = s->rows == 0 || s->told ? rows : s->first; /* close() tells nothing */
+    return theirs->done < b->count ? DS_STOPPED : DS_OK;
 }
 
 static const void *no_extension(const ds_objective *objective, const char *id)

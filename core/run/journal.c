@@ -127,10 +127,10 @@ static void look_for_end(ds_journal *j, double loss, int replayed)
 
 /* ---- one row ---- */
 
-void ds_journal_tag(char to[16], const char *from)
+void ds_journal_tag(char to[DS_MAX_TAG + 1], const char *from)
 {
     to[0] = '\0';
-    strncat(to, from != NULL ? from : "", 15);
+    strncat(to, from != NULL ? from : "", DS_MAX_TAG);
     ds_text_clean(to); /* it may have been cut inside a character */
 }
 
@@ -224,7 +224,7 @@ static int deliver(ds_journal *j, ds_question *q, uint64_t i, const ds_answer *a
     int product = q->asks != NULL && q->asks->product;
     uint32_t want = product ? DS_WANT_GRAD : q->want; /* a product counts as one */
     q->loss[i] = answer->loss;
-    q->kind = product ? answer->grad_kind : q->kind;
+    q->kind = product && answer->outcome == DS_EVAL_OK ? answer->grad_kind : q->kind;
     if (q->outcome != NULL) {
         q->outcome[i] = answer->outcome;
     }

@@ -12,7 +12,7 @@
 
 static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",   "segv",  "abort",
                                      "exit",  "error",   "stubborn", "early",    "create",  "clock", "nudge",
-                                     "stack", "loop",    "alloc",    "polls",    "destroy", NULL};
+                                     "stack", "loop",    "alloc",    "polls",    "destroy", "zero", "huge", NULL};
 enum {
     B_NONE,
     B_OUTSIDE,
@@ -32,7 +32,9 @@ enum {
     B_LOOP,
     B_ALLOC,
     B_POLLS,
-    B_DESTROY
+    B_DESTROY,
+    B_ZERO,
+    B_HUGE
 };
 
 static const ds_param *const params[] = {
@@ -116,6 +118,12 @@ static ds_status spoil(search *s, ds_batch *b)
         break;
     case B_EMPTY:
         b->count = 0;
+        break;
+    case B_ZERO:
+        b->struct_size = 0;
+        break;
+    case B_HUGE:
+        b->struct_size = 0xdeadbeef;
         break;
     case B_SEGV:
         *nowhere = 1.0;

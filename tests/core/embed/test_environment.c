@@ -262,9 +262,9 @@ static void test_many(void **state)
     assert_memory_equal(a.loss, b.loss, sizeof a.loss);
     assert_memory_equal(a.grad, b.grad, sizeof a.grad);
     for (int k = 0; k < MANY; k++) {
-        double alone, grad[2];
-        assert_int_equal(ds_environment_evaluate(here, a.x + 2 * k, a.key[k], &alone, grad, NULL), DS_OK);
-        assert_true(alone == a.loss[k] && grad[0] == a.grad[2 * k] && a.grad[2 * k] != 0);
+        double single, grad[2];
+        assert_int_equal(ds_environment_evaluate(here, a.x + 2 * k, a.key[k], &single, grad, NULL), DS_OK);
+        assert_true(single == a.loss[k] && grad[0] == a.grad[2 * k] && a.grad[2 * k] != 0);
         assert_true(a.outcome[k] == DS_EVAL_OK && b.outcome[k] == DS_EVAL_OK && b.kind[k] == a.kind[k]);
         assert_true(a.kind[k] != DS_GRAD_NONE && a.cost[k] == b.cost[k] && b.seconds[k] >= 0);
     }
