@@ -28,6 +28,8 @@ worker_sources = core/worker/probe.c core/worker/probe.h core/worker/process.c \
 	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h
+snapshot_sources = core/snapshot/episode_scene.c core/snapshot/episode_scene.h core/snapshot/snapshot.c \
+	core/snapshot/snapshot.h
 store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c \
 	core/store/replay.h core/store/run_folder.c core/store/run_folder.h core/store/runlock.c \
 	core/store/runlock.h core/store/store.c core/store/store.h core/store/store_internal.h \
@@ -37,22 +39,26 @@ run_sources = core/run/asked.c core/run/asked.h core/run/isolated.c core/run/iso
 	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h \
 	core/run/run_recheck.c core/run/run_series.c core/run/session.c core/run/session.h \
 	core/run/signals.c core/run/signals.h
-embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
-	core/embed/search_internal.h
+embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c \
+	core/embed/environment_internal.c core/embed/environment_internal.h \
+	core/embed/environment_scene.c core/embed/environment_steps.c core/embed/recording.c \
+	core/embed/recording.h core/embed/runner.c core/embed/search.c core/embed/search_internal.h
 cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/cli/command.h \
 	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h \
 	core/cli/run_flags.c core/cli/run_flags.h
 
 core_libcore_la_SOURCES = $(base_sources) $(config_sources) $(plugin_sources) $(scene_sources) \
-	$(worker_sources) $(evaluate_sources) $(store_sources) $(run_sources) $(embed_sources) \
-	$(cli_sources)
+	$(worker_sources) $(evaluate_sources) $(snapshot_sources) $(store_sources) $(run_sources) \
+	$(embed_sources) $(cli_sources)
 
-# Other programs see the functions of diffsim/lib/ask_tell.h and diffsim/lib/environment.h alone.
+# Other programs see the functions of diffsim/lib/*.h alone. The soname follows VERSIONING.md.
 lib_LTLIBRARIES += libdiffsim.la
 libdiffsim_la_SOURCES =
 libdiffsim_la_LIBADD = core/libcore.la $(core_libs)
-libdiffsim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
-	-export-symbols-regex '^ds_(search|environment)_'
+libdiffsim_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefined \
+	-export-symbols $(srcdir)/core/embed/libdiffsim.sym
+libdiffsim_la_DEPENDENCIES = core/libcore.la core/embed/libdiffsim.sym
+EXTRA_DIST += core/embed/libdiffsim.sym
 
 bin_PROGRAMS += dshost
 dshost_LDADD = core/libcore.la $(core_libs)

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: embed ENVIRONMENT OPTIMIZER BUDGET\n");
         return 2;
     }
-    ds_environment *e = ds_environment_open(argv[1], NULL, 0, 1, why, sizeof why);
+    ds_environment *e = ds_environment_open(argv[1], NULL, why, sizeof why);
     if (e == NULL) {
         fprintf(stderr, "%s\n", why);
         return 1;
@@ -51,9 +51,15 @@ int main(int argc, char **argv)
             status = 1;
             break;
         }
-        for (uint64_t k = 0; k < count; k++) {
-            double *row = want & DS_WANT_GRAD ? grad + k * box.n : NULL;
-            ds_environment_evaluate(e, x + k * box.n, 0, &loss[k], row, NULL);
+        ds_environment_batch rows = {.struct_size = sizeof rows,
+                                     .count = count,
+                                     .x = x,
+                                     .loss = loss,
+                                     .grad = want & DS_WANT_GRAD ? grad : NULL};
+        if (ds_environment_evaluate_many(e, &rows) != DS_OK) {
+            fprintf(stderr, "%s\n", ds_environment_message(e));
+            status = 1;
+            break;
         }
         ds_search_tell(s, loss, grad);
     }

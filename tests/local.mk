@@ -53,11 +53,14 @@ if HAVE_CMOCKA
 
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
-	%D%/core/config/test_settings %D%/core/embed/test_search \
+	%D%/core/config/test_settings %D%/core/embed/test_environment \
+	%D%/core/embed/test_runner %D%/core/embed/test_search \
 	%D%/core/evaluate/test_pool %D%/core/plugin/test_channels %D%/core/plugin/test_instance \
 	%D%/core/run/test_asked %D%/core/run/test_isolated %D%/core/scene/test_snapshot \
 	%D%/core/store/test_store
 # As other programs use libdiffsim.
+%C%_core_embed_test_environment_LDADD = libdiffsim.la $(test_libs)
+%C%_core_embed_test_runner_LDADD = libdiffsim.la $(test_libs)
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
@@ -121,7 +124,7 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_foreign_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined -rpath /nowhere
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-dist_check_SCRIPTS = %D%/layers.sh %D%/abi/grow.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
+dist_check_SCRIPTS = %D%/layers.sh %D%/abi/exports.sh %D%/abi/grow.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
 	%D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh %D%/cli/flags.sh \
 	%D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh %D%/cli/isolate_optimizer.sh \
 	%D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh \

@@ -13,8 +13,7 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/plot/plot_contour.c %D%/plot/plot_contour.h %D%/plot/plot_groups.c \
 	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_map.c \
 	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h %D%/plot/plot_scale.c \
-	%D%/plot/plot_scale.h %D%/snapshot/snapshot.h %D%/snapshot/snapshot.c \
-	%D%/snapshot/episode_scene.h %D%/snapshot/episode_scene.c %D%/render/picture.c \
+	%D%/plot/plot_scale.h %D%/render/picture.c \
 	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c \
 	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
 	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - programs by name. All is relative to the running program first, so that an installation can be
- * moved and a build tree is used as it stands. */
+/* program.c - programs by name. All is relative to the running program first, or to libdiffsim where another
+ * program runs, so that an installation can be moved and a build tree is used as it stands. */
 #include "config.h"
 
 #include "base/program.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -27,18 +28,25 @@ static int go_up(char *path)
     return slash != NULL;
 }
 
-/* The folder of the running program. */
-static int own_folder(char out[PATH_MAX])
+enum { PROGRAM, LIBRARY, OWN_PLACES };
+
+/* The folder of the running program, or that of the file with this code, which may be libdiffsim. */
+static int own_folder(int place, char out[PATH_MAX])
 {
+    static const char here;
+    Dl_info file;
+    if (place == LIBRARY) {
+        return dladdr(&here, &file) != 0 && realpath(file.dli_fname, out) != NULL && go_up(out);
+    }
     ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
     out[n > 0 ? n : 0] = '\0';
     return go_up(out);
 }
 
-int ds_program_build_tree(char out[PATH_MAX])
+/* The build tree above a folder. */
+static int tree_above(int there, char out[PATH_MAX])
 {
     char mark[PATH_MAX];
-    int there = own_folder(out);
     for (int k = 0; there && k <= TREE_DEPTH; k++) {
         int n = snprintf(mark, sizeof mark, "%s/.dshost-build", out);
         if (n < (int)sizeof mark && access(mark, F_OK) == 0) {
@@ -47,6 +55,15 @@ int ds_program_build_tree(char out[PATH_MAX])
         there = go_up(out);
     }
     return 0;
+}
+
+int ds_program_build_tree(char out[PATH_MAX])
+{
+    int found = 0;
+    for (int place = 0; place < OWN_PLACES && !found; place++) {
+        found = tree_above(own_folder(place, out), out);
+    }
+    return found;
 }
 
 /* Is FOLDER/BELOW/NAME a program? Then it is in *out. */
@@ -76,8 +93,8 @@ int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e)
     static const char *const near[] = {"", "/../libexec/diffsim", "/../../bin"};
     char folder[PATH_MAX];
     int found = 0;
-    for (int k = 0; k < 3 && !found && own_folder(folder); k++) {
-        found = try_folder(folder, strlen(folder), near[k], name, out);
+    for (int k = 0; k < 3 * OWN_PLACES && !found; k++) {
+        found = own_folder(k / 3, folder) && try_folder(folder, strlen(folder), near[k % 3], name, out);
     }
     if (!found && ds_program_build_tree(folder)) {
         found = try_folder(folder, strlen(folder), "/libexec", name, out) ||

@@ -8,12 +8,13 @@
 
 #include "base/error.h"
 
-/* The top of the build tree in which this program was built and not yet installed: 1 and *out, or 0. */
+/* The top of the build tree in which this program, or libdiffsim in it, was built and not yet installed: 1 and
+ * *out, or 0. */
 int ds_program_build_tree(char out[PATH_MAX]);
 
-/* The path of program `name` ("dshost-worker"): beside this program, in the libexec folder of the same
- * installation, in the build tree, where the installation was configured to be, on PATH. 0, or DS_EXIT_IO
- * where there is none. */
+/* The path of program `name` ("dshost-worker"): beside this program or libdiffsim, in the libexec folder of
+ * the same installation, in the build tree, where the installation was configured to be, on PATH. 0, or
+ * DS_EXIT_IO where there is none. */
 int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e);
 
 /* Starts a program with default signals; its descriptors 0, 1, ... are those of `fd`, where -1 is /dev/null. In a group

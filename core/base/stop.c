@@ -6,10 +6,15 @@
 
 atomic_int ds_stop_flag;
 
-void ds_stop_raise(int why)
+void ds_stop_raise_flag(atomic_int *flag, int why)
 {
     int none = 0;
-    atomic_compare_exchange_strong(&ds_stop_flag, &none, why);
+    atomic_compare_exchange_strong(flag, &none, why);
+}
+
+void ds_stop_raise(int why)
+{
+    ds_stop_raise_flag(&ds_stop_flag, why);
 }
 
 int ds_stop_status(int rc)

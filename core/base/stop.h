@@ -10,8 +10,9 @@ enum { DS_STOP_TIME = -1 }; /* values of the flag: 0, a signal number, or this *
 
 extern atomic_int ds_stop_flag;
 
-/* Raises the flag unless it is raised. */
+/* Raises the flag, or one of its kind, unless it is raised. */
 void ds_stop_raise(int why);
+void ds_stop_raise_flag(atomic_int *flag, int why);
 
 /* The exit status of a command that ends with `rc`: a signal decides that of one that failed. */
 int ds_stop_status(int rc);

@@ -159,4 +159,4 @@ static void see(void *ctx, int event, const ds_observed *run)
 }
 
 static pictures pictures_of_run;
-const ds_observer ds_pictures = {&pictures_of_run, see};
+const ds_observer ds_pictures = {.ctx = &pictures_of_run, .see = see};

@@ -2,13 +2,12 @@
 /* embed.c - see embed.h. */
 #include "config.h"
 
+#include "embed/embed.h"
+
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
-#include "embed/embed.h"
 
 void ds_embed_say(const ds_error *e, char *why, uint64_t size)
 {
@@ -17,34 +16,47 @@ void ds_embed_say(const ds_error *e, char *why, uint64_t size)
     }
 }
 
-static int read_lines(int section, const char *lines, ds_settings *settings, ds_error *e)
+ds_status ds_embed_status(int rc)
 {
-    const char *name = ds_section_names[section];
-    int status = ds_settings_parse_section(settings, section, lines, "settings", e);
-    for (int other = 0; status == 0 && other < DS_SECTIONS; other++) {
-        if (other != section && settings->section[other].count > 0) {
-            status = ds_fail(e, DS_EXIT_CONFIG, "%s: [%s] has no place here: all lines belong to [%s]",
-                             settings->section[other].item[0].origin, ds_section_names[other], name);
+    static const struct {
+        int rc;
+        ds_status status;
+    } known[] = {{DS_EXIT_OK, DS_OK},          {DS_EXIT_UNMET, DS_OK},       {DS_EXIT_USAGE, DS_E_ARG},
+                 {DS_EXIT_CONFIG, DS_E_PARAM}, {DS_EXIT_ENV, DS_E_NUMERIC},  {DS_EXIT_IO, DS_E_IO},
+                 {DS_EXIT_MEMORY, DS_E_NOMEM}, {DS_EXIT_LOCKED, DS_E_STATE}, {DS_EXIT_SIGINT, DS_STOPPED},
+                 {DS_EXIT_SIGTERM, DS_STOPPED}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].rc == rc) {
+            return known[i].status;
         }
     }
-    return status;
+    return DS_E_GENERIC;
 }
 
-int ds_embed_open(const char *name, uint32_t kind, const char *lines, const ds_module **module,
-                  ds_settings *settings, ds_error *e)
+static void lower_level(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the loader works for one thread at a time */
-    static int quiet;
-    pthread_mutex_lock(&lock);
-    if (!quiet) {
-        ds_log_set_level(DS_LOG_WARNING);
-        quiet = 1;
+    ds_log_set_level(DS_LOG_WARNING);
+}
+
+void ds_embed_quiet(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, lower_level);
+}
+
+int ds_embed_settings(int section, const char *lines, ds_settings *settings, ds_error *e)
+{
+    const char *name = ds_section_names[section];
+    size_t before[DS_SECTIONS];
+    for (int k = 0; k < DS_SECTIONS; k++) {
+        before[k] = settings->section[k].count;
     }
-    int status = name == NULL ? ds_fail(e, DS_EXIT_USAGE, "the name of the plugin is missing")
-                              : ds_loader_open(name, kind, module, e);
-    pthread_mutex_unlock(&lock);
-    if (status == 0 && lines != NULL) {
-        status = read_lines(kind == DS_KIND_ENV ? DS_SECTION_ENV : DS_SECTION_OPT, lines, settings, e);
+    int rc = lines != NULL ? ds_settings_parse_section(settings, section, lines, "settings", e) : 0;
+    for (int k = 0; rc == 0 && k < DS_SECTIONS; k++) {
+        if (k != section && settings->section[k].count > before[k]) {
+            rc = ds_fail(e, DS_EXIT_CONFIG, "%s: [%s] has no place here: all lines belong to [%s]",
+                         settings->section[k].item[before[k]].origin, ds_section_names[k], name);
+        }
     }
-    return status;
+    return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed.h - what the functions for other programs (diffsim/lib/ask_tell.h, diffsim/lib/environment.h) share: finding a
- * plugin, reading its settings, and the line that says why something failed. */
+/* embed.h - what the functions for other programs (diffsim/lib/) share: reading settings, the line that
+ * says why something failed, and how statuses of the host are told. */
 #ifndef DS_EMBED_EMBED_H
 #define DS_EMBED_EMBED_H
 
@@ -10,9 +10,13 @@
 /* Copies the text of an error to a caller's buffer of `size` bytes, which may be NULL. */
 void ds_embed_say(const ds_error *e, char *why, uint64_t size);
 
-/* Loads a plugin of a kind and reads `lines` ("key = value", may be NULL) as its section. From then on stderr gets
- * warnings and errors of plugins, no other messages. [any] */
-int ds_embed_open(const char *name, uint32_t kind, const char *lines, const ds_module **module,
-                  ds_settings *settings, ds_error *e);
+/* What an exit status of the host is to a program. */
+ds_status ds_embed_status(int rc);
+
+/* From the first call on stderr gets warnings and errors of plugins, no other messages. [any] */
+void ds_embed_quiet(void);
+
+/* Reads `lines` ("key = value", may be NULL), which all belong to one section; they are called "settings". */
+int ds_embed_settings(int section, const char *lines, ds_settings *settings, ds_error *e);
 
 #endif

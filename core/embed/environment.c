@@ -1,101 +1,345 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.c - see diffsim/lib/environment.h. */
+/* environment.c - see diffsim/lib/environment.h: opening, channels, and evaluations. Scenes and episodes
+ * have files of their own. */
 #include "config.h"
 
-#include <diffsim/lib/environment.h>
+#include "embed/environment_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "embed/embed.h"
-#include "plugin/needs.h"
+#include "run/asked.h"
+#include "worker/probe.h"
 
-struct ds_environment {
-    ds_env *env;
-    char message[300];
-};
+/* ---- messages ---- */
 
-static int open_environment(ds_environment *e, const char *name, const char *lines, uint64_t seed,
-                            uint32_t threads, ds_error *error)
+DS_EXPORT const char *ds_environment_message(const ds_environment *e)
 {
-    const ds_module *module = NULL;
-    ds_settings settings = {0};
-    int status = ds_embed_open(name, DS_KIND_ENV, lines, &module, &settings, error);
-    status = status != 0 ? status
-                         : ds_need_process(module->plugin->desc, "an environment of libdiffsim",
-                                           "let dshost evaluate it", error);
-    status = status != 0 ? status : ds_env_open(module, &settings, seed, threads, NULL, &e->env, error);
-    ds_settings_clear(&settings);
-    return status;
+    return e != NULL ? e->message : "";
 }
 
-DS_EXPORT ds_environment *ds_environment_open(const char *environment, const char *settings, uint64_t seed,
-                                              uint32_t threads, char *why, uint64_t size)
+/* ---- open and close ---- */
+
+/* The options with every default filled in, as the pool wants them. */
+static int read_options(const ds_environment_options *o, ds_pool_config *c, ds_error *e)
+{
+    const ds_environment_options none = {.struct_size = sizeof none};
+    o = o != NULL ? o : &none;
+    if (!DS_HAS(ds_environment_options, o, memory_mb)) {
+        return ds_fail(e, DS_EXIT_USAGE, "struct_size of the options is not sizeof(ds_environment_options)");
+    }
+    if (o->isolation > DS_ISOLATE_NONE) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "isolation is %u: allowed are DS_ISOLATE_PROCESS and DS_ISOLATE_NONE", o->isolation);
+    }
+    if (o->jobs > 1024 || o->threads > 1024) {
+        return ds_fail(e, DS_EXIT_USAGE, "jobs = %u, threads = %u: at most 1024 each", o->jobs, o->threads);
+    }
+    if (!(o->timeout_s >= 0.0 && isfinite(o->timeout_s)) || o->memory_mb > 1000000000) {
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "timeout_s = %g, memory_mb = %llu: allowed are finite seconds, and at most 10^9 MiB; 0 = no "
+            "limit",
+            o->timeout_s, (unsigned long long)o->memory_mb);
+    }
+    c->seed = o->seed;
+    c->threads = o->threads > 0 ? o->threads : 1;
+    c->jobs = o->jobs > 0 ? o->jobs : ds_processors();
+    c->isolation = o->isolation == DS_ISOLATE_NONE ? DS_ISOLATION_NONE : DS_ISOLATION_PROCESS;
+    c->timeout = o->timeout_s;
+    c->memory = (int64_t)o->memory_mb;
+    return 0;
+}
+
+static int open_environment(ds_environment *e, const char *name, const ds_environment_options *o,
+                            ds_error *error)
+{
+    ds_pool_config c = {.settings = &e->settings, .stop = &e->stop};
+    int rc = name != NULL ? read_options(o, &c, error)
+                          : ds_fail(error, DS_EXIT_USAGE, "the name of the environment is missing");
+    ds_embed_quiet();
+    rc = rc != 0 || o == NULL ? rc : ds_embed_settings(DS_SECTION_ENV, o->settings, &e->settings, error);
+    rc = rc != 0 ? rc : ds_pool_find_env(&c, name, error);
+    /* A process of this thread would end with it; the environment may live longer. */
+    ds_probe_end();
+    rc = rc != 0 ? rc : ds_pool_open(&c, &e->source.pool, error);
+    if (rc == 0) {
+        e->facts = ds_pool_env_of(e->source.pool);
+        e->id = c.module->id;
+        e->x = calloc(e->facts->info.n, sizeof *e->x);
+        rc = e->x != NULL ? 0 : ds_no_memory(error);
+    }
+    return rc;
+}
+
+DS_EXPORT ds_environment *ds_environment_open(const char *environment, const ds_environment_options *options,
+                                              char *why, uint64_t size)
 {
     ds_error error = {0, "out of memory"};
     ds_environment *e = calloc(1, sizeof *e);
-    if (e == NULL || open_environment(e, environment, settings, seed, threads, &error) != 0) {
+    if (e == NULL || open_environment(e, environment, options, &error) != 0) {
         ds_embed_say(&error, why, size);
-        free(e);
+        ds_environment_close(e);
         return NULL;
     }
     return e;
 }
 
-DS_EXPORT ds_status ds_environment_describe(const ds_environment *e, ds_environment_box *box)
+static void drop_reasons(ds_environment *e)
 {
-    if (!DS_HAS(ds_environment_box, box, loss_floor)) {
-        return DS_E_ARG;
+    for (uint64_t i = 0; i < e->reasons; i++) {
+        free(e->reason[i]);
     }
-    box->has_gradient = (uint32_t)e->env->has_gradient;
-    box->n = e->env->info.n;
-    box->lower = e->env->lower;
-    box->upper = e->env->upper;
-    box->x0 = e->env->x0;
-    box->loss_floor = e->env->info.loss_floor;
-    return DS_OK;
-}
-
-DS_EXPORT ds_status ds_environment_evaluate(ds_environment *e, const double *x, uint64_t noise_key,
-                                            double *loss, double *grad, uint32_t *outcome)
-{
-    const ds_env *env = e->env;
-    ds_answer answer = {0};
-    e->message[0] = '\0';
-    for (uint64_t i = 0; i < env->info.n; i++) {
-        if (!(x[i] >= env->lower[i] && x[i] <= env->upper[i])) { /* also catches NaN */
-            snprintf(e->message, sizeof e->message, "variable %llu is %g, outside of its bounds %g..%g",
-                     (unsigned long long)i, x[i], env->lower[i], env->upper[i]);
-            return DS_E_ARG;
-        }
-    }
-    if (grad != NULL && !env->has_gradient) {
-        snprintf(e->message, sizeof e->message, "%s has no gradient", env->module->id);
-        return DS_E_UNSUPPORTED;
-    }
-    ds_status status = ds_env_evaluate(e->env, x, noise_key, grad != NULL ? DS_WANT_GRAD : 0, grad, &answer);
-    *loss = answer.loss;
-    if (outcome != NULL) {
-        *outcome = answer.outcome;
-    }
-    if (answer.outcome != DS_EVAL_OK && answer.message[0] == '\0') {
-        snprintf(e->message, sizeof e->message, "%s: %s at step %lld", env->module->id,
-                 ds_outcome_name(answer.outcome), (long long)answer.bad_step);
-    } else {
-        snprintf(e->message, sizeof e->message, "%s", answer.message);
-    }
-    return status;
-}
-
-DS_EXPORT const char *ds_environment_message(const ds_environment *e)
-{
-    return e->message;
+    free(e->reason);
+    e->reason = NULL;
+    e->reasons = 0;
 }
 
 DS_EXPORT void ds_environment_close(ds_environment *e)
 {
     if (e != NULL) {
-        ds_env_close(e->env);
+        ds_environment_drop_episodes(e);
+        ds_scene_source_close(&e->source);
+        ds_snapshot_free(e->scene);
+        drop_reasons(e);
+        ds_settings_clear(&e->settings);
+        free(e->x);
         free(e);
     }
+}
+
+DS_EXPORT void ds_environment_stop(ds_environment *e)
+{
+    if (e != NULL) {
+        atomic_store(&e->stop, 1);
+    }
+}
+
+DS_EXPORT ds_status ds_environment_describe(const ds_environment *e, ds_environment_box *box)
+{
+    if (e == NULL || !DS_ENVIRONMENT_TAKES(ds_environment_box, box, dt)) {
+        return DS_E_ARG;
+    }
+    const ds_pool_env *f = e->facts;
+    *box = (ds_environment_box){.struct_size = box->struct_size,
+                                .has_gradient = f->has_gradient != 0,
+                                .n = f->info.n,
+                                .lower = f->lower,
+                                .upper = f->upper,
+                                .x0 = f->x0,
+                                .loss_floor = f->info.loss_floor,
+                                .stochastic = f->stochastic != 0,
+                                .stepwise = f->rl.horizon > 0,
+                                .steps = f->info.steps,
+                                .dt = f->info.dt};
+    return DS_OK;
+}
+
+DS_EXPORT ds_status ds_environment_variable(const ds_environment *e, uint64_t i, ds_variable *out)
+{
+    if (e == NULL || !DS_ENVIRONMENT_TAKES(ds_variable, out, group) || i >= e->facts->info.n) {
+        return DS_E_ARG;
+    }
+    if (e->facts->variables == NULL) {
+        return DS_E_UNSUPPORTED;
+    }
+    const ds_named_variable *v = &e->facts->variables[i];
+    out->flags = v->flags;
+    out->name = v->name;
+    out->unit = v->unit;
+    out->group = v->group;
+    return DS_OK;
+}
+
+DS_EXPORT uint64_t ds_environment_noise_key(const ds_environment *e, uint64_t number)
+{
+    return e != NULL ? ds_pool_noise_key(e->source.pool, number, 0) : 0;
+}
+
+/* ---- channels ---- */
+
+DS_EXPORT uint64_t ds_environment_channels(const ds_environment *e)
+{
+    return e != NULL ? e->facts->channels->count : 0;
+}
+
+DS_EXPORT ds_status ds_environment_channel(const ds_environment *e, uint64_t i, ds_channel *out)
+{
+    if (e == NULL || out == NULL || out->struct_size < DS_CHANNEL_SIZE_1_0 ||
+        i >= e->facts->channels->count) {
+        return DS_E_ARG;
+    }
+    uint32_t size = out->struct_size;
+    memcpy(out, e->facts->channels->list[i], size < sizeof *out ? size : sizeof *out);
+    out->struct_size = size;
+    return DS_OK;
+}
+
+/* ---- evaluations ---- */
+
+static ds_status check_batch(ds_environment *e, const ds_environment_batch *b)
+{
+    if (!DS_ENVIRONMENT_TAKES(ds_environment_batch, b, ask)) {
+        return ds_environment_say(
+            e, DS_E_ARG, "the batch is missing or its struct_size is not sizeof(ds_environment_batch)");
+    }
+    if (b->count == 0 || b->x == NULL || b->loss == NULL) {
+        return ds_environment_say(e, DS_E_ARG, "count is 0, or x or loss is NULL");
+    }
+    if (b->grad != NULL && !e->facts->has_gradient) {
+        return ds_environment_say(e, DS_E_UNSUPPORTED, "%s has no gradient", e->id);
+    }
+    for (uint64_t row = 0; row < b->count; row++) {
+        if (!ds_environment_inside(e, b->x + row * e->facts->info.n, row)) {
+            return DS_E_ARG;
+        }
+    }
+    return DS_OK;
+}
+
+/* Rows on their way back. */
+typedef struct passage {
+    ds_environment *e;
+    ds_environment_batch *batch;
+    ds_asked_rows asked; /* about channels */
+    uint32_t kind;       /* how the products were made */
+} passage;
+
+/* Why a row has no loss or gradient; for a plugin that says nothing we do. */
+static void keep_reason(ds_environment *e, uint64_t row, const ds_answer *a)
+{
+    char text[300];
+    if (a->outcome == DS_EVAL_OK) {
+        return;
+    }
+    if (a->message[0] != '\0') {
+        snprintf(text, sizeof text, "%s", a->message);
+    } else {
+        snprintf(text, sizeof text, "%s: %s at step %lld", e->id, ds_outcome_name(a->outcome),
+                 (long long)a->bad_step);
+    }
+    if (e->message[0] == '\0') {
+        ds_environment_say(e, DS_OK, "%s", text);
+    }
+    e->reason[row] = strdup(text); /* without memory there is no reason to be told */
+}
+
+static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
+{
+    passage *p = ctx;
+    ds_environment_batch *b = p->batch;
+    uint64_t n = p->e->facts->info.n;
+    b->loss[i] = a->loss;
+    if (b->grad != NULL && a->grad_kind != DS_GRAD_NONE) {
+        memcpy(b->grad + i * n, grad, n * sizeof *grad);
+    } else if (b->grad != NULL) {
+        memset(b->grad + i * n, 0, n * sizeof *grad);
+    }
+    if (b->outcome != NULL) {
+        b->outcome[i] = a->outcome;
+    }
+    if (b->grad_kind != NULL) {
+        b->grad_kind[i] = a->grad_kind;
+    }
+    if (b->cost_steps != NULL) {
+        b->cost_steps[i] = a->cost_steps;
+    }
+    if (b->seconds != NULL) {
+        b->seconds[i] = a->wall_s;
+    }
+    if (out != NULL) {
+        memcpy(p->asked.out + i * p->asked.asks.out, out, p->asked.asks.out * sizeof(double));
+    }
+    if (p->asked.asks.product && a->grad_kind != DS_GRAD_NONE) {
+        p->kind = a->grad_kind;
+    }
+    keep_reason(p->e, i, a);
+    b->done = i + 1;
+    return 0;
+}
+
+/* The point that is `last`, for ds_environment_simulate(). */
+static void remember(ds_environment *e, const double *x, uint64_t noise_key)
+{
+    memcpy(e->x, x, e->facts->info.n * sizeof *x);
+    e->noise_key = noise_key;
+    e->evaluated = 1;
+}
+
+/* The question of a batch that keeps the rules; p->asked is open. */
+static ds_status ask(passage *p, const uint64_t *key)
+{
+    ds_environment *e = p->e;
+    const ds_environment_batch *b = p->batch;
+    ds_error error = {0, ""};
+    const ds_pool_question q = {.count = b->count,
+                                .x = b->x,
+                                .want = b->grad != NULL ? DS_WANT_GRAD : 0,
+                                .asks = p->asked.asks.count > 0 ? &p->asked.asks : NULL,
+                                .in = p->asked.in,
+                                .key = key};
+    drop_reasons(e);
+    e->reason = calloc(b->count, sizeof *e->reason);
+    if (e->reason == NULL || key == NULL) {
+        return ds_environment_say(e, DS_E_NOMEM, "out of memory for %llu points",
+                                  (unsigned long long)b->count);
+    }
+    e->reasons = b->count;
+    remember(e, b->x + (b->count - 1) * e->facts->info.n, key[b->count - 1]);
+    int rc = ds_pool_ask(e->source.pool, &q, take_row, p, &error);
+    return ds_environment_outcome(e, rc, &error);
+}
+
+DS_EXPORT ds_status ds_environment_evaluate_many(ds_environment *e, ds_environment_batch *b)
+{
+    passage p = {.e = e, .batch = b};
+    char text[DS_ASKS_TEXT] = "out of memory";
+    if (e == NULL) {
+        return DS_E_ARG;
+    }
+    e->message[0] = '\0';
+    ds_status status = check_batch(e, b);
+    if (status != DS_OK) {
+        return status;
+    }
+    b->done = 0;
+    const ds_batch asked = {.struct_size = sizeof asked,
+                            .want = b->grad != NULL ? DS_WANT_GRAD : 0,
+                            .count = b->count,
+                            .x = b->x,
+                            .asks = b->asks,
+                            .ask = b->ask};
+    int rc = ds_asked_open(&p.asked, &asked, e->facts->channels, e->facts->info.n, text);
+    if (rc != 0) {
+        status = ds_environment_say(e, rc < 0 ? DS_E_ARG : DS_E_NOMEM, "%s", text);
+    } else {
+        uint64_t *none = b->noise_key == NULL ? calloc(b->count, sizeof *none) : NULL;
+        status = ask(&p, b->noise_key != NULL ? b->noise_key : none);
+        free(none);
+        ds_asked_answer(&p.asked, &asked, b->done, p.kind);
+    }
+    ds_asked_close(&p.asked);
+    return status;
+}
+
+DS_EXPORT const char *ds_environment_message_of(const ds_environment *e, uint64_t row)
+{
+    return e != NULL && row < e->reasons && e->reason[row] != NULL ? e->reason[row] : "";
+}
+
+DS_EXPORT ds_status ds_environment_evaluate(ds_environment *e, const double *x, uint64_t noise_key,
+                                            double *loss, double *grad, uint32_t *outcome)
+{
+    ds_environment_batch b = {.struct_size = sizeof b,
+                              .count = 1,
+                              .x = x,
+                              .noise_key = &noise_key,
+                              .loss = loss,
+                              .grad = grad,
+                              .outcome = outcome};
+    return ds_environment_evaluate_many(e, &b);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c - see diffsim/lib/ask_tell.h. An optimizer is a plain loop that calls evaluate(); here it runs in a thread of its
- * own that computes only while the program waits in ask() or close(). */
+/* search.c - see diffsim/lib/ask_tell.h. An optimizer is a plain loop that calls evaluate(); here it runs
+ * in a thread of its own that computes only while the program waits in ask() or close(). */
 #include "config.h"
 
 #include "embed/search_internal.h"
@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/sized.h"
 #include "embed/embed.h"
+#include "embed/recording.h"
 #include "evaluate/pool.h"
 #include "plugin/needs.h"
 
@@ -37,13 +39,15 @@ struct ds_search {
 
     /* Written by the side whose turn it is. */
     ds_batch *open; /* the batch of the optimizer that waits for answers, or NULL */
-    uint64_t rows;  /* of it that the budget allows */
+    uint64_t first; /* row of it that the program is asked for first: those before were recorded */
+    uint64_t rows;  /* from there on, as far as the budget allows */
     int told;       /* and they have been answered */
     int ended;      /* run() has returned `result` */
     ds_status result;
-    int refused; /* a batch broke the contract: `message` says how */
+    ds_status broken; /* negative: nothing more can be evaluated; `error` says why */
 
-    uint64_t used;
+    ds_recording *record; /* NULL = none */
+    uint64_t budget, used;
     double best;    /* INFINITY: none */
     double *best_x; /* n */
     ds_error error;
@@ -71,46 +75,93 @@ static void hand_to(ds_search *s, int turn)
 /* Lets the optimizer compute until it asks or ends. */
 static void compute(ds_search *s)
 {
+    ds_module_begin(s->module);
     hand_to(s, OPTIMIZER);
     wait_for(s, PROGRAM);
+    ds_module_end(s->module);
 }
 
 /* ---- the side of the optimizer ---- */
+
+/* Row `row` of a batch, answered by the program or the record, is the optimizer's. */
+static void deliver_row(ds_search *s, ds_batch *b, uint64_t row, double loss, uint32_t outcome)
+{
+    uint64_t n = s->problem.n;
+    b->loss[row] = loss;
+    if (b->outcome != NULL) {
+        b->outcome[row] = outcome;
+    }
+    if (b->cost_steps != NULL) {
+        b->cost_steps[row] = 0;
+    }
+    if (loss < s->best) {
+        s->best = loss;
+        memcpy(s->best_x, b->x + row * n, n * sizeof *s->best_x);
+    }
+    s->used++;
+}
+
+/* Answers the first rows of a batch from the record, as many as it has. */
+static int repeat_rows(ds_search *s, ds_batch *b, uint64_t rows)
+{
+    uint64_t n = s->problem.n;
+    int rc = 0;
+    for (s->first = 0; rc == 0 && s->first < rows && s->record != NULL && ds_recording_left(s->record);
+         s->first++) {
+        double loss = INFINITY, *grad = NULL;
+        uint32_t outcome = DS_EVAL_ERROR;
+        if ((b->want & DS_WANT_GRAD) != 0) {
+            grad = b->grad + s->first * n;
+            memset(grad, 0, n * sizeof *grad);
+        }
+        rc = ds_recording_take(s->record, b->x + s->first * n, b->want, &loss, grad, &outcome, &s->error);
+        if (rc == 0) {
+            deliver_row(s, b, s->first, loss, outcome);
+        }
+    }
+    return rc;
+}
 
 static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
 {
     ds_search *s = objective->ctx;
     ds_batch own, *b = &own;
     char text[DS_BATCH_TEXT];
-    uint64_t budget = s->problem.budget;
-    if (s->refused) {
-        return DS_E_ARG;
+    uint64_t left = s->budget > 0 ? s->budget - s->used : UINT64_MAX;
+    if (s->broken != DS_OK) {
+        return s->broken;
     }
     if (DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, s->module->id, "the batch", &s->error) != 0) {
-        s->refused = 1;
-        return DS_E_ARG;
+        return s->broken = DS_E_ARG;
     }
     if (!ds_batch_allowed(b, &s->problem, text)) {
         ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: breaks the contract of evaluate(): %s", s->module->id, text);
-        s->refused = 1;
-        return DS_E_ARG;
+        return s->broken = DS_E_ARG;
+    }
+    if (b->asks > 0) {
+        ds_fail(&s->error, DS_EXIT_PLUGIN, "%s: asks about channels, which a program does not answer",
+                s->module->id);
+        return s->broken = DS_E_UNSUPPORTED;
     }
     theirs->done = 0;
-    s->rows = budget > 0 && budget - s->used < b->count ? budget - s->used : b->count;
-    if (s->rows == 0 || atomic_load(&s->stop)) {
+    uint64_t rows = b->count < left ? b->count : left;
+    if (rows == 0 || atomic_load(&s->stop)) {
         atomic_store(&s->stop, 1);
         return DS_STOPPED;
     }
-    s->open = b;
-    s->told = 0;
-    hand_to(s, PROGRAM);
-    wait_for(s, OPTIMIZER);
-    s->open = NULL;
-    if (!s->told) { /* close() */
-        return DS_STOPPED;
+    if (repeat_rows(s, b, rows) != 0) {
+        return s->broken = DS_E_DATA;
     }
-    theirs->done = s->rows;
-    return s->rows < b->count ? DS_STOPPED : DS_OK;
+    s->rows = rows - s->first;
+    if (s->rows > 0) {
+        s->open = b;
+        s->told = 0;
+        hand_to(s, PROGRAM);
+        wait_for(s, OPTIMIZER);
+        s->open = NULL;
+    }
+    theirs->done = s->rows == 0 || s->told ? rows : s->first; /* close() tells nothing */
+    return theirs->done < b->count ? DS_STOPPED : DS_OK;
 }
 
 static const void *no_extension(const ds_objective *objective, const char *id)
@@ -136,9 +187,12 @@ static void *run(void *self)
 
 static int check_options(const ds_search_options *o, ds_error *e)
 {
-    if (o == NULL || !DS_HAS(ds_search_options, o, settings)) {
+    if (o == NULL || !DS_HAS(ds_search_options, o, resume)) {
         return ds_fail(e, DS_EXIT_USAGE,
                        "the options are missing or their struct_size is not sizeof(ds_search_options)");
+    }
+    if (o->resume > 1) {
+        return ds_fail(e, DS_EXIT_USAGE, "resume is %u: allowed are 0 and 1", o->resume);
     }
     if (o->n == 0 || o->n > SIZE_MAX / sizeof(double) / 8 || o->lower == NULL || o->upper == NULL) {
         return ds_fail(e, DS_EXIT_USAGE, "a search needs n >= 1 variables with lower and upper bounds");
@@ -162,6 +216,7 @@ static int copy_problem(ds_search *s, const ds_search_options *o, ds_error *e)
         s->x0[i] = o->x0 != NULL ? o->x0[i] : 0.5 * o->lower[i] + 0.5 * o->upper[i];
     }
     s->best = INFINITY;
+    s->budget = o->budget;
     s->problem = (ds_problem){.struct_size = sizeof(ds_problem),
                               .has_gradient = o->has_gradient != 0,
                               .n = n,
@@ -175,7 +230,8 @@ static int copy_problem(ds_search *s, const ds_search_options *o, ds_error *e)
     return 0;
 }
 
-static int create_optimizer(ds_search *s, const ds_settings *settings, uint64_t seed, ds_error *e)
+static int create_optimizer(ds_search *s, const ds_settings *settings, const ds_search_options *o,
+                            ds_error *e)
 {
     const ds_desc *desc = s->module->plugin->desc;
     ds_params *params = NULL;
@@ -189,8 +245,14 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, uint64_t 
     if (status != 0) {
         return status;
     }
-    ds_services_init(&s->services, s->module, params, seed, 1, &s->stop);
+    ds_services_init(&s->services, s->module, params, o->seed, 1, &s->stop);
+    status = o->folder != NULL ? ds_recording_open(o, s->module, params, &s->problem, &s->record, e) : 0;
+    if (status != 0) {
+        return status;
+    }
+    ds_module_begin(s->module);
     ds_status st = s->module->opt.create(&s->services.host, &s->problem, &s->self);
+    ds_module_end(s->module);
     if (st != DS_OK || s->self == NULL) {
         s->self = NULL;
         return ds_services_fail(&s->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
@@ -226,7 +288,7 @@ ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settin
     s->module = optimizer;
     int status = check_options(options, e);
     status = status != 0 ? status : copy_problem(s, options, e);
-    status = status != 0 ? status : create_optimizer(s, settings, options->seed, e);
+    status = status != 0 ? status : create_optimizer(s, settings, options, e);
     status = status != 0 ? status : start_thread(s, e);
     if (status != 0) {
         ds_search_close(s);
@@ -242,9 +304,13 @@ DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_optio
     ds_settings settings = {0};
     ds_error error = {0, ""};
     ds_search *s = NULL;
-    const char *lines =
-        options != NULL && DS_HAS(ds_search_options, options, settings) ? options->settings : NULL;
-    if (ds_embed_open(optimizer, DS_KIND_OPTIMIZER, lines, &module, &settings, &error) == 0) {
+    ds_embed_quiet();
+    int rc = check_options(options, &error);
+    rc = rc == 0 && optimizer == NULL ? ds_fail(&error, DS_EXIT_USAGE, "the name of the optimizer is missing")
+                                      : rc;
+    rc = rc != 0 ? rc : ds_loader_open(optimizer, DS_KIND_OPTIMIZER, &module, &error);
+    rc = rc != 0 ? rc : ds_embed_settings(DS_SECTION_OPT, options->settings, &settings, &error);
+    if (rc == 0) {
         s = ds_search_start(module, &settings, options, &error);
     }
     if (s == NULL) {
@@ -257,8 +323,8 @@ DS_EXPORT ds_search *ds_search_open(const char *optimizer, const ds_search_optio
 /* What the end of run() means to the program. */
 static ds_status end_status(ds_search *s)
 {
-    if (s->refused) {
-        return DS_E_ARG;
+    if (s->broken != DS_OK) {
+        return s->broken;
     }
     if (s->result < 0 && s->error.text[0] == '\0') {
         ds_services_fail(&s->services, &s->error, "run()", s->result);
@@ -268,11 +334,14 @@ static ds_status end_status(ds_search *s)
 
 DS_EXPORT ds_status ds_search_ask(ds_search *s, uint64_t *count, const double **x, uint32_t *want)
 {
+    if (s == NULL || count == NULL || x == NULL || want == NULL) {
+        return DS_E_ARG;
+    }
     if (!s->ended && (s->open == NULL || s->told)) {
         compute(s);
     }
     *count = s->ended ? 0 : s->rows;
-    *x = s->ended ? NULL : s->open->x;
+    *x = s->ended ? NULL : s->open->x + s->first * s->problem.n;
     *want = s->ended ? 0 : s->open->want;
     return s->ended ? end_status(s) : DS_OK;
 }
@@ -286,48 +355,49 @@ static int all_finite(uint64_t n, const double *v)
     return i == n;
 }
 
-static void answer_row(ds_search *s, uint64_t row, double loss, const double *grad)
+/* What the program says about a row of the open batch; `grad` is that of the row. */
+static int answer_row(ds_search *s, uint64_t row, double loss, const double *grad)
 {
     uint64_t n = s->problem.n;
     ds_batch *b = s->open;
     int wanted = (b->want & DS_WANT_GRAD) != 0, sound = isfinite(loss);
-    int good = wanted && sound && all_finite(n, grad + row * n);
+    int good = wanted && sound && all_finite(n, grad);
+    uint32_t outcome = !sound ? DS_EVAL_INVALID : wanted && !good ? DS_EVAL_BAD_GRAD : DS_EVAL_OK;
+    double *to = wanted ? b->grad + row * n : NULL;
     if (good) {
-        memcpy(b->grad + row * n, grad + row * n, n * sizeof *b->grad);
+        memcpy(to, grad, n * sizeof *to);
     } else if (wanted) {
-        memset(b->grad + row * n, 0, n * sizeof *b->grad);
+        memset(to, 0, n * sizeof *to);
     }
-    b->loss[row] = sound ? loss : (double)INFINITY;
-    if (b->outcome != NULL) {
-        b->outcome[row] = !sound ? DS_EVAL_INVALID : wanted && !good ? DS_EVAL_BAD_GRAD : DS_EVAL_OK;
-    }
-    if (b->loss[row] < s->best) {
-        s->best = b->loss[row];
-        memcpy(s->best_x, b->x + row * n, n * sizeof *s->best_x);
-    }
+    deliver_row(s, b, row, sound ? loss : (double)INFINITY, outcome);
+    return s->record != NULL ? ds_recording_add(s->record, b, row, b->loss[row], to, outcome, &s->error) : 0;
 }
 
 DS_EXPORT ds_status ds_search_tell(ds_search *s, const double *loss, const double *grad)
 {
-    if (s->ended || s->open == NULL || s->told || loss == NULL ||
+    if (s == NULL || s->ended || s->open == NULL || s->told || loss == NULL ||
         ((s->open->want & DS_WANT_GRAD) != 0 && grad == NULL)) {
         return DS_E_ARG;
     }
-    for (uint64_t row = 0; row < s->rows; row++) {
-        answer_row(s, row, loss[row], grad);
+    int rc = 0;
+    for (uint64_t k = 0; k < s->rows && rc == 0; k++) {
+        rc = answer_row(s, s->first + k, loss[k], grad != NULL ? grad + k * s->problem.n : NULL);
     }
-    s->used += s->rows;
-    s->told = 1;
-    return DS_OK;
+    s->told = rc == 0;
+    s->broken = rc == 0 ? DS_OK : ds_embed_status(rc);
+    return s->broken;
 }
 
 DS_EXPORT uint64_t ds_search_used(const ds_search *s)
 {
-    return s->used;
+    return s != NULL ? s->used : 0;
 }
 
 DS_EXPORT ds_status ds_search_best(const ds_search *s, double *loss, const double **x)
 {
+    if (s == NULL) {
+        return DS_E_ARG;
+    }
     if (loss != NULL) {
         *loss = s->best;
     }
@@ -339,7 +409,21 @@ DS_EXPORT ds_status ds_search_best(const ds_search *s, double *loss, const doubl
 
 DS_EXPORT const char *ds_search_message(const ds_search *s)
 {
-    return s->error.text;
+    return s != NULL ? s->error.text : "";
+}
+
+/* Leaves the folder as that of a run. The optimizer has ended; `by_itself`: not because close() wanted it. */
+static void close_record(ds_search *s, int by_itself)
+{
+    ds_error e = {0, ""};
+    ds_status failed = by_itself ? end_status(s) : s->broken;
+    int why = failed < 0                              ? DS_RECORDING_FAILED
+              : s->budget > 0 && s->used >= s->budget ? DS_RECORDING_BUDGET
+              : by_itself                             ? DS_RECORDING_FINISHED
+                                                      : DS_RECORDING_CLOSED;
+    if (ds_recording_close(s->record, why, &s->error, &e) != 0) {
+        ds_log(DS_LOG_ERROR, NULL, "%s", e.text);
+    }
 }
 
 DS_EXPORT void ds_search_close(ds_search *s)
@@ -347,6 +431,7 @@ DS_EXPORT void ds_search_close(ds_search *s)
     if (s == NULL) {
         return;
     }
+    int by_itself = s->ended;
     if (s->started) {
         atomic_store(&s->stop, 1);
         while (!s->ended) {
@@ -355,6 +440,7 @@ DS_EXPORT void ds_search_close(ds_search *s)
         }
         pthread_join(s->thread, NULL);
     }
+    close_record(s, by_itself);
     if (s->self != NULL) {
         s->module->opt.destroy(s->self);
     }

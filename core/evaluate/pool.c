@@ -177,7 +177,8 @@ typedef struct question {
 
 static uint64_t key_of(const ds_pool *p, const ds_pool_question *q, uint64_t row)
 {
-    return ds_pool_noise_key(p, q->first + row, q->noise != NULL ? q->noise[row] : 0);
+    return q->key != NULL ? q->key[row]
+                          : ds_pool_noise_key(p, q->first + row, q->noise != NULL ? q->noise[row] : 0);
 }
 
 /* ---- without isolation ---- */

@@ -65,6 +65,7 @@ typedef struct ds_pool_question {
     uint64_t first;      /* number (from 1) of the evaluation of row 0, which selects its noise */
     const uint64_t
         *noise; /* count numbers: rows with the same one, not 0, have the same noise; NULL = none have */
+    const uint64_t *key; /* count noise keys, whatever `first` and `noise` say; NULL = they decide */
 } ds_pool_question;
 
 /* Evaluates the rows. Returns 0, DS_POOL_STOPPED when config.stop or the sink ended it, or an exit status. */

@@ -5,6 +5,7 @@
 #include "plugin/loader.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 
 static ds_module **modules; /* every module that was loaded or described, never released */
 static size_t module_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and of loading */
 
 static int not_alike(const char *path, const char *kind, ds_error *e)
 {
@@ -80,6 +82,21 @@ static int not_loaded(const char *path, const char *why, ds_error *e)
                         : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path, why);
 }
 
+/* OpenBLAS says since 0.3.28 whether it has locks; one for threads always has. */
+static int lacks_locks(void *handle)
+{
+    void *parallel_at = dlsym(handle, "openblas_get_parallel");
+    void *config_at = dlsym(handle, "openblas_get_config");
+    int (*parallel)(void);
+    char *(*config)(void);
+    if (parallel_at == NULL || config_at == NULL) {
+        return 0;
+    }
+    memcpy(&parallel, &parallel_at, sizeof parallel);
+    memcpy(&config, &config_at, sizeof config);
+    return parallel() == 0 && strstr(config(), "USE_LOCKING") == NULL;
+}
+
 static int load(const char *path, const char *id, ds_module *m, ds_error *e)
 {
     const ds_plugin *(*query)(uint32_t major, uint32_t minor);
@@ -112,6 +129,7 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
         return status;
     }
     m->plugin = p;
+    m->takes_turns = p->desc->kind == DS_KIND_OPTIMIZER && lacks_locks(handle);
     if (p->desc->kind == DS_KIND_ENV) {
         m->env = *p->env;
     } else {
@@ -169,17 +187,23 @@ static const ds_module *find(const char *path, int loaded)
 
 const ds_module *ds_loader_known(const char *path)
 {
-    return find(path, 0);
+    pthread_mutex_lock(&lock);
+    const ds_module *m = find(path, 0);
+    pthread_mutex_unlock(&lock);
+    return m;
 }
 
 int ds_loader_load(const ds_plugin_file *f, const ds_module **out, ds_error *e)
 {
+    int status = 0;
+    pthread_mutex_lock(&lock);
     *out = find(f->path, 1);
-    if (*out != NULL) {
-        return 0;
+    if (*out == NULL) {
+        ds_module *m = new_module(f, e);
+        status = m == NULL ? DS_EXIT_MEMORY : keep(m, load(f->path, f->id, m, e), out);
     }
-    ds_module *m = new_module(f, e);
-    return m == NULL ? DS_EXIT_MEMORY : keep(m, load(f->path, f->id, m, e), out);
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 int ds_loader_of_kind(const char *name, const ds_module *m, uint32_t kind, const ds_module **out, ds_error *e)
@@ -199,6 +223,24 @@ int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_er
     int status = ds_plugin_find(name, kind, &f, e);
     status = status != 0 ? status : ds_loader_load(&f, &m, e);
     return status != 0 ? status : ds_loader_of_kind(name, m, kind, out, e);
+}
+
+/* ---- turns ---- */
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+void ds_module_begin(const ds_module *m)
+{
+    if (m != NULL && m->takes_turns) {
+        pthread_mutex_lock(&turn);
+    }
+}
+
+void ds_module_end(const ds_module *m)
+{
+    if (m != NULL && m->takes_turns) {
+        pthread_mutex_unlock(&turn);
+    }
 }
 
 /* ---- modules of another process ---- */
@@ -246,13 +288,17 @@ int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, c
     if (status == 0 && p->desc->kind != DS_KIND_ENV && p->desc->kind != DS_KIND_OPTIMIZER) {
         status = damaged(f, e);
     }
+    pthread_mutex_lock(&lock);
     ds_module *m = status == 0 ? new_module(f, e) : NULL;
-    if (m == NULL) {
+    if (m != NULL) {
+        m->plugin = p;
+        status = keep(m, 0, out);
+    } else {
         ds_descriptor_free(p);
-        return status != 0 ? status : DS_EXIT_MEMORY;
+        status = status != 0 ? status : DS_EXIT_MEMORY;
     }
-    m->plugin = p;
-    return keep(m, 0, out);
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 int ds_loader_died(const char *path, int status, ds_error *e)

@@ -18,10 +18,17 @@ typedef struct ds_module {
      * nothing of it can be called here. */
     ds_env_vtable env;
     ds_optimizer_vtable opt;
+    int takes_turns; /* see ds_module_begin() */
 } ds_module;
 
+/* Between these two an optimizer computes. A plugin that needs an OpenBLAS built without locks, as Debian's serial
+ * one is, must not compute in two threads at once, nor with another such plugin: then they take turns. For all
+ * others, and for NULL, nothing happens. [any; both in one thread] */
+void ds_module_begin(const ds_module *m);
+void ds_module_end(const ds_module *m);
+
 /* Finds (search_path.h) a plugin and loads it into this process. Loading a file twice returns the same module. The
- * module belongs to the loader and lives as long as the process. [one thread at a time, as all functions here] */
+ * module belongs to the loader and lives as long as the process. [any, as all functions here] */
 int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_error *e);
 
 /* The same for a file that was found. */

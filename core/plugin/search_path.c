@@ -7,6 +7,7 @@
 #include <diffsim/plugin.h>
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,11 @@ static void add_folder(const char *dir, size_t length)
     folders[folder_count] = NULL;
 }
 
-const char *const *ds_loader_path(void)
+static void make_path(void)
 {
     char text[PATH_MAX];
     const char *env, *home;
 
-    if (folder_count > 0) {
-        return (const char *const *)folders;
-    }
     env = secure_getenv("DS_PLUGIN_PATH");
     while (env != NULL && *env != '\0') {
         size_t n = strcspn(env, ":");
@@ -61,6 +59,12 @@ const char *const *ds_loader_path(void)
         add_folder(text, n < sizeof text ? n : 0);
     }
     add_folder(DS_PLUGINDIR, strlen(DS_PLUGINDIR));
+}
+
+const char *const *ds_loader_path(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_path);
     return (const char *const *)folders;
 }
 

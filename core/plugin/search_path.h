@@ -23,7 +23,7 @@ int ds_plugin_file_of(const char *name, ds_plugin_file *out, ds_error *e);
 
 /* The search path, folder by folder, NULL-terminated, for ever:
  *   DS_PLUGIN_PATH (colon list), ~/.local/lib/diffsim, the build tree's plugins/ where dshost runs in one,
- * the installed plugin folder; each with its subfolders envs/ and optimizers/. [one thread at a time] */
+ * the installed plugin folder; each with its subfolders envs/ and optimizers/. [any] */
 const char *const *ds_loader_path(void);
 
 /* Appends the names of the .so files of a folder, sorted, to `count` that are there; each is to be freed. Returns the

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/stop.h"
 #include "worker/probe.h"
 #include "worker/remote.h"
 
@@ -132,7 +131,7 @@ static int wait_created(ds_isolated *p, ds_error *e)
             bury(p, NULL);
             return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", id, p->how);
         }
-        if (byte == 0 && atomic_load(&ds_stop_flag) != 0) {
+        if (byte == 0 && atomic_load(p->config.journal->stop) != 0) {
             return ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
         }
     }
@@ -334,7 +333,7 @@ static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call
 static int wait_call(ds_isolated *p, ds_error *e)
 {
     for (;;) {
-        int stop = atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0;
+        int stop = atomic_load_explicit(p->config.journal->stop, memory_order_relaxed) != 0;
         char byte;
         atomic_store(&p->view.head->stop, stop);
         p->told = stop && p->told == 0 ? ds_clock_ns() : p->told;

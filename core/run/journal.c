@@ -55,8 +55,8 @@ void ds_journal_close(ds_journal *j)
 void ds_journal_tell(const ds_journal *j, int event)
 {
     const ds_statistics *l = &j->statistics;
-    const ds_observed o = {j->folder,  j->spec->options, l->count,
-                           l->best_id, l->wall_s,        j->end == DS_END_SIGNAL};
+    const ds_observed o = {j->folder, j->spec->options,        l->count,  l->best_id,
+                           l->wall_s, j->end == DS_END_SIGNAL, j->budget, l};
     if (j->observer != NULL) {
         j->observer->see(j->observer->ctx, event, &o);
     }
@@ -75,7 +75,7 @@ ds_status ds_journal_stop(ds_journal *j, int rc)
     if (rc > 0) {
         j->end = DS_END_ERROR;
     } else if (j->end == DS_END_NONE) {
-        j->end = atomic_load(&ds_stop_flag) == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
+        j->end = atomic_load(j->stop) == DS_STOP_TIME ? DS_END_TIME : DS_END_SIGNAL;
     }
     return DS_STOPPED;
 }
@@ -90,7 +90,7 @@ ds_status ds_journal_refuse(ds_journal *j, const char *function, const char *tex
 /* An optimizer that goes on calling after the end would keep us here for ever. */
 int ds_journal_over(ds_journal *j)
 {
-    if (j->end != DS_END_NONE && ++j->late_calls > STUBBORN_CALLS) {
+    if (j->end != DS_END_NONE && j->crash_text != NULL && ++j->late_calls > STUBBORN_CALLS) {
         ds_log(DS_LOG_ERROR, j->spec->opt.id,
                "does not return from run() though evaluate() says DS_STOPPED; everything is saved in %s",
                j->folder);
@@ -174,7 +174,7 @@ int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *p
         if (record(j, row) != 0) {
             return fail(j);
         }
-        if (row->answer.outcome > DS_EVAL_INFEASIBLE) {
+        if (row->answer.outcome > DS_EVAL_INFEASIBLE && j->pool != NULL) {
             tell_failure(j, row->id, row->noise, point, &row->answer);
         }
     }
@@ -263,7 +263,7 @@ static int take_row(ds_journal *j, const ds_question *q, uint64_t i, ds_answer *
 {
     uint64_t width = width_of(j, q);
     ds_row row;
-    if (atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0) {
+    if (atomic_load_explicit(j->stop, memory_order_relaxed) != 0) {
         return DS_POOL_STOPPED;
     }
     ds_extra extra = extra_of(j, q, i);

@@ -23,6 +23,8 @@ typedef struct ds_observed {
     uint64_t best_id;    /* evaluation with the lowest loss; 0 = none yet */
     double evaluation_s; /* of all evaluations together */
     int interrupted;     /* by a signal: its user waits */
+    uint64_t budget;
+    const ds_statistics *statistics;
 } ds_observed;
 
 enum {
@@ -35,6 +37,9 @@ enum {
 typedef struct ds_observer {
     void *ctx;
     void (*see)(void *ctx, int event, const ds_observed *run);
+    /* Nonzero ends the run; NULL = ds_stop_flag. A run with a flag of its own is part of another program: it has
+     * no handlers of signals and no progress line, and never ends the process. */
+    atomic_int *stop;
 } ds_observer;
 
 /* Why a run ended. */
@@ -56,11 +61,12 @@ typedef struct ds_journal {
     /* What it works with. */
     const char *folder;
     const ds_run_spec *spec;
-    ds_pool *pool;
+    ds_pool *pool; /* NULL where a program answers */
     const ds_pool_env *env;
     ds_store *store;
     uint64_t budget;             /* evaluations of this start; UINT64_MAX for a survey */
     const ds_observer *observer; /* or NULL */
+    atomic_int *stop;            /* nonzero = end */
     const char *crash_text;      /* for ds_crash_watch() once it records; or NULL */
     /* What it keeps. */
     ds_replay *replay;     /* NULL once it is over */

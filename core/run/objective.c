@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/sized.h"
-#include "base/stop.h"
 #include "evaluate/rl_pool.h"
 
 /* An episode: begun, and not yet recorded. */
@@ -72,7 +71,9 @@ static ds_status ask_journal(ds_client *c, const ds_batch *b, const ds_asked_row
                      .cost_steps = b->cost_steps,
                      .values = b->grad,
                      .out = rows->out};
+    ds_module_end(c->optimizer); /* while evaluations are made it does not compute */
     ds_status st = ds_journal_ask(c->journal, &q, done);
+    ds_module_begin(c->optimizer);
     ds_asked_answer(rows, b, *done, q.kind);
     return st;
 }
@@ -295,11 +296,16 @@ static int ask(ds_client *c, uint64_t count)
 {
     ds_run_episodes *s = c->episodes;
     if (count == 0) {
-        return atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0 ? DS_POOL_STOPPED : 0;
+        return atomic_load_explicit(c->journal->stop, memory_order_relaxed) != 0 ? DS_POOL_STOPPED : 0;
     }
     int rc = c->journal->recorder == NULL ? ds_journal_live(c->journal) : 0;
     rc = rc == 0 && s->lanes == NULL ? ds_lanes_open(c->journal->pool, &s->lanes, &c->journal->error) : rc;
-    return rc != 0 ? rc : ds_lanes_step(s->lanes, count, s->step, &c->journal->error);
+    if (rc == 0) {
+        ds_module_end(c->optimizer);
+        rc = ds_lanes_step(s->lanes, count, s->step, &c->journal->error);
+        ds_module_begin(c->optimizer);
+    }
+    return rc;
 }
 
 /* What a step adds to its episode; an episode that cannot begin fails with its first step. */

@@ -11,6 +11,7 @@
 
 typedef struct ds_client {
     ds_journal *journal;
+    const ds_module *optimizer; /* computes here but for its calls of the objective; or NULL */
     ds_problem problem;
     ds_objective objective; /* its ctx is this struct */
     ds_objective_channels channels;

@@ -25,7 +25,8 @@ struct ds_progress {
     char *title;
     uint64_t budget;
     double seconds;
-    uint64_t recorded;   /* evaluations that are repeated first */
+    uint64_t recorded; /* evaluations that are repeated first */
+    atomic_int *stop;
     atomic_ullong start; /* ds_clock_ns() of the first live evaluation; 0 = still repeating the record */
     pthread_t thread;
     sem_t quit;
@@ -151,13 +152,17 @@ static void *tick(void *arg)
             return NULL;
         }
         if (start == 0) {
-            show_replay(p);
+            if (p->title != NULL) {
+                show_replay(p);
+            }
             continue;
         }
         if (limited && 1e-9 * (double)(ds_clock_ns() - start) >= p->seconds) {
-            ds_stop_raise(DS_STOP_TIME);
+            ds_stop_raise_flag(p->stop, DS_STOP_TIME);
         }
-        show(p, start);
+        if (p->title != NULL) {
+            show(p, start);
+        }
     }
 }
 
@@ -168,19 +173,20 @@ static void discard(ds_progress *p)
     free(p);
 }
 
-int ds_progress_open(const ds_statistics *statistics, const char *title, uint64_t budget, double seconds,
-                     uint64_t recorded, ds_progress **out, ds_error *e)
+int ds_progress_open(const ds_statistics *statistics, const ds_progress_config *config, ds_progress **out,
+                     ds_error *e)
 {
     ds_progress *p = calloc(1, sizeof(*p));
-    if (p == NULL || (p->title = strdup(title)) == NULL) {
+    if (p == NULL || (config->title != NULL && (p->title = strdup(config->title)) == NULL)) {
         free(p);
         return ds_no_memory(e);
     }
     p->statistics = statistics;
-    p->budget = budget;
-    p->seconds = seconds;
-    p->recorded = recorded;
-    atomic_store(&p->start, recorded > 0 ? 0 : ds_clock_ns());
+    p->budget = config->budget;
+    p->seconds = config->seconds;
+    p->recorded = config->recorded;
+    p->stop = config->stop;
+    atomic_store(&p->start, p->recorded > 0 ? 0 : ds_clock_ns());
     sem_init(&p->quit, 0, 0);
     sigset_t all, before;
     sigfillset(&all);
@@ -208,7 +214,9 @@ void ds_progress_close(ds_progress *p)
     if (p != NULL) {
         sem_post(&p->quit);
         pthread_join(p->thread, NULL);
-        ds_log_progress("");
+        if (p->title != NULL) {
+            ds_log_progress("");
+        }
         discard(p);
     }
 }

@@ -42,10 +42,19 @@ int ds_statistics_add(ds_statistics *l, const double *x, const ds_answer *answer
 
 typedef struct ds_progress ds_progress;
 
-/* `title` names the run, `seconds` limits it (0 = no limit). `recorded` evaluations are repeated first: until
- * ds_progress_live() the clock stands still, unless there are none. The statistics must live until close. */
-int ds_progress_open(const ds_statistics *statistics, const char *title, uint64_t budget, double seconds,
-                     uint64_t recorded, ds_progress **out, ds_error *e);
+typedef struct ds_progress_config {
+    const char *title; /* names the run; NULL = no line */
+    uint64_t budget;
+    double seconds; /* limit of the run; 0 = none */
+    uint64_t
+        recorded;     /* evaluations that are repeated first: until ds_progress_live() the clock stands still,
+                        * unless there are none */
+    atomic_int *stop; /* raised (DS_STOP_TIME) when the time is over */
+} ds_progress_config;
+
+/* The statistics and the flag must live until close. */
+int ds_progress_open(const ds_statistics *statistics, const ds_progress_config *config, ds_progress **out,
+                     ds_error *e);
 
 /* The record is used up: starts the clock (NULL is fine). */
 void ds_progress_live(ds_progress *p);

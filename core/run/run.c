@@ -32,14 +32,20 @@ typedef struct ds_run {
 
 /* ---- open ---- */
 
+/* Of another program? */
+static int is_part(const ds_session *s)
+{
+    return s->journal.stop != &ds_stop_flag;
+}
+
 /* What the crash handler says behind "crash (SIGNAL) in ", where there is a plugin in this process. */
 static void watch_crashes(ds_run *run)
 {
     const ds_session *s = &run->session;
     const char *env = s->options.isolation == DS_ISOLATION_NONE ? s->env_module->id : "";
     const char *opt = s->options.isolate_optimizer ? "" : run->module->id;
-    if (env[0] == '\0' && opt[0] == '\0') {
-        return;
+    if (is_part(s) || (env[0] == '\0' && opt[0] == '\0')) {
+        return; /* of another program the signals are its own */
     }
     snprintf(run->crash_text, sizeof(run->crash_text),
              "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
@@ -59,7 +65,7 @@ static int open_plugins(ds_run *run, ds_error *e)
                        "shows them)");
     }
     int rc = ds_session_find_env(s, e);
-    rc = rc != 0 ? rc : ds_session_find_optimizer(o, &run->module, e);
+    rc = rc != 0 ? rc : ds_session_find_optimizer(o, s->journal.stop, &run->module, e);
     rc = rc != 0 ? rc
                  : ds_params_make(run->module->plugin->desc->params, run->module->id, &s->settings,
                                   DS_SECTION_OPT, &run->params, e);
@@ -73,7 +79,10 @@ static int open_plugins(ds_run *run, ds_error *e)
 
 static int create_here(ds_run *run, ds_error *e)
 {
+    run->client.optimizer = run->module;
+    ds_module_begin(run->module);
     ds_status st = run->module->opt.create(&run->services.host, &run->client.problem, &run->self);
+    ds_module_end(run->module);
     if (st == DS_OK && run->self != NULL) {
         return 0;
     }
@@ -116,7 +125,7 @@ static int open_optimizer(ds_run *run, ds_error *e)
     /* The services take over the parameters: the spec keeps reading them, so they live as
      * long as the run. */
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,
-                     &ds_stop_flag);
+                     run->session.journal.stop);
     ds_client_init(&run->client);
     return s->options.isolate_optimizer ? create_isolated(run, e) : create_here(run, e);
 }
@@ -130,6 +139,9 @@ static ds_run *new_run(const char *folder, const ds_observer *observer, ds_error
         return NULL;
     }
     run->session.journal.observer = observer;
+    if (observer != NULL && observer->stop != NULL) {
+        run->session.journal.stop = observer->stop;
+    }
     return run;
 }
 
@@ -144,7 +156,9 @@ static void end_search(ds_run *run)
     run->self = NULL;
     ds_isolated_close(run->isolated);
     run->isolated = NULL;
-    ds_crash_unwatch();
+    if (!is_part(&run->session)) {
+        ds_crash_unwatch();
+    }
 }
 
 static void close_run(ds_run *run)
@@ -176,7 +190,7 @@ static void judge_return(ds_run *run, ds_status st)
         }
         j->end = DS_END_ERROR;
     }
-    if (j->end == DS_END_NONE && atomic_load(&ds_stop_flag) == 0) {
+    if (j->end == DS_END_NONE && atomic_load(j->stop) == 0) {
         j->end = DS_END_OPTIMIZER;
     } else {
         ds_journal_stop(j, DS_POOL_STOPPED);
@@ -189,6 +203,14 @@ static void judge_return(ds_run *run, ds_status st)
                 (unsigned long long)(j->statistics.count + unrepeated(run)));
         j->end = DS_END_ERROR;
     }
+}
+
+static ds_status run_here(ds_run *run)
+{
+    ds_module_begin(run->module);
+    ds_status st = run->module->opt.run(run->self, &run->client.objective);
+    ds_module_end(run->module);
+    return st;
 }
 
 static ds_status run_isolated(ds_run *run)
@@ -210,8 +232,12 @@ static int search(ds_run *run, ds_error *e)
     char title[200];
     snprintf(title, sizeof(title), "%s %s seed %llu", s->spec.env.id, s->spec.opt.id,
              (unsigned long long)s->options.seed);
-    int rc = ds_progress_open(&j->statistics, title, j->budget, s->options.seconds,
-                              j->replay != NULL ? ds_replay_left(j->replay) : 0, &j->progress, e);
+    const ds_progress_config progress = {.title = is_part(s) ? NULL : title,
+                                         .budget = j->budget,
+                                         .seconds = s->options.seconds,
+                                         .recorded = j->replay != NULL ? ds_replay_left(j->replay) : 0,
+                                         .stop = j->stop};
+    int rc = ds_progress_open(&j->statistics, &progress, &j->progress, e);
     if (rc != 0) {
         return rc;
     }
@@ -219,8 +245,7 @@ static int search(ds_run *run, ds_error *e)
         ds_crash_watch(j->crash_text, j->recorder);
     }
     ds_journal_tell(j, DS_RUN_BEGINS);
-    judge_return(run, run->isolated != NULL ? run_isolated(run)
-                                            : run->module->opt.run(run->self, &run->client.objective));
+    judge_return(run, run->isolated != NULL ? run_isolated(run) : run_here(run));
     end_search(run);
     return 0;
 }
@@ -231,7 +256,7 @@ static int exit_status(const ds_session *s)
 {
     const ds_journal *j = &s->journal;
     int wanted = isfinite(s->options.target) && !(j->statistics.best_loss <= s->options.target);
-    return j->end == DS_END_SIGNAL     ? ds_session_signal_status()
+    return j->end == DS_END_SIGNAL     ? ds_session_signal_status(s)
            : j->end == DS_END_FAILURES ? DS_EXIT_ENV
            : j->end == DS_END_ERROR    ? j->error.status
            : wanted                    ? DS_EXIT_UNMET
@@ -495,6 +520,22 @@ static int open_rest(ds_run *run, ds_error *e)
     return rc != 0 ? rc : ds_replay_open(s->journal.store, s->journal.width, &s->journal.replay, e);
 }
 
+/* A search by ask and tell (diffsim/lib/ask_tell.h) goes on where its losses come from. */
+static int check_evaluator(const ds_session *s, ds_error *e)
+{
+    char *who = NULL;
+    int rc = ds_store_get(s->journal.store, "evaluated_by", &who, e);
+    if (rc == 0 && who != NULL) {
+        rc = ds_fail(
+            e, DS_EXIT_USAGE,
+            "%s: the evaluations were made by a program (%s), not by a plugin: start that program again, "
+            "with ds_search_options.resume",
+            s->folder, s->options.env);
+    }
+    free(who);
+    return rc;
+}
+
 int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
                   json_t **summary, ds_error *e)
 {
@@ -507,6 +548,7 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
     ds_session *s = &run->session;
     ds_journal *j = &s->journal;
     int rc = ds_session_reopen(s, overrides, "; start one with: dshost run", &done, e);
+    rc = rc != 0 ? rc : check_evaluator(s, e);
     rc = rc != 0 ? rc : restore_budget(run, overrides, e);
     rc = rc != 0 ? rc : is_complete(s, done, &complete, e);
     rc = rc == 0 && complete ? ds_store_best(j->store, &j->statistics.best_loss, e) : rc;

@@ -147,7 +147,7 @@ int ds_run_recheck(const ds_session *session, ds_error *e)
     if (rc == DS_POOL_STOPPED) {
         ds_log(DS_LOG_INFO, NULL,
                "stopped by a signal before anything new was evaluated: nothing was changed");
-        rc = ds_session_signal_status();
+        rc = ds_session_signal_status(session);
     }
     return rc;
 }

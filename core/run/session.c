@@ -23,6 +23,7 @@ int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_erro
     s->spec.options = &s->options;
     s->journal.folder = s->folder;
     s->journal.spec = &s->spec;
+    s->journal.stop = &ds_stop_flag;
     return s->folder != NULL ? 0 : ds_no_memory(e);
 }
 
@@ -60,14 +61,16 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 int ds_session_find_env(ds_session *s, ds_error *e)
 {
     ds_pool_config c = ds_pool_config_of(NULL, &s->settings, &s->options);
+    c.stop = s->journal.stop;
     int rc = ds_pool_find_env(&c, s->options.env, e);
     s->env_module = c.module;
     return rc;
 }
 
-int ds_session_find_optimizer(const ds_run_options *o, const ds_module **out, ds_error *e)
+int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
+                              ds_error *e)
 {
-    const ds_probe_config probe = {.timeout = o->timeout, .stop = &ds_stop_flag};
+    const ds_probe_config probe = {.timeout = o->timeout, .stop = stop};
     return o->isolate_optimizer ? ds_probe_open(o->opt, DS_KIND_OPTIMIZER, &probe, out, e)
                                 : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, out, e);
 }
@@ -80,6 +83,7 @@ ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)
 int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
 {
     ds_pool_config c = ds_pool_config_of(s->env_module, &s->settings, &s->options);
+    c.stop = s->journal.stop;
     c.exact = s->spec.survey;
     c.noise_key = s->spec.survey ? s->options.noise_key : 0;
     int rc = ds_pool_open(&c, &s->pool, e);
@@ -216,7 +220,8 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
     const ds_statistics *l = &j->statistics;
     uint64_t recorded = 0; /* fewer than were answered where the disk was full */
     int readable = ds_store_count(j->store, &recorded, NULL) == 0, found = l->best_id > 0;
-    int inexact = (s->env_module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
+    int plugin = s->env_module != NULL; /* else a program has answered */
+    int inexact = plugin && (s->env_module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
     char abi[32];
     snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
     json_t *versions = ds_json_object((ds_json_entry[]){{"dshost", json_string(PACKAGE_VERSION)},
@@ -258,8 +263,8 @@ int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_erro
     return rc;
 }
 
-int ds_session_signal_status(void)
+int ds_session_signal_status(const ds_session *s)
 {
-    int why = atomic_load(&ds_stop_flag);
+    int why = atomic_load(s->journal.stop);
     return 128 + (why > 0 ? why : 2);
 }

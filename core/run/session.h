@@ -29,14 +29,16 @@ void ds_session_close(ds_session *s);
 /* Takes over the settings of a new run. */
 int ds_session_configure(ds_session *s, const ds_settings *settings, ds_error *e);
 
-/* How the environment of a run is evaluated, as its options say; stopped by ds_stop_flag. */
+/* How the environment of a run is evaluated, as its options say; stopped by ds_stop_flag, where no
+ * other flag is set. */
 ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settings, const ds_run_options *o);
 
 /* Finds the environment that the options name; s->env_module is set. */
 int ds_session_find_env(ds_session *s, ds_error *e);
 
 /* The optimizer that the options name: loaded into this process, or described by its own (run.isolate_optimizer). */
-int ds_session_find_optimizer(const ds_run_options *o, const ds_module **out, ds_error *e);
+int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
+                              ds_error *e);
 
 /* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
 int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e);
@@ -74,7 +76,7 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan);
 int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_error *e);
 
 /* 130 or 143: the exit status of a run that was stopped by a signal. */
-int ds_session_signal_status(void);
+int ds_session_signal_status(const ds_session *s);
 
 /* Repeats one recorded evaluation. DS_EXIT_PLUGIN where it comes out differently: the environment is another one. */
 int ds_run_recheck(const ds_session *session, ds_error *e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scene_write.h - what a plugin's scene extension tells about one episode, as one block of bytes: written where the
- * plugin runs, read (tools/snapshot) by a host that believes nothing of it.
+ * plugin runs, read (snapshot.h) by a host that believes nothing of it.
  *
  * The block is a head, the numbers of the kept frames, then bodies and metrics, in native byte order: both ends run on
  * the same machine. */

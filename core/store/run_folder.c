@@ -143,12 +143,16 @@ static int finish_text(FILE *f, text_file *d, const char *folder, ds_error *e)
 
 static void print_run(FILE *f, const ds_run_spec *r)
 {
-    fprintf(f, "; %s %s", r->env.id, r->env.version);
+    fprintf(f, "; %s %s", r->env.id, r->env.path != NULL ? r->env.version : "(a program)");
     if (!r->survey) {
         fprintf(f, " with %s %s", r->opt.id, r->opt.version);
     }
-    fprintf(f, ", by dshost %s. The same %s again:\n;   dshost %s --config %s.ini --out OTHER\n\n",
-            PACKAGE_VERSION, r->kind, r->kind, r->kind);
+    fprintf(f, ", by dshost %s.", PACKAGE_VERSION);
+    if (r->env.path != NULL) {
+        fprintf(f, " The same %s again:\n;   dshost %s --config %s.ini --out OTHER", r->kind, r->kind,
+                r->kind);
+    }
+    fprintf(f, "\n\n");
     fprintf(f, "[run]\n");
     const ds_params *p = r->options->params;
     for (size_t i = 0; i < ds_params_count(p); i++) {

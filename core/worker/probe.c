@@ -17,6 +17,7 @@ enum { POLL_MS = 50 /* between two looks at the stop flag */ };
 
 /* At most one waits of each kind, of the last module that was described: module NULL = none. */
 static ds_probe waiting[2];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both, and of starting them */
 
 static ds_probe *place_of(const ds_module *module)
 {
@@ -46,19 +47,23 @@ static void end(ds_probe *p)
 
 void ds_probe_end(void)
 {
+    pthread_mutex_lock(&lock);
     end(&waiting[0]);
     end(&waiting[1]);
+    pthread_mutex_unlock(&lock);
 }
 
 int ds_probe_take(const ds_module *module, ds_probe *out)
 {
+    pthread_mutex_lock(&lock);
     ds_probe *p = place_of(module);
-    if (p->module != module) {
-        return 0;
+    int mine = p->module == module && pthread_equal(p->starter, pthread_self()) != 0;
+    if (mine) {
+        *out = *p;
+        p->module = NULL;
     }
-    *out = *p;
-    p->module = NULL;
-    return 1;
+    pthread_mutex_unlock(&lock);
+    return mine;
 }
 
 static int overdue(const ds_probe *p, const ds_probe_config *c, double *limit)
@@ -134,6 +139,7 @@ static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_
         return rc;
     }
     p.module = *out;
+    p.starter = pthread_self();
     p.process.log.source = (*out)->id;
     end(place_of(*out));
     *place_of(*out) = p;
@@ -145,9 +151,11 @@ int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config
 {
     ds_plugin_file f;
     int rc = ds_plugin_find(name, kind, &f, e);
+    pthread_mutex_lock(&lock);
     const ds_module *m = rc == 0 ? ds_loader_known(f.path) : NULL;
     if (rc == 0 && m == NULL) {
         rc = describe(&f, config, &m, e);
     }
+    pthread_mutex_unlock(&lock);
     return rc != 0 ? rc : ds_loader_of_kind(name, m, kind, out, e);
 }

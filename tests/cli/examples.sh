@@ -124,6 +124,52 @@ DS_PLUGIN_PATH=$top/plugins run ./embed cartpole no_such 5
 test $? -ne 0 && grep -q "no_such" err
 ok $? "embed says what it does not find"
 
+
+# An environment by itself, a whole run, and a search whose losses the program measures.
+for f in embed_environment embed_run embed_record; do
+    run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror -O2 $DS_SANITIZE \$(pkg-config --cflags libdiffsim) -o $f $f.c \
+        \$(pkg-config --libs libdiffsim) -lm"
+    ok $? "$f.c compiles with one line"
+done
+DS_PLUGIN_PATH=$top/plugins run ./embed_environment pendulum
+[ $? -eq 0 ] && grep -q '^metric .* rad' out && grep -q '^body .* m$' out &&
+    awk '/^loss/ { a = $2 } /^stepwise loss/ { b = $3 + 0 == a + 0 } END { exit !b }' out
+ok $? "embed_environment: metrics, bodies, and the same loss step by step"
+DS_PLUGIN_PATH=$top/plugins run ./embed_environment analytic
+[ $? -eq 0 ] && awk '/^loss/ { a = $2 } /^channel .* sum of squares/ { d = $NF - a } END { exit !(a != "" && d * d < 1e-18 * a * a) }' out
+ok $? "embed_environment: the residuals of a sum of squares"
+DS_PLUGIN_PATH=$top/plugins run ./embed_environment "$top/tests/plugins/.libs/faulty.so" "fault = segv
+above = 0.5"
+[ $? -eq 0 ] && grep -q 'has no loss: the worker ' out
+ok $? "embed_environment goes on where the environment crashes"
+DS_PLUGIN_PATH=$top/plugins run ./embed_run cartpole boleap ran 80
+DS_PLUGIN_PATH=$top/plugins run ./embed_run cartpole boleap ran 120
+[ $? -eq 0 ] && grep -q 'after 120 evaluations, 80 of them recorded before (budget)' out
+ok $? "embed_run runs, and goes on"
+run "$dshost" resume ran
+[ $? -eq 0 ] && grep -q 'nothing to do' err
+ok $? "its folder is that of a run of dshost"
+for k in once twice; do
+    DS_PLUGIN_PATH=$top/plugins run ./embed_record cmaes whole-$k 60
+done
+DS_PLUGIN_PATH=$top/plugins run ./embed_record cmaes parts 60 20
+DS_PLUGIN_PATH=$top/plugins run ./embed_record cmaes parts 60
+[ $? -eq 0 ] && grep -q 'after 60 evaluations, [1-4][0-9] of them measured now' out
+ok $? "embed_record goes on"
+for k in whole-once parts; do
+    "$dshost" export "$k" --format csv --no-times > out 2> err
+done
+cmp whole-once/export/evaluations.csv parts/export/evaluations.csv > out 2>&1 && test -s parts/export/evaluations.csv
+ok $? "to the same record as in one go, which dshost exports"
+run "$dshost" compare whole-once whole-twice
+ok $? "dshost compares it"
+run "$dshost" report whole-once parts --out page
+[ $? -eq 0 ] && test -s page/index.html
+ok $? "dshost reports it"
+run "$dshost" resume parts
+[ $? -eq 2 ] && grep -q 'made by a program (ball)' err
+ok $? "dshost does not go on with it, and says who does"
+
 run "$dshost" run --config "$DS_TOP_SRC/examples/quick.ini" --pictures false --out "$tmp/quick"
 ok $? "examples/quick.ini reaches its target"
 

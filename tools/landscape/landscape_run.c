@@ -191,8 +191,9 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
     ds_journal *j = &s->journal;
     char title[200];
     snprintf(title, sizeof title, "landscape of %s", s->spec.env.id);
-    int rc =
-        ds_progress_open(&j->statistics, title, ds_landscape_planned(l), 0, l->recorded, &j->progress, e);
+    const ds_progress_config progress = {
+        .title = title, .budget = ds_landscape_planned(l), .recorded = l->recorded, .stop = j->stop};
+    int rc = ds_progress_open(&j->statistics, &progress, &j->progress, e);
     if (rc != 0) {
         return rc;
     }
@@ -213,7 +214,7 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
         ds_log(DS_LOG_INFO, NULL,
                "stopped by a signal: %llu evaluations are saved; go on with: dshost resume %s",
                (unsigned long long)(done > l->recorded ? done : l->recorded), s->folder);
-        return ds_session_signal_status();
+        return ds_session_signal_status(s);
     }
     if (rc != 0) {
         return rc;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_search - optimizers and environments inside another program (diffsim/lib/ask_tell.h,
- * diffsim/lib/environment.h): the same points as in a run, budgets, failures, ends at every moment, several at
- * once, and what is refused. */
+/* test_search - optimizers inside another program (diffsim/lib/ask_tell.h): the same points as in a run,
+ * budgets, failures, ends at every moment, several at once in one thread and in many, records, and what
+ * is refused. */
 #include "objective.h"
 
-#include <diffsim/lib/environment.h>
 #include <diffsim/lib/ask_tell.h>
 
 #include <math.h>
@@ -17,6 +16,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "store/store.h"
+#include "temporary.h"
 
 enum { N = 3, BUDGET = 150, ROOM = 4096 };
 
@@ -334,116 +336,268 @@ static void test_refused(void **state)
     refused("cmaes", &bad, "[opt]");
 }
 
-/* ---- environments ---- */
+/* ---- at the same time ---- */
 
-static ds_environment *must_open_environment(const char *name, const char *settings)
-{
-    char why[600] = "";
-    ds_environment *e = ds_environment_open(name, settings, 1, 1, why, sizeof why);
-    if (e == NULL) {
-        print_message("%s\n", why);
-    }
-    assert_non_null(e);
-    return e;
-}
+/* A search that a thread makes by itself. */
+typedef struct alone {
+    const char *plugin;
+    uint64_t seed, used;
+    double points[BUDGET * N];
+} alone;
 
-static void test_environment(void **state)
+static void *search_all(void *self)
 {
-    ds_environment *e = must_open_environment("analytic", "dim = 4\nfunction = rosenbrock");
-    ds_environment_box box = {.struct_size = sizeof box};
-    double x[4], grad[4], loss, up, down, h = 1e-6;
-    uint32_t outcome = 99;
-    (void)state;
-    assert_int_equal(ds_environment_describe(e, &box), DS_OK);
-    assert_true(box.n == 4 && box.has_gradient == 1);
-    for (int i = 0; i < 4; i++) {
-        assert_true(box.lower[i] < box.upper[i] && box.x0[i] >= box.lower[i] && box.x0[i] <= box.upper[i]);
-        x[i] = 0.5 * box.x0[i] + 0.2 * box.lower[i] + 0.3 * box.upper[i];
-    }
-    assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, grad, &outcome), DS_OK);
-    assert_int_equal(outcome, DS_EVAL_OK);
-    assert_true(isfinite(loss) && loss > box.loss_floor);
-    for (int i = 0; i < 4; i++) {
-        double middle = x[i];
-        x[i] = middle + h;
-        ds_environment_evaluate(e, x, 0, &up, NULL, NULL);
-        x[i] = middle - h;
-        ds_environment_evaluate(e, x, 0, &down, NULL, NULL);
-        x[i] = middle;
-        assert_true(fabs((up - down) / (2 * h) - grad[i]) < 1e-5 * (1 + fabs(grad[i])));
-    }
-    x[2] = box.upper[2] + 1;
-    assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, NULL, NULL), DS_E_ARG);
-    assert_non_null(strstr(ds_environment_message(e), "variable 2"));
-    x[2] = NAN;
-    assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, NULL, NULL), DS_E_ARG);
-    box.struct_size = 4;
-    assert_int_equal(ds_environment_describe(e, &box), DS_E_ARG);
-    ds_environment_close(e);
-    ds_environment_close(NULL);
-}
-
-static void test_environment_refused(void **state)
-{
-    static const char *const cases[][3] = {{"tours", NULL, "torus"},
-                                           {"cmaes", NULL, "cmaes"},
-                                           {"torus", "stepz = 4", "steps"},
-                                           {"torus", "steps = -1", "steps"},
-                                           {"cartpole", "links = 1\nlinks = 2", "links"}};
-    (void)state;
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        char why[600] = "";
-        assert_null(ds_environment_open(cases[k][0], cases[k][1], 1, 1, why, sizeof why));
-        if (strstr(why, cases[k][2]) == NULL || strchr(why, '\n') != NULL) {
-            print_message("'%s' does not contain '%s'\n", why, cases[k][2]);
-            fail();
+    alone *a = self;
+    ds_search_options o = options(BUDGET, a->seed, NULL);
+    ds_search *s = must_open(a->plugin, &o);
+    double loss[ROOM], grad[ROOM * N];
+    const double *x;
+    uint64_t count;
+    uint32_t want;
+    while (ds_search_ask(s, &count, &x, &want) == DS_OK) {
+        memcpy(a->points + a->used * N, x, count * N * sizeof *x);
+        for (uint64_t row = 0; row < count; row++) {
+            loss[row] = bowl(NULL, N, x + row * N, grad + row * N);
+        }
+        a->used += count;
+        if (ds_search_tell(s, loss, grad) != DS_OK) {
+            break;
         }
     }
-    assert_null(ds_environment_open(NULL, NULL, 1, 1, NULL, 0));
-    /* This process is not for it alone. */
-    const char *top = getenv("DS_TOP_BUILD");
-    char path[4096], why[600] = "";
-    snprintf(path, sizeof path, "%s/tests/plugins/.libs/alone.so", top != NULL ? top : ".");
-    assert_null(ds_environment_open(path, NULL, 1, 1, why, sizeof why));
-    assert_string_equal(
-        why, "alone needs a process of its own for each instance, which an environment of libdiffsim "
-             "does not give; let dshost evaluate it");
+    ds_search_close(s);
+    return NULL;
 }
 
-/* A simulation that breaks down says so, and is told as a failure. */
-static void test_environment_fails(void **state)
+/* Searches that compute at once in several threads give the points that each gives alone. */
+static void test_threads(void **state)
 {
-    ds_environment *e = must_open_environment("cartpole", "links = 10\ngravity = 1000\nlength = 0.01");
-    ds_environment_box box = {.struct_size = sizeof box};
-    double loss = 0, *x, *grad;
-    uint32_t outcome = 0;
+    static const char *const plugins[] = {"boleap", "cmaes", "bo", "boleap", "nlopt", "lbfgsb"};
+    enum { SEARCHES = sizeof plugins / sizeof *plugins };
+    static alone apart[SEARCHES], together[SEARCHES];
+    pthread_t thread[SEARCHES];
     (void)state;
-    ds_environment_describe(e, &box);
-    x = calloc(2 * box.n, sizeof *x);
-    grad = x + box.n;
-    for (uint64_t i = 0; i < box.n; i++) {
-        x[i] = i % 2 ? box.upper[i] : box.lower[i];
-        grad[i] = 7;
+    for (size_t k = 0; k < SEARCHES; k++) {
+        apart[k].plugin = together[k].plugin = plugins[k];
+        apart[k].seed = together[k].seed = k;
+        search_all(&apart[k]);
     }
-    assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, grad, &outcome), DS_OK);
-    assert_int_equal(outcome, DS_EVAL_DIVERGED);
-    assert_true(isinf(loss) && grad[0] == 0 && ds_environment_message(e)[0] != '\0');
-    free(x);
-    ds_environment_close(e);
+    for (size_t k = 0; k < SEARCHES; k++) {
+        assert_int_equal(pthread_create(&thread[k], NULL, search_all, &together[k]), 0);
+    }
+    for (size_t k = 0; k < SEARCHES; k++) {
+        assert_int_equal(pthread_join(thread[k], NULL), 0);
+        assert_true(apart[k].used > 0 && apart[k].used == together[k].used);
+        assert_memory_equal(apart[k].points, together[k].points, sizeof apart[k].points);
+    }
+}
+
+static void test_null(void **state)
+{
+    uint64_t count = 0;
+    uint32_t want = 0;
+    double loss = 0;
+    const double *x = NULL;
+    ds_search_options o = options(30, 3, NULL);
+    ds_search *s = must_open("rand", &o);
+    (void)state;
+    assert_int_equal(ds_search_ask(NULL, &count, &x, &want), DS_E_ARG);
+    assert_int_equal(ds_search_ask(s, NULL, &x, &want), DS_E_ARG);
+    assert_int_equal(ds_search_ask(s, &count, NULL, &want), DS_E_ARG);
+    assert_int_equal(ds_search_ask(s, &count, &x, NULL), DS_E_ARG);
+    assert_int_equal(ds_search_tell(NULL, &loss, NULL), DS_E_ARG);
+    assert_int_equal(ds_search_best(NULL, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_search_used(NULL), 0);
+    assert_string_equal(ds_search_message(NULL), "");
+    ds_search_close(s);
+}
+
+/* ---- recorded ---- */
+
+static temporary place;
+
+static ds_search_options recorded(const char *folder, uint64_t budget, uint32_t resume)
+{
+    ds_search_options o = options(budget, 8, NULL);
+    o.folder = temporary_path(&place, folder);
+    o.name = "bowl";
+    o.resume = resume;
+    return o;
+}
+
+/* Asks until the end or until `most` evaluations, and closes. Returns how many the program was asked for
+ * itself; all points go to `points`, where there is room for them. */
+static uint64_t go_on(const char *optimizer, const ds_search_options *o, uint64_t most, double *points)
+{
+    ds_search *s = must_open(optimizer, o);
+    double loss[ROOM], grad[ROOM * N];
+    const double *x;
+    uint64_t count, asked = 0;
+    uint32_t want;
+    while (ds_search_used(s) < most && ds_search_ask(s, &count, &x, &want) == DS_OK) {
+        memcpy(points + ds_search_used(s) * N, x, count * N * sizeof *x);
+        for (uint64_t row = 0; row < count; row++) {
+            loss[row] = bowl(NULL, N, x + row * N, grad + row * N);
+            if (asked + row == 7) {
+                loss[row] = NAN;
+            }
+        }
+        asked += count;
+        assert_int_equal(ds_search_tell(s, loss, grad), DS_OK);
+    }
+    assert_string_equal(ds_search_message(s), "");
+    ds_search_close(s);
+    return asked;
+}
+
+static uint64_t rows_of(const char *folder)
+{
+    char path[800];
+    ds_store *store = NULL;
+    ds_error e = {0, ""};
+    uint64_t count = 0;
+    snprintf(path, sizeof path, "%s/run.sqlite", folder);
+    assert_int_equal(ds_store_open(path, DS_STORE_READ, &store, &e), 0);
+    assert_int_equal(ds_store_count(store, &count, &e), 0);
+    ds_store_close(store, NULL);
+    return count;
+}
+
+static int has_text(const char *folder, const char *file, const char *part)
+{
+    char path[800];
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    char *text = (char *)temporary_read(path, &size);
+    int has = strstr(text, part) != NULL;
+    free(text);
+    return has;
+}
+
+/* A search that is interrupted, in the middle of a batch too, goes on from its record as if it had not
+ * been. */
+static void test_recorded(void **state)
+{
+    static const char *const plugins[] = {"cmaes", "boleap", "lbfgsb"};
+    (void)state;
+    for (size_t k = 0; k < sizeof plugins / sizeof *plugins; k++) {
+        static double whole[ROOM * N], parts[ROOM * N];
+        char name[40];
+        memset(whole, 0, sizeof whole);
+        memset(parts, 0, sizeof parts);
+        snprintf(name, sizeof name, "whole%zu", k);
+        ds_search_options o = recorded(name, 90, 0);
+        assert_int_equal(go_on(plugins[k], &o, ROOM, whole), 90);
+        assert_int_equal(rows_of(o.folder), 90);
+        assert_true(has_text(o.folder, "summary.json", "\"ended\": \"budget\""));
+        assert_true(has_text(o.folder, "run.ini", "env = bowl"));
+        snprintf(name, sizeof name, "parts%zu", k);
+        o = recorded(name, 90, 1); /* begins one, where there is none */
+        uint64_t first = go_on(plugins[k], &o, 30, parts);
+        assert_true(first >= 30 && first < 90);
+        assert_true(has_text(o.folder, "summary.json", "\"ended\": \"signal\""));
+        assert_int_equal(rows_of(o.folder), first);
+        assert_int_equal(go_on(plugins[k], &o, ROOM, parts), 90 - first);
+        assert_int_equal(rows_of(o.folder), 90);
+        o.budget = 95;
+        assert_int_equal(go_on(plugins[k], &o, ROOM, parts), 5);
+    }
+}
+
+static void test_recorded_refused(void **state)
+{
+    ds_search_options o = recorded("once", 20, 0), other = o;
+    double points[ROOM * N];
+    (void)state;
+    char *folder = strdup(o.folder);
+    o.folder = other.folder = folder;
+    go_on("cmaes", &o, ROOM, points);
+    refused("cmaes", &o, "already");
+    o.resume = 1;
+    refused("rand", &o, "another optimizer");
+    other = o;
+    other.seed = 9;
+    refused("cmaes", &other, "another seed");
+    other = o;
+    other.n = 2;
+    refused("cmaes", &other, "another number of variables");
+    other = o;
+    other.name = "cup";
+    refused("cmaes", &other, "another name");
+    other = o;
+    other.settings = "lambda = 5";
+    refused("cmaes", &other, "another value of lambda");
+    other = o;
+    other.budget = 10;
+    refused("cmaes", &other, "20 evaluations already");
+    other.budget = 0;
+    refused("cmaes", &other, "needs a budget");
+    other = o;
+    other.name = "Big Name";
+    refused("cmaes", &other, "small letters");
+    other = o;
+    other.resume = 2;
+    refused("cmaes", &other, "resume is 2");
+    other = o;
+    other.folder = "/proc/nothing/here";
+    refused("cmaes", &other, "/proc/nothing");
+    assert_int_equal(go_on("cmaes", &o, ROOM, points), 0); /* all is there */
+    free(folder);
+}
+
+/* A record that does not belong to the answers is found out, and left as it is. */
+static void test_recorded_other_points(void **state)
+{
+    ds_search_options o = recorded("other", 40, 0);
+    const double narrow[N] = {-2, -3, -3};
+    double points[ROOM * N];
+    uint64_t count;
+    uint32_t want;
+    const double *x;
+    (void)state;
+    go_on("cmaes", &o, 20, points);
+    o.resume = 1;
+    o.lower = narrow;
+    ds_search *s = must_open("cmaes", &o);
+    uint64_t rows = rows_of(o.folder);
+    assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_E_DATA);
+    assert_non_null(strstr(ds_search_message(s), "asks for another point"));
+    ds_search_close(s);
+    assert_int_equal(rows_of(o.folder), rows);
+}
+
+static int open_place(void **state)
+{
+    (void)state;
+    temporary_open(&place);
+    return 0;
+}
+
+static int close_place(void **state)
+{
+    char command[400];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r '%s'", place.folder);
+    return system(command);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_points_as_a_run), cmocka_unit_test(test_budget_cuts_a_batch),
-        cmocka_unit_test(test_closed_at_any_moment), cmocka_unit_test(test_two_at_once),
-        cmocka_unit_test(test_failed_evaluations),   cmocka_unit_test(test_nothing_but_failures),
-        cmocka_unit_test(test_told_wrongly),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_environment),          cmocka_unit_test(test_environment_refused),
-        cmocka_unit_test(test_environment_fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_points_as_a_run),
+                                       cmocka_unit_test(test_budget_cuts_a_batch),
+                                       cmocka_unit_test(test_closed_at_any_moment),
+                                       cmocka_unit_test(test_two_at_once),
+                                       cmocka_unit_test(test_failed_evaluations),
+                                       cmocka_unit_test(test_nothing_but_failures),
+                                       cmocka_unit_test(test_told_wrongly),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_null),
+                                       cmocka_unit_test(test_recorded),
+                                       cmocka_unit_test(test_recorded_refused),
+                                       cmocka_unit_test(test_recorded_other_points)};
     char path[4096];
     const char *top = getenv("DS_TOP_BUILD");
     snprintf(path, sizeof path, "%s/plugins", top != NULL ? top : ".");
     setenv("DS_PLUGIN_PATH", path, 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_place, close_place);
 }

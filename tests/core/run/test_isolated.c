@@ -165,7 +165,8 @@ static void search_here(asked *a, const char *path)
 
 static void search_isolated(asked *a, const char *path)
 {
-    static const ds_journal journal = {.folder = "run"};
+    static atomic_int stop;
+    static const ds_journal journal = {.folder = "run", .stop = &stop};
     const ds_probe_config probe = {0};
     ds_isolated *isolated = NULL;
     ds_error e = {0, ""};

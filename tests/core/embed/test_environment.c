@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_environment - environments inside another program (diffsim/lib/environment.h): one point and many,
+ * workers and none, crashes and limits, scenes, episodes, stops, and what is refused. */
+#include "config.h"
+
+#include <diffsim/ext/scene.h>
+#include <diffsim/lib/environment.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { MANY = 200 };
+
+static char faulty[4096], faulty_rl[4096], alone[4096];
+
+/* Does the line say what ended the worker? Sanitizers make an exit of every crash. */
+static int tells(const char *line, const char *part)
+{
+#ifdef DS_SANITIZERS
+    if (strstr(line, "the worker ended by itself") != NULL) {
+        return 1;
+    }
+#endif
+    return strstr(line, part) != NULL;
+}
+
+static ds_environment_options options(const char *settings, uint32_t isolation)
+{
+    return (ds_environment_options){.struct_size = sizeof(ds_environment_options),
+                                    .isolation = isolation,
+                                    .settings = settings,
+                                    .jobs = 3};
+}
+
+static ds_environment *must_open(const char *name, const char *settings, uint32_t isolation)
+{
+    char why[600] = "";
+    ds_environment_options o = options(settings, isolation);
+    ds_environment *e = ds_environment_open(name, &o, why, sizeof why);
+    if (e == NULL) {
+        print_message("%s\n", why);
+    }
+    assert_non_null(e);
+    return e;
+}
+
+static ds_environment_box box_of(const ds_environment *e)
+{
+    ds_environment_box box = {.struct_size = sizeof box};
+    assert_int_equal(ds_environment_describe(e, &box), DS_OK);
+    return box;
+}
+
+/* ---- one point ---- */
+
+static void test_one(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        ds_environment *e = must_open("analytic", "dim = 4\nfunction = rosenbrock", isolation);
+        ds_environment_box box = box_of(e);
+        double x[4], grad[4], loss, up, down, h = 1e-6;
+        uint32_t outcome = 99;
+        assert_true(box.n == 4 && box.has_gradient == 1 && box.stepwise == 0);
+        for (int i = 0; i < 4; i++) {
+            assert_true(box.lower[i] < box.upper[i] && box.x0[i] >= box.lower[i] &&
+                        box.x0[i] <= box.upper[i]);
+            x[i] = 0.5 * box.x0[i] + 0.2 * box.lower[i] + 0.3 * box.upper[i];
+        }
+        assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, grad, &outcome), DS_OK);
+        assert_int_equal(outcome, DS_EVAL_OK);
+        assert_string_equal(ds_environment_message(e), "");
+        assert_true(isfinite(loss) && loss > box.loss_floor);
+        for (int i = 0; i < 4; i++) {
+            double middle = x[i];
+            x[i] = middle + h;
+            ds_environment_evaluate(e, x, 0, &up, NULL, NULL);
+            x[i] = middle - h;
+            ds_environment_evaluate(e, x, 0, &down, NULL, NULL);
+            x[i] = middle;
+            assert_true(fabs((up - down) / (2 * h) - grad[i]) < 1e-5 * (1 + fabs(grad[i])));
+        }
+        x[2] = box.upper[2] + 1;
+        assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, NULL, NULL), DS_E_ARG);
+        assert_non_null(strstr(ds_environment_message(e), "variable 2"));
+        x[2] = NAN;
+        assert_int_equal(ds_environment_evaluate(e, x, 0, &loss, NULL, NULL), DS_E_ARG);
+        ds_environment_close(e);
+    }
+}
+
+static void refused(const char *name, const ds_environment_options *o, const char *part)
+{
+    char why[600] = "";
+    assert_null(ds_environment_open(name, o, why, sizeof why));
+    if (!tells(why, part) || strchr(why, '\n') != NULL) {
+        print_message("'%s' does not contain '%s'\n", why, part);
+        fail();
+    }
+    assert_null(ds_environment_open(name, o, NULL, 0));
+}
+
+static void test_refused(void **state)
+{
+    static const char *const cases[][3] = {
+        {"tours", NULL, "torus"},
+        {"cmaes", NULL, "cmaes"},
+        {"torus", "stepz = 4", "settings:1: torus: unknown parameter 'stepz'"},
+        {"torus", "steps = -1", "steps"},
+        {"torus", "[run]\njobs = 3", "[run]"},
+        {"cartpole", "links = 1\nlinks = 2", "links"}};
+    ds_environment_options o = options(NULL, DS_ISOLATE_NONE), bad = o;
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+            bad = options(cases[k][1], isolation);
+            refused(cases[k][0], &bad, cases[k][2]);
+        }
+    }
+    refused(NULL, &o, "missing");
+    bad = o;
+    bad.struct_size = 8;
+    refused("analytic", &bad, "struct_size");
+    bad = o;
+    bad.isolation = 2;
+    refused("analytic", &bad, "isolation is 2");
+    bad = o;
+    bad.jobs = 1025;
+    refused("analytic", &bad, "jobs = 1025");
+    bad = o;
+    bad.threads = 1025;
+    refused("analytic", &bad, "threads = 1025");
+    bad = o;
+    bad.timeout_s = -1;
+    refused("analytic", &bad, "timeout_s = -1");
+    bad.timeout_s = NAN;
+    refused("analytic", &bad, "timeout_s");
+    bad = o;
+    bad.memory_mb = UINT64_MAX;
+    refused("analytic", &bad, "memory_mb");
+    refused(alone, &o, "alone needs a process of its own for each instance");
+    bad = options("fault = error\nstage = create", DS_ISOLATE_PROCESS);
+    refused(faulty, &bad, "refused as asked");
+    bad = options("fault = segv\nstage = create", DS_ISOLATE_PROCESS);
+    refused(faulty, &bad, "SIGSEGV");
+}
+
+static void test_null(void **state)
+{
+    ds_environment *e = must_open("analytic", "dim = 2", DS_ISOLATE_NONE);
+    ds_environment_box box = {.struct_size = 4};
+    ds_environment_batch b = {.struct_size = 4};
+    ds_rl_info info = {.struct_size = sizeof info};
+    ds_scene_view scene = {.struct_size = 4};
+    double x[2] = {0, 0}, loss;
+    (void)state;
+    assert_int_equal(ds_environment_describe(e, &box), DS_E_ARG);
+    assert_int_equal(ds_environment_describe(e, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_describe(NULL, &box), DS_E_ARG);
+    assert_int_equal(ds_environment_evaluate(NULL, x, 0, &loss, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_evaluate(e, NULL, 0, &loss, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_evaluate(e, x, 0, NULL, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_evaluate_many(e, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
+    assert_non_null(strstr(ds_environment_message(e), "struct_size"));
+    b = (ds_environment_batch){.struct_size = sizeof b, .x = x, .loss = &loss};
+    assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* no rows */
+    assert_int_equal(ds_environment_simulate(NULL, x, 0, 0, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_simulate(e, NULL, 0, 0, NULL, NULL), DS_E_STATE);
+    assert_int_equal(ds_environment_simulate(e, x, 0, 3, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_scene(e, &scene), DS_E_ARG);
+    assert_int_equal(ds_environment_scene(NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_episodes(e, &info), DS_E_UNSUPPORTED);
+    assert_int_equal(ds_environment_episodes(e, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_reset(NULL, NULL, NULL), DS_E_ARG);
+    assert_int_equal(ds_environment_reset(e, NULL, NULL), DS_E_UNSUPPORTED);
+    assert_int_equal(ds_environment_step(e, NULL), DS_E_UNSUPPORTED);
+    assert_int_equal(ds_environment_noise_key(NULL, 1), 0);
+    assert_string_equal(ds_environment_message(NULL), "");
+    assert_string_equal(ds_environment_message_of(NULL, 0), "");
+    assert_string_equal(ds_environment_message_of(e, 77), "");
+    ds_environment_stop(NULL);
+    ds_environment_close(NULL);
+    ds_environment_close(e);
+}
+
+static void test_variables(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        ds_environment *e = must_open("pendulum", NULL, isolation),
+                       *none = must_open("analytic", "dim = 2", isolation);
+        ds_variable v = {.struct_size = sizeof v};
+        uint64_t n = box_of(e).n;
+        for (uint64_t i = 0; i < n; i++) {
+            v.name = v.unit = v.group = NULL;
+            assert_int_equal(ds_environment_variable(e, i, &v), DS_OK);
+            assert_true(v.name[0] != '\0' && v.unit != NULL && v.group != NULL);
+        }
+        assert_int_equal(ds_environment_variable(e, n, &v), DS_E_ARG);
+        assert_int_equal(ds_environment_variable(e, 0, NULL), DS_E_ARG);
+        assert_int_equal(ds_environment_variable(NULL, 0, &v), DS_E_ARG);
+        assert_int_equal(ds_environment_variable(none, 0, &v), DS_E_UNSUPPORTED);
+        v.struct_size = 8;
+        assert_int_equal(ds_environment_variable(e, 0, &v), DS_E_ARG);
+        ds_environment_close(e);
+        ds_environment_close(none);
+    }
+}
+
+/* ---- many points ---- */
+
+typedef struct answers {
+    double x[MANY * 2], loss[MANY], grad[MANY * 2], seconds[MANY];
+    uint32_t outcome[MANY], kind[MANY];
+    uint64_t key[MANY], cost[MANY];
+    ds_environment_batch batch;
+} answers;
+
+static void prepare(answers *a)
+{
+    for (int k = 0; k < MANY; k++) {
+        a->x[2 * k] = -1.0 + 2.0 * k / (MANY - 1);
+        a->x[2 * k + 1] = 0.5;
+        a->key[k] = (uint64_t)(k / 2);
+    }
+    a->batch = (ds_environment_batch){.struct_size = sizeof a->batch,
+                                      .count = MANY,
+                                      .x = a->x,
+                                      .noise_key = a->key,
+                                      .loss = a->loss,
+                                      .grad = a->grad,
+                                      .outcome = a->outcome,
+                                      .grad_kind = a->kind,
+                                      .cost_steps = a->cost,
+                                      .seconds = a->seconds};
+}
+
+/* Every row has the answer that it has alone, whoever evaluates it, with its own noise. */
+static void test_many(void **state)
+{
+    static answers a, b;
+    ds_environment *here = must_open(faulty, "noise = 0.5", DS_ISOLATE_NONE);
+    ds_environment *there = must_open(faulty, "noise = 0.5", DS_ISOLATE_PROCESS);
+    (void)state;
+    assert_int_equal(box_of(here).stochastic, 1);
+    prepare(&a);
+    prepare(&b);
+    assert_int_equal(ds_environment_evaluate_many(here, &a.batch), DS_OK);
+    assert_int_equal(ds_environment_evaluate_many(there, &b.batch), DS_OK);
+    assert_true(a.batch.done == MANY && b.batch.done == MANY);
+    assert_memory_equal(a.loss, b.loss, sizeof a.loss);
+    assert_memory_equal(a.grad, b.grad, sizeof a.grad);
+    for (int k = 0; k < MANY; k++) {
+        double single, grad[2];
+        assert_int_equal(ds_environment_evaluate(here, a.x + 2 * k, a.key[k], &single, grad, NULL), DS_OK);
+        assert_true(single == a.loss[k] && grad[0] == a.grad[2 * k] && a.grad[2 * k] != 0);
+        assert_true(a.outcome[k] == DS_EVAL_OK && b.outcome[k] == DS_EVAL_OK && b.kind[k] == a.kind[k]);
+        assert_true(a.kind[k] != DS_GRAD_NONE && a.cost[k] == b.cost[k] && b.seconds[k] >= 0);
+    }
+    assert_true(a.loss[0] != a.loss[2]); /* the noise of key 0 is none */
+    assert_int_not_equal(ds_environment_noise_key(here, 1), ds_environment_noise_key(here, 2));
+    assert_int_equal(ds_environment_noise_key(here, 5), ds_environment_noise_key(there, 5));
+    a.x[7] = 2;
+    assert_int_equal(ds_environment_evaluate_many(here, &a.batch), DS_E_ARG);
+    assert_non_null(strstr(ds_environment_message(here), "point 3, variable 1"));
+    ds_environment_close(here);
+    ds_environment_close(there);
+}
+
+/* A crash is the outcome of its row, with a message; all others are answered. */
+static void test_crashes(void **state)
+{
+    static const struct {
+        const char *settings, *message;
+        uint32_t outcome;
+    } cases[] = {{"fault = segv\nabove = 0.9", "SIGSEGV", DS_EVAL_CRASHED},
+                 {"fault = abort\nabove = 0.9", "SIGABRT", DS_EVAL_CRASHED},
+                 {"fault = exit\nabove = 0.9", "exit status 3", DS_EVAL_CRASHED},
+                 {"fault = loop\nabove = 0.98", "timeout_s", DS_EVAL_TIMEOUT},
+                 {"fault = error\nabove = 0.9", "", DS_EVAL_ERROR},
+                 {"fault = nan\nabove = 0.9", "not finite", DS_EVAL_INVALID}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        static answers a;
+        ds_environment_options o = options(cases[k].settings, DS_ISOLATE_PROCESS);
+        o.timeout_s = cases[k].outcome == DS_EVAL_TIMEOUT ? 0.3 : 60;
+        o.memory_mb = 256;
+        ds_environment *e = ds_environment_open(faulty, &o, NULL, 0);
+        uint64_t failed = 0;
+        assert_non_null(e);
+        prepare(&a);
+        assert_int_equal(ds_environment_evaluate_many(e, &a.batch), DS_OK);
+        for (uint64_t row = 0; row < MANY; row++) {
+            const char *why = ds_environment_message_of(e, row);
+            if (a.outcome[row] != DS_EVAL_OK) {
+                assert_int_equal(a.outcome[row], cases[k].outcome);
+                assert_true(isinf(a.loss[row]) && a.grad[2 * row] == 0 && a.kind[row] == DS_GRAD_NONE);
+                assert_true(a.x[2 * row] > 0.9 && why[0] != '\0' && tells(why, cases[k].message));
+                failed++;
+            } else {
+                assert_true(isfinite(a.loss[row]) && why[0] == '\0');
+            }
+        }
+        assert_true(failed > 0 && failed < 30);
+        assert_true(tells(ds_environment_message(e), cases[k].message));
+        ds_environment_close(e);
+    }
+}
+
+static void test_no_gradient(void **state)
+{
+    ds_environment *e = must_open("cartpole_gym", NULL, DS_ISOLATE_NONE);
+    ds_environment_box box = box_of(e);
+    double loss, *grad = calloc(box.n, sizeof *grad);
+    (void)state;
+    assert_int_equal(box.has_gradient, 0);
+    assert_int_equal(ds_environment_evaluate(e, box.x0, 0, &loss, grad, NULL), DS_E_UNSUPPORTED);
+    assert_non_null(strstr(ds_environment_message(e), "no gradient"));
+    assert_int_equal(ds_environment_evaluate(e, box.x0, 0, &loss, NULL, NULL), DS_OK);
+    free(grad);
+    ds_environment_close(e);
+}
+
+static void *stop_soon(void *e)
+{
+    const struct timespec nap = {0, 200000000};
+    nanosleep(&nap, NULL);
+    ds_environment_stop(e);
+    return NULL;
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        static answers a;
+        pthread_t thread;
+        double loss;
+        ds_environment *e = must_open(faulty, "work = 0.05", isolation);
+        prepare(&a);
+        assert_int_equal(pthread_create(&thread, NULL, stop_soon, e), 0);
+        assert_int_equal(ds_environment_evaluate_many(e, &a.batch), DS_STOPPED);
+        pthread_join(thread, NULL);
+        assert_true(a.batch.done < MANY);
+        assert_int_equal(ds_environment_evaluate(e, a.x, 0, &loss, NULL, NULL), DS_STOPPED);
+        assert_int_equal(ds_environment_simulate(e, a.x, 0, DS_FRAMES_ALL, NULL, NULL), DS_STOPPED);
+        ds_environment_close(e);
+    }
+}
+
+/* Opened by one thread, which ends, and used by another; two at once. */
+static void *open_there(void *out)
+{
+    *(ds_environment **)out = must_open("analytic", "dim = 3", DS_ISOLATE_PROCESS);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    ds_environment *e[2] = {NULL, NULL};
+    pthread_t thread[2];
+    double loss[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(pthread_create(&thread[k], NULL, open_there, &e[k]), 0);
+    }
+    for (int k = 0; k < 2; k++) {
+        uint32_t outcome = 99;
+        assert_int_equal(pthread_join(thread[k], NULL), 0);
+        assert_int_equal(ds_environment_evaluate(e[k], box_of(e[k]).x0, 0, &loss[k], NULL, &outcome), DS_OK);
+        assert_int_equal(outcome, DS_EVAL_OK);
+    }
+    assert_true(loss[0] == loss[1]);
+    ds_environment_close(e[0]);
+    ds_environment_close(e[1]);
+}
+
+/* ---- channels ---- */
+
+enum { DIM = 3, POINTS = 5, MOST = 16 };
+
+static ds_ask question(uint32_t op, const double *v, void *out, uint64_t count)
+{
+    return (ds_ask){.struct_size = sizeof(ds_ask),
+                    .op = op,
+                    .v = v,
+                    .out = out,
+                    .out_bytes = count * POINTS * sizeof(double)};
+}
+
+/* The residuals of a sum of squares are those of its loss, its gradient and their products, row by row. */
+static void test_channels(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        ds_environment *e = must_open("analytic", "dim = 3\nfunction = rosenbrock", isolation);
+        ds_environment_box box = box_of(e);
+        ds_channel c = {.struct_size = sizeof c};
+        double x[POINTS * DIM], loss[POINTS], grad[POINTS * DIM], v[POINTS * DIM], r[POINTS * MOST],
+            jv[POINTS * MOST], w[POINTS * MOST], jtw[POINTS * DIM];
+        assert_int_equal(ds_environment_channels(e), 1);
+        assert_int_equal(ds_environment_channel(e, 0, &c), DS_OK);
+        assert_true(c.role == DS_CHANNEL_RESIDUAL && c.type == DS_TYPE_F64 && c.name[0] != '\0');
+        uint64_t m = ds_channel_elements(&c);
+        assert_true(m >= 1 && m <= MOST);
+        for (int i = 0; i < POINTS * DIM; i++) {
+            x[i] = box.lower[i % DIM] + (0.5 + 0.4 * sin(i)) * (box.upper[i % DIM] - box.lower[i % DIM]);
+            v[i] = cos(3 * i);
+        }
+        for (int i = 0; i < POINTS * MOST; i++) {
+            w[i] = sin(2 * i + 1);
+        }
+        ds_ask value = question(DS_ASK_VALUE, NULL, r, m), forward = question(DS_ASK_JV, v, jv, m),
+               backward = question(DS_ASK_JTV, w, jtw, DIM);
+        ds_ask *both[] = {&value, &forward}, *one[] = {&backward}, *two[] = {&forward, &backward};
+        ds_environment_batch b = {
+            .struct_size = sizeof b, .count = POINTS, .x = x, .loss = loss, .asks = 2, .ask = both};
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
+        b.asks = 1;
+        b.ask = one;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
+        b.asks = 0;
+        b.grad = grad;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_OK);
+        assert_true(forward.kind != DS_GRAD_NONE && backward.kind != DS_GRAD_NONE &&
+                    value.kind == DS_GRAD_NONE);
+        for (uint64_t k = 0; k < POINTS; k++) {
+            double sum = 0, slope = 0, expected = 0, left = 0, right = 0;
+            for (uint64_t i = 0; i < m; i++) {
+                sum += r[k * m + i] * r[k * m + i];
+                slope += 2 * r[k * m + i] * jv[k * m + i];
+                left += w[k * m + i] * jv[k * m + i];
+            }
+            for (uint64_t i = 0; i < DIM; i++) {
+                expected += grad[k * DIM + i] * v[k * DIM + i];
+                right += jtw[k * DIM + i] * v[k * DIM + i];
+            }
+            assert_true(fabs(sum - loss[k]) <= 1e-12 * loss[k]);
+            assert_true(fabs(slope - expected) <= 1e-9 * (1 + fabs(expected)));
+            assert_true(fabs(left - right) <= 1e-9 * (1 + fabs(left)));
+        }
+        b.asks = 1;
+        b.ask = one;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* a product beside the gradient */
+        b.grad = NULL;
+        b.asks = 2;
+        b.ask = two;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* two products */
+        b.asks = 1;
+        b.ask = both;
+        value.out_bytes--;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
+        assert_non_null(strstr(ds_environment_message(e), "out_bytes"));
+        value = question(DS_ASK_VALUE, NULL, r, m);
+        value.channel = 1;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG); /* no such channel */
+        b.ask = NULL;
+        assert_int_equal(ds_environment_evaluate_many(e, &b), DS_E_ARG);
+        assert_int_equal(ds_environment_channel(e, 1, &c), DS_E_ARG);
+        assert_int_equal(ds_environment_channel(e, 0, NULL), DS_E_ARG);
+        c.struct_size = 8;
+        assert_int_equal(ds_environment_channel(e, 0, &c), DS_E_ARG);
+        assert_int_equal(ds_environment_channel(NULL, 0, &c), DS_E_ARG);
+        assert_int_equal(ds_environment_channels(NULL), 0);
+        ds_environment_close(e);
+    }
+}
+
+/* ---- scenes ---- */
+
+static void test_scene(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        ds_environment *e = must_open("cartpole", NULL, isolation);
+        ds_environment_box box = box_of(e);
+        ds_scene_view scene = {.struct_size = sizeof scene};
+        ds_body_view body = {.struct_size = sizeof body};
+        ds_metric_view metric = {.struct_size = sizeof metric};
+        double loss, again;
+        uint32_t outcome;
+        assert_int_equal(ds_environment_scene(e, &scene), DS_E_STATE);
+        assert_int_equal(ds_environment_body(e, 0, &body), DS_E_STATE);
+        assert_int_equal(ds_environment_metric(e, 0, &metric), DS_E_STATE);
+        assert_int_equal(ds_environment_evaluate(e, box.x0, 0, &loss, NULL, NULL), DS_OK);
+        assert_int_equal(ds_environment_simulate(e, NULL, 0, DS_FRAMES_ALL, &again, &outcome), DS_OK);
+        assert_true(loss == again && outcome == DS_EVAL_OK);
+        assert_int_equal(ds_environment_scene(e, &scene), DS_OK);
+        assert_true(scene.frames == box.steps + 1 && scene.kept == scene.frames && scene.bodies > 0);
+        for (uint64_t b = 0; b < scene.bodies; b++) {
+            assert_int_equal(ds_environment_body(e, b, &body), DS_OK);
+            assert_true(body.name[0] != '\0' && (body.width == 3 || body.width == 7) && body.count > 0);
+            for (uint64_t i = 0; i < scene.kept * body.count * body.width; i++) {
+                assert_true(isfinite(body.data[i]));
+            }
+        }
+        assert_int_equal(ds_environment_body(e, scene.bodies, &body), DS_E_ARG);
+        assert_true(scene.metrics > 0);
+        for (uint64_t m = 0; m < scene.metrics; m++) {
+            assert_int_equal(ds_environment_metric(e, m, &metric), DS_OK);
+            assert_true(metric.name[0] != '\0' && metric.unit != NULL && metric.count == scene.frames);
+            assert_false(isnan(metric.values[metric.count - 1]));
+        }
+        assert_int_equal(ds_environment_metric(e, scene.metrics, &metric), DS_E_ARG);
+        body.struct_size = metric.struct_size = 8;
+        assert_int_equal(ds_environment_body(e, 0, &body), DS_E_ARG);
+        assert_int_equal(ds_environment_metric(e, 0, &metric), DS_E_ARG);
+        assert_int_equal(ds_environment_simulate(e, box.x0, 0, DS_FRAMES_NONE, NULL, NULL), DS_OK);
+        assert_int_equal(ds_environment_scene(e, &scene), DS_OK);
+        assert_true(scene.kept == 0 && scene.metrics > 0);
+        ds_environment_close(e);
+    }
+}
+
+static void test_no_scene(void **state)
+{
+    const double x[2] = {0.5, 0.5};
+    double loss = 0;
+    uint32_t outcome = 0;
+    ds_environment *e = must_open(faulty, "fault = segv\nabove = 0.9", DS_ISOLATE_PROCESS);
+    const double bad[2] = {0.95, 0.5};
+    (void)state;
+    assert_int_equal(ds_environment_simulate(e, x, 0, DS_FRAMES_ALL, NULL, NULL), DS_E_UNSUPPORTED);
+    assert_non_null(strstr(ds_environment_message(e), "no scene"));
+    assert_int_equal(ds_environment_simulate(e, bad, 0, DS_FRAMES_ALL, &loss, &outcome), DS_OK);
+    assert_true(isinf(loss) && outcome == DS_EVAL_CRASHED);
+    assert_true(tells(ds_environment_message(e), "SIGSEGV"));
+    ds_environment_close(e);
+}
+
+/* ---- episodes ---- */
+
+enum { LANES = 3, OBS = 64, ACT = 8 };
+
+typedef struct rows {
+    uint64_t lane[LANES];
+    double action[LANES * ACT], obs[LANES * OBS], reward[LANES], loss[LANES];
+    uint32_t ended[LANES], outcome[LANES];
+    ds_episode_rows r;
+} rows;
+
+static void prepare_rows(rows *q, uint64_t count)
+{
+    for (uint64_t k = 0; k < LANES; k++) {
+        q->lane[k] = 7 * k;
+    }
+    q->r = (ds_episode_rows){.struct_size = sizeof q->r,
+                             .count = count,
+                             .lane = q->lane,
+                             .action = q->action,
+                             .obs = q->obs,
+                             .reward = q->reward,
+                             .ended = q->ended,
+                             .loss = q->loss,
+                             .outcome = q->outcome};
+}
+
+/* The steps of an episode give the loss of the evaluation with all its actions, in every lane. */
+static void test_steps(void **state)
+{
+    (void)state;
+    for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
+        static rows q;
+        ds_environment *e = must_open("pendulum", NULL, isolation);
+        ds_environment_box box = box_of(e);
+        ds_rl_info info = {.struct_size = sizeof info};
+        assert_int_equal(box.stepwise, 1);
+        assert_int_equal(ds_environment_episodes(e, &info), DS_OK);
+        assert_true(info.horizon * info.n_act == box.n && info.n_obs <= OBS && info.n_act <= ACT);
+        double *x = calloc(LANES * box.n, sizeof *x), loss;
+        prepare_rows(&q, LANES);
+        assert_int_equal(ds_environment_step(e, &q.r), DS_E_STATE);
+        assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
+        assert_int_equal(q.r.done, LANES);
+        for (uint64_t t = 0; t < info.horizon; t++) {
+            for (uint64_t k = 0; k < LANES; k++) {
+                for (uint64_t i = 0; i < info.n_act; i++) {
+                    uint64_t at = t * info.n_act + i;
+                    double share = 0.5 + 0.4 * sin(0.1 * (double)(at + 1) * (double)(k + 1));
+                    q.action[k * info.n_act + i] = x[k * box.n + at] =
+                        box.lower[at] + share * (box.upper[at] - box.lower[at]);
+                }
+            }
+            assert_int_equal(ds_environment_step(e, &q.r), DS_OK);
+            for (uint64_t k = 0; k < LANES; k++) {
+                assert_int_equal(q.outcome[k], DS_EVAL_OK);
+                assert_int_equal(q.ended[k] != DS_RL_GOES_ON, t + 1 == info.horizon);
+            }
+        }
+        assert_int_equal(ds_environment_step(e, &q.r), DS_E_STATE);
+        for (uint64_t k = 0; k < LANES; k++) {
+            assert_int_equal(ds_environment_evaluate(e, x + k * box.n, 0, &loss, NULL, NULL), DS_OK);
+            assert_true(loss == q.loss[k]);
+        }
+        free(x);
+        ds_environment_close(e);
+    }
+}
+
+static void test_steps_refused(void **state)
+{
+    static rows q;
+    ds_environment *e = must_open("pendulum", NULL, DS_ISOLATE_NONE);
+    ds_environment_box box = box_of(e);
+    (void)state;
+    prepare_rows(&q, 2);
+    assert_int_equal(ds_environment_reset(e, NULL, NULL), DS_E_ARG);
+    q.r.struct_size = 8;
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    prepare_rows(&q, 2);
+    q.lane[1] = q.lane[0];
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    assert_non_null(strstr(ds_environment_message(e), "named twice"));
+    q.lane[1] = DS_MAX_LANES;
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    prepare_rows(&q, 0);
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    prepare_rows(&q, 1);
+    q.r.obs = NULL;
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_E_ARG);
+    prepare_rows(&q, 1);
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
+    q.action[0] = box.upper[0] + 1;
+    assert_int_equal(ds_environment_step(e, &q.r), DS_E_ARG);
+    assert_non_null(strstr(ds_environment_message(e), "outside of its bounds"));
+    q.action[0] = box.x0[0];
+    q.r.reward = NULL;
+    assert_int_equal(ds_environment_step(e, &q.r), DS_E_ARG);
+    prepare_rows(&q, 1);
+    assert_int_equal(ds_environment_step(e, &q.r), DS_OK);
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK); /* in the middle of one */
+    ds_environment_close(e);
+}
+
+/* A crash in a step ends its episode, and no other. */
+static void test_step_crashes(void **state)
+{
+    static rows q;
+    ds_environment *e = must_open(faulty_rl, "fault = segv\nshare = 1", DS_ISOLATE_PROCESS);
+    ds_environment_box box = box_of(e);
+    ds_rl_info info = {.struct_size = sizeof info};
+    uint32_t crashed = 0;
+    (void)state;
+    assert_int_equal(ds_environment_episodes(e, &info), DS_OK);
+    prepare_rows(&q, 1);
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
+    for (uint64_t t = 0; t < info.horizon && !crashed; t++) {
+        memcpy(q.action, box.x0 + t * info.n_act, info.n_act * sizeof *q.action);
+        assert_int_equal(ds_environment_step(e, &q.r), DS_OK);
+        crashed = q.outcome[0] == DS_EVAL_CRASHED;
+    }
+    assert_true(crashed && q.ended[0] == DS_RL_TERMINATED && isinf(q.loss[0]) && q.reward[0] == 0);
+    assert_true(tells(ds_environment_message(e), "SIGSEGV"));
+    assert_int_equal(ds_environment_reset(e, &q.r, NULL), DS_OK);
+    assert_int_equal(q.outcome[0], DS_EVAL_OK);
+    ds_environment_close(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_null),        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_many),        cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_no_gradient), cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_threads),     cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_scene),       cmocka_unit_test(test_no_scene),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_steps_refused),
+        cmocka_unit_test(test_step_crashes)};
+    char path[4096];
+    const char *top = getenv("DS_TOP_BUILD");
+    top = top != NULL ? top : ".";
+    snprintf(path, sizeof path, "%s/plugins", top);
+    snprintf(faulty, sizeof faulty, "%s/tests/plugins/.libs/faulty.so", top);
+    snprintf(alone, sizeof alone, "%s/tests/plugins/.libs/alone.so", top);
+    snprintf(faulty_rl, sizeof faulty_rl, "%s/tests/plugins/.libs/faulty_rl.so", top);
+    setenv("DS_PLUGIN_PATH", path, 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
