@@ -103,7 +103,7 @@ static int take_list(ds_check_watch *w, const ds_batch *b)
     }
     for (uint64_t i = 0; i < b->asks; i++) {
         const ds_ask *q = b->ask[i];
-        if (q == NULL || q->struct_size < sizeof *q) {
+        if (q == NULL || q->struct_size < DS_ASK_SIZE_1_0) {
             breach(w, i, "is NULL, or its struct_size is too small");
             ds_check_advise(w, "ds_ask ask = {.struct_size = sizeof ask, .op = DS_ASK_..., .channel = ...};");
             return 0;

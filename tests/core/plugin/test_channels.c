@@ -413,7 +413,7 @@ static void becomes(answered *t, uint32_t outcome, const char *text)
     int kept = memcmp(t->out, zero, values * 8) != 0;
     int product = memcmp(t->out + values, zero, (all - values) * 8) != 0;
     assert_true(kept == (outcome <= DS_EVAL_BAD_GRAD) && product == (outcome == DS_EVAL_OK));
-    assert_true((t->answer.grad_kind == DS_GRAD_ADJOINT) == (outcome == DS_EVAL_OK));
+    assert_true((t->answer.product_kind == DS_GRAD_ADJOINT) == (outcome == DS_EVAL_OK));
     assert_true((t->answer.loss == 3) == (outcome <= DS_EVAL_BAD_GRAD));
     ds_channels_clear(&t->c);
 }
