@@ -115,7 +115,7 @@ check_LTLIBRARIES += %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/fau
 dist_check_SCRIPTS = %D%/layers.sh \
 	%D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
 	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
-	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
+	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
 	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
 	%D%/cli/squares.sh \
 	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
