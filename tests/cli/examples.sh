@@ -64,9 +64,10 @@ for f in hill walk hill_full walk_full; do
     ok $? "dshost check passes $f"
 done
 
-# The two whole plugins in the comment of simple.h.
-for f in spring dice; do
-    sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/include/diffsim/helper/simple.h" |
+# The whole plugins in the comments of the helpers.
+for of in simple/spring simple/dice episode/valley episode/lamp steps/glide; do
+    f=${of#*/}
+    sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_SIMPLE_/p' "$DS_TOP_SRC/include/diffsim/helper/${of%/*}.h" |
         awk -v id="\"$f\"" '{ text = text $0 "\n" } /DS_SIMPLE_/ { if (index($0, id)) { printf "%s", text } text = "" }' > $f.c
     run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
         -O2 -fPIC -shared -fvisibility=hidden \$(pkg-config --cflags diffsim) -o $f.so $f.c -lm && '$dshost' check ./$f.so"
