@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hill_cpp - an environment in C++17, the twin of hill.c: a ball is pushed over hilly ground h(q) = cos(3 q)
-// and should be at `target` at the end. x = start position [m] and start velocity [m/s]; gradient in forward
-// mode.
+// hill_cpp - an environment in C++17: a ball is pushed over hilly ground h(q) = cos(3 q) and should be at
+// `target` at the end. x = start position [m] and start velocity [m/s]; gradient in forward mode.
 #include <diffsim/helper/plugin.hpp>
 
 #include <algorithm>

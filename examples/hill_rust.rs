@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! hill_rust - an environment in Rust, the twin of hill.c: a ball is pushed over hilly ground h(q) = cos(3 q)
-//! and should be at `target` at the end. x = start position [m] and start velocity [m/s]; gradient in forward
-//! mode.
+//! hill_rust - an environment in Rust: a ball is pushed over hilly ground h(q) = cos(3 q) and should be at
+//! `target` at the end. x = start position [m] and start velocity [m/s]; gradient in forward mode.
 //!
 //!     rustc --edition 2021 -O -C strip=symbols --crate-type cdylib -o hill_rust.so hill_rust.rs
 

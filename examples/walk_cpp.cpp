@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// walk_cpp - an optimizer in C++17, the twin of walk.c, which asks for the same points: the (1+1) evolution
-// strategy with the one-fifth success rule (Rechenberg 1973, in the form of Kern et al. 2004).
+// walk_cpp - an optimizer in C++17: the (1+1) evolution strategy with the one-fifth success rule (Rechenberg
+// 1973, in the form of Kern et al. 2004).
 #include <diffsim/helper/plugin.hpp>
 #include <diffsim/helper/random.h>
 

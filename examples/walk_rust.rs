@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! walk_rust - an optimizer in Rust, the twin of walk.c, which asks for the same points: the (1+1) evolution
-//! strategy with the one-fifth success rule (Rechenberg 1973, in the form of Kern et al. 2004).
+//! walk_rust - an optimizer in Rust: the (1+1) evolution strategy with the one-fifth success rule (Rechenberg
+//! 1973, in the form of Kern et al. 2004).
 //!
 //!     rustc --edition 2021 -O -C strip=symbols --crate-type cdylib -o walk_rust.so walk_rust.rs
 

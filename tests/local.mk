@@ -120,7 +120,7 @@ dist_check_SCRIPTS = %D%/layers.sh \
 	%D%/cli/squares.sh \
 	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
 	%D%/cli/tools/bench_merge.sh %D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh \
-	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
+	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh \
 	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh
 EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
 	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad $(slow_scripts) core/LAYERS

@@ -55,8 +55,8 @@
  * A function that draws random numbers opens its streams from e->noise_key, has none where that is 0, and
  * says DS_ENV_STOCHASTIC in the flags.
  *
- * All channels are written at every call, whatever is asked: the result of an episode does not depend on that.
- * Where writing them is costly, use the interface itself.
+ * All channels are written at every call, whatever is asked: the result of an episode does not depend on
+ * that. Where writing them is costly, use the interface itself.
  */
 #ifndef DIFFSIM_HELPER_EPISODE_H
 #define DIFFSIM_HELPER_EPISODE_H
