@@ -79,6 +79,138 @@ gives_up() {
 if command -v "$cxx" > /dev/null; then
 	both C++ cpp
 	gives_up hill_cpp.cpp '        if (io.x[0] < 9) { throw std::runtime_error("on purpose"); }' 'on purpose'
+	# Channels, lists, choices, files beside the plugin, and batches.
+	cat > line_cpp.cpp << 'END'
+#include <diffsim/helper/plugin.hpp>
+#include <algorithm>
+
+class line {
+  public:
+	explicit line(diffsim::reader &in) : in_(in), size_(static_cast<uint64_t>(in.integer("size"))), error_(size_)
+	{
+		const auto weights = in.list("weights");
+		weight_.assign(weights.begin(), weights.end());
+		weight_.resize(size_, in.text("rest") == std::string("one") ? 1.0 : 0.5);
+		if (in.boolean("strict") && in.array("table").size == 0) {
+			throw diffsim::failure(DS_E_PARAM, "strict needs a table; beside the plugin is " + in.resource("walk.c"));
+		}
+	}
+	void info(ds_env_info &out) { out.n = 2; }
+	void bounds(uint64_t n, double *lower, double *upper, double *x0)
+	{
+		std::fill_n(lower, n, -1.0);
+		std::fill_n(upper, n, 1.0);
+		std::fill_n(x0, n, 0.5);
+	}
+	std::vector<ds_channel> channels()
+	{
+		return {diffsim::channel("error", DS_CHANNEL_RESIDUAL, DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV),
+								 {size_}, "m", "Of a line through points."),
+				diffsim::constraint("slope", DS_CAN(DS_ASK_VALUE), {1}, 0, 0.5, "", "Of the line.")};
+	}
+	void evaluate(ds_eval &io)
+	{
+		io.loss = 0;
+		double grad[2] = {0, 0};
+		for (uint64_t i = 0; i < size_; i++) {
+			error_[i] = weight_[i] * (io.x[0] + at(i) * io.x[1] - 0.25);
+			io.loss += error_[i] * error_[i];
+			grad[0] += 2 * error_[i] * weight_[i];
+			grad[1] += 2 * error_[i] * weight_[i] * at(i);
+		}
+		if (io.want & DS_WANT_GRAD) {
+			std::copy_n(grad, 2, io.grad);
+			io.grad_kind = DS_GRAD_ADJOINT;
+		}
+		diffsim::for_each_ask(io, [&](ds_ask &ask) { answer(io, ask); });
+	}
+
+  private:
+	double at(uint64_t i) const { return static_cast<double>(i) / static_cast<double>(size_); }
+	void answer(const ds_eval &io, ds_ask &ask)
+	{
+		double *out = static_cast<double *>(ask.out);
+		ask.kind = ask.op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_ADJOINT;
+		if (ask.channel == 1) {
+			out[0] = io.x[1];
+			return;
+		}
+		std::fill_n(out, ask.op == DS_ASK_JTV ? 2 : size_, 0.0);
+		for (uint64_t i = 0; i < size_; i++) {
+			if (ask.op == DS_ASK_VALUE) {
+				out[i] = error_[i];
+			} else if (ask.op == DS_ASK_JV) {
+				out[i] = weight_[i] * (ask.v[0] + at(i) * ask.v[1]);
+			} else {
+				out[0] += weight_[i] * ask.v[i];
+				out[1] += weight_[i] * at(i) * ask.v[i];
+			}
+		}
+	}
+	diffsim::reader in_;
+	uint64_t size_;
+	std::vector<double> error_, weight_;
+};
+
+static constexpr const char *rests[] = {"one", "half", nullptr};
+static constexpr const char *offers[] = {DS_EXT_CHANNELS, nullptr};
+static constexpr diffsim::schema params{
+	diffsim::integer("size", "5", 1, 100, "", "Number of points."),
+	diffsim::list("weights", "1 0.5", 0, 9, 100, "", "Of the first points."),
+	diffsim::choice("rest", "half", rests, "Weight of the others."),
+	diffsim::boolean("strict", "false", "Is a table needed?"), diffsim::array("table", "", "Is there one?")};
+static constexpr auto about = diffsim::environment("line_cpp", "1", "Apache-2.0", "A line through points.")
+								  .params(params).flags(DS_ENV_GRADIENT).extensions(offers).texts("Two numbers.", "");
+DS_DEFINE_ENV(about.desc, line)
+END
+	cat > grid_cpp.cpp << 'END'
+#include <diffsim/helper/plugin.hpp>
+#include <algorithm>
+
+class grid {
+  public:
+	grid(diffsim::reader &, const ds_problem &problem) : problem_(problem) {}
+	void run(diffsim::objective &objective)
+	{
+		const uint64_t n = problem_.n;
+		diffsim::batch rows(3, n, problem_.has_gradient != 0);
+		rows.plain().tag = "grid";
+		std::vector<double> middle(problem_.x0, problem_.x0 + n);
+		std::vector<double> width(n, 0.4);
+		for (uint64_t c = 0;; c = (c + 1) % n) { // one variable after the other, the steepest first
+			const double *slope = problem_.has_gradient != 0 ? rows.grad(1) : nullptr;
+			if (slope != nullptr && rows.outcome(1) == DS_EVAL_OK && c == 0) {
+				c = static_cast<uint64_t>(std::max_element(slope, slope + n) - slope);
+			}
+			for (uint64_t k = 0; k < rows.rows(); k++) {
+				std::copy(middle.begin(), middle.end(), rows.x(k));
+				const double step = (static_cast<double>(k) - 1) * width[c] * (problem_.upper[c] - problem_.lower[c]);
+				rows.x(k)[c] = std::clamp(middle[c] + step, problem_.lower[c], problem_.upper[c]);
+			}
+			objective.evaluate(rows);
+			const uint64_t best = rows.loss(0) < rows.loss(1) ? 0 : rows.loss(2) < rows.loss(1) ? 2 : 1;
+			middle.assign(rows.x(best), rows.x(best) + n);
+			width[c] *= best == 1 ? 0.5 : 1;
+		}
+	}
+
+  private:
+	const ds_problem &problem_;
+};
+
+static constexpr const char *uses[] = {DS_HAS_GRADIENT, nullptr};
+static constexpr auto about = diffsim::optimizer("grid_cpp", "1", "Apache-2.0", "Three points at a time.").uses(uses);
+DS_DEFINE_OPTIMIZER(about.desc, grid)
+END
+	for f in line_cpp grid_cpp; do
+		status 0 "$f compiles" in_cpp $f
+		status 0 "dshost check passes $f" "$dshost" check ./$f.so
+	done
+	status 0 "grid_cpp searches in line_cpp" "$dshost" run --env ./line_cpp.so --opt ./grid_cpp.so --budget 60 --out lines \
+		--pictures false
+	run "$dshost" eval --env ./line_cpp.so --set env.strict=true --isolation none
+	[ "$status" -ne 0 ] && grep -q "strict needs a table; beside the plugin is $tmp/walk.c" err
+	result $? "a failure in a constructor is told"
 	# The two whole plugins in the comment of plugin.hpp.
 	for f in spring corners; do
 		sed -n 's/^ \* \{0,1\}//; /^    #include/,/^    DS_DEFINE_/p' "$DS_TOP_SRC/include/diffsim/helper/plugin.hpp" |
