@@ -52,7 +52,7 @@ check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
 	%D%/core/config/test_settings %D%/core/embed/test_search \
 	%D%/core/evaluate/test_pool %D%/core/plugin/test_instance %D%/core/scene/test_snapshot \
-	%D%/core/store/test_store
+	%D%/core/run/test_isolated %D%/core/store/test_store
 # As other programs use libdiffsim.
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
@@ -104,8 +104,10 @@ endif
 check_PROGRAMS += %D%/fuzz/parameters
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
-check_LTLIBRARIES += %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la \
-	%D%/plugins/foreign.la %D%/plugins/shapes.la
+check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/faulty.la \
+	%D%/plugins/faulty_rl.la %D%/plugins/foreign.la %D%/plugins/shapes.la
+%C%_plugins_alone_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_asker_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_badopt_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_rl_la_LDFLAGS = $(plugin_link) -rpath /nowhere
@@ -115,8 +117,9 @@ check_LTLIBRARIES += %D%/plugins/badopt.la %D%/plugins/faulty.la %D%/plugins/fau
 dist_check_SCRIPTS = %D%/layers.sh \
 	%D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
 	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
-	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
+	%D%/cli/isolate_optimizer.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh \
+	%D%/cli/loader.sh %D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh \
+	%D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
 	%D%/cli/squares.sh \
 	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
 	%D%/cli/tools/bench_merge.sh %D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh \

@@ -20,13 +20,14 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/render/render_shade.c %D%/render/render_shapes.c %D%/render/render_smooth.c \
 	%D%/results/trajectory.h %D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c \
 	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c %D%/results/export_table.c \
-	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h \
+	%D%/results/npy_names.c %D%/results/npy_names.h %D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h \
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h \
 	%D%/results/trajectory.c %D%/eval/best_picture.c %D%/eval/best_picture.h %D%/report/report.c \
 	%D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h %D%/report/report_figures.c \
 	%D%/report/report_figures.h %D%/report/report_html.c %D%/report/report_html.h \
 	%D%/report/report_page.c %D%/report/report_page.h %D%/report/report_pictures.c \
-	%D%/report/report_pictures.h %D%/report/report_settings.c %D%/report/report_settings.h \
+	%D%/report/report_pictures.h %D%/report/report_point.c %D%/report/report_point.h \
+	%D%/report/report_settings.c %D%/report/report_settings.h \
 	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c %D%/landscape/landscape_evaluate.c \
 	%D%/landscape/landscape_files.c %D%/landscape/landscape_gradient.c \
 	%D%/landscape/landscape_internal.h %D%/landscape/landscape_loss.c \
@@ -43,7 +44,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/bench/bench_work.c %D%/bench/bench_work.h %D%/bench/bench_write.c %D%/bench/existing_runs.c \
 	%D%/bench/optimizer_cost.c %D%/bench/optimizer_cost.h %D%/merge/bench_merge.c \
 	%D%/merge/bench_merge.h %D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c \
-	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_episodes.c %D%/harness/check_episodes.h \
+	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_apart.c \
+	%D%/harness/check_apart.h %D%/harness/check_episodes.c %D%/harness/check_episodes.h \
 	%D%/harness/check_guard.c %D%/harness/check_guard.h %D%/harness/check_host.c \
 	%D%/harness/check_host.h %D%/harness/check_objective.c %D%/harness/check_objective.h \
 	%D%/harness/check_problem.c %D%/harness/check_problem.h %D%/harness/check_process.c \
@@ -52,7 +54,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 	%D%/check/check_gradient.c %D%/check/check_info.c %D%/check/check_instance.c \
 	%D%/check/check_load.c %D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
 	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
-	%D%/check/check_search.c %D%/check/check_tests.h %D%/difference/finite_difference.c \
+	%D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \
+	%D%/difference/finite_difference.c \
 	%D%/difference/finite_difference.h %D%/catalog/describe.c %D%/catalog/describe.h \
 	%D%/catalog/plugin_list.c %D%/catalog/plugin_list.h
 
@@ -66,7 +69,8 @@ libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c
 libexec_dshost_check_SOURCES = tools/check/cmd_check.c
 libexec_dshost_compare_SOURCES = tools/results/cmd_compare.c
 libexec_dshost_doctor_SOURCES = tools/catalog/cmd_doctor.c
-libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c
+libexec_dshost_eval_SOURCES = tools/eval/cmd_eval.c tools/eval/eval_channels.c \
+	tools/eval/eval_channels.h
 libexec_dshost_export_SOURCES = tools/results/cmd_export.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c

@@ -44,14 +44,21 @@ static const word *find(const word *list, long value)
     return list;
 }
 
+/* An error of a later version is one without a name. */
+static const word *find_status(ds_status s)
+{
+    const word *w = find(statuses, s);
+    return w->value == LONG_MAX && s < 0 ? find(statuses, DS_E_GENERIC) : w;
+}
+
 const char *ds_status_name(ds_status s)
 {
-    return find(statuses, s)->name;
+    return find_status(s)->name;
 }
 
 const char *ds_status_text(ds_status s)
 {
-    return find(statuses, s)->text;
+    return find_status(s)->text;
 }
 
 const char *ds_outcome_name(uint32_t outcome)

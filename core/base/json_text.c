@@ -54,6 +54,24 @@ json_t *ds_json_object(const ds_json_entry *entry)
     return o;
 }
 
+void ds_json_add_variables(json_t *object, const ds_named_variable *v, uint64_t n)
+{
+    json_t *names = json_array(), *units = json_array(), *groups = json_array();
+    for (uint64_t i = 0; i < n && v != NULL; i++) {
+        json_array_append_new(names, ds_json_text(v[i].name));
+        json_array_append_new(units, ds_json_text(v[i].unit));
+        json_array_append_new(groups, ds_json_text(v[i].group));
+    }
+    if (v != NULL) {
+        json_object_set(object, "names", names);
+        json_object_set(object, "units", units);
+        json_object_set(object, "groups", groups);
+    }
+    json_decref(names);
+    json_decref(units);
+    json_decref(groups);
+}
+
 int ds_json_write(const json_t *object, FILE *f, const char *name, ds_error *e)
 {
     if (object == NULL) {

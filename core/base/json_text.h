@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/variables.h"
 
 /* A number, or null where v is not finite. */
 json_t *ds_json_real(double v);
@@ -28,6 +29,9 @@ typedef struct ds_json_entry {
     json_t *value; /* taken over */
 } ds_json_entry;
 json_t *ds_json_object(const ds_json_entry *entry);
+
+/* Adds the arrays names, units and groups of n variables; none where they have no names (v is NULL). */
+void ds_json_add_variables(json_t *object, const ds_named_variable *v, uint64_t n);
 
 /* Writes one object and a newline; `name` is the file in the message. DS_EXIT_IO where that fails. Keys keep
  * the order in which they were added. */

@@ -61,6 +61,17 @@ static void explain(const char *arg, int letter, const char *command, const stru
             hint);
 }
 
+/* Is it the value of a switch? */
+static int is_truth(const char *text)
+{
+    static const char *const words[] = {"true", "false", "yes", "no", "on", "off", "1", "0"};
+    size_t i = 0;
+    while (i < sizeof words / sizeof *words && strcmp(words[i], text) != 0) {
+        i++;
+    }
+    return i < sizeof words / sizeof *words;
+}
+
 int ds_arguments_next(int argc, char **argv, const char *command, const struct option *options, ds_error *e)
 {
     opterr = 0;
@@ -74,6 +85,10 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
             explain(flag, 0, command, options, e);
             return '?';
         }
+    }
+    if (index >= 0 && options[index].has_arg == optional_argument && optarg == NULL && optind < argc &&
+        is_truth(argv[optind])) {
+        optarg = argv[optind++];
     }
     if (c == ':') {
         ds_fail(e, DS_EXIT_USAGE, "%s: %s needs a value", command, arg);
@@ -113,7 +128,8 @@ size_t ds_flags_add(ds_flag *flags, size_t k, const ds_param *const *schema, int
 {
     for (; *schema != NULL; schema++) {
         if (has(*schema)) {
-            flags[k++] = (ds_flag){.name = (*schema)->name, .take = take};
+            int is_switch = (*schema)->type == DS_PARAM_BOOL && strcmp((*schema)->default_text, "false") == 0;
+            flags[k++] = (ds_flag){.name = (*schema)->name, .take = take, .is_switch = is_switch};
         }
     }
     return k;
@@ -136,7 +152,10 @@ int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag 
         help = strcmp(flags[k].name, "help") == 0 ? k : help;
         int bare = flags[k].set != NULL || flags[k].usage != NULL || flags[k].word != NULL;
         options[k] = (struct option){ds_settings_flag(flags[k].name, name[k]) + 2,
-                                     bare ? no_argument : required_argument, NULL, CODE_FLAG + k};
+                                     bare                 ? no_argument
+                                     : flags[k].is_switch ? optional_argument
+                                                          : required_argument,
+                                     NULL, CODE_FLAG + k};
     }
     options[help].val = 'h';
     int rc = most >= 0 ? ds_arguments_check(argc, argv, command, options, most, e) : 0;
@@ -152,7 +171,8 @@ int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag 
         } else if (f->text != NULL) {
             *f->text = optarg;
         } else {
-            rc = f->take(request, f->name, f->word != NULL ? f->word : optarg, e);
+            const char *value = f->word != NULL ? f->word : optarg;
+            rc = f->take(request, f->name, value != NULL ? value : "true", e);
         }
     }
     return rc;

@@ -32,10 +32,14 @@ const ds_param *const ds_run_schema[] = {
     DS_ENUM("isolation", "process", isolations,
             "process: evaluate in worker processes, so that a crash costs one evaluation; none: in this "
             "process."),
+    DS_BOOL(
+        "isolate_optimizer", "false",
+        "Run the optimizer in a process of its own, so that a crash of it is one line and a run to resume."),
     DS_TEXT("out", "",
             "Result folder, made by the run below the working directory; empty = results/ENV-OPT-sSEED."),
     DS_REAL("timeout_s", "600", 0, INFINITY, "s", "Time limit of one evaluation; 0 = none."),
-    DS_INT("memory_mb", "8192", 0, 1e9, "MiB", "Memory limit of one worker beyond its start; 0 = none."),
+    DS_INT("memory_mb", "8192", 0, 1e9, "MiB",
+           "Memory limit of one worker, or of an isolated optimizer, beyond its start; 0 = none."),
     DS_REAL(
         "max_failed", "0.5", 0, 1, "",
         "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
@@ -56,7 +60,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
 {
     ds_params *p = NULL;
     const char *seed = "0";
-    int64_t isolation = 0, pictures = 1, verify = 1, threads = 1, noise_key = 0;
+    int64_t isolation = 0, isolate_optimizer = 0, pictures = 1, verify = 1, threads = 1, noise_key = 0;
     memset(out, 0, sizeof *out);
     int status = ds_params_make(ds_run_schema, "", settings, DS_SECTION_RUN, &p, e);
     if (status != 0) {
@@ -73,6 +77,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     ds_params_int(p, "jobs", &out->jobs);
     ds_params_int(p, "threads", &threads);
     ds_params_int(p, "isolation", &isolation);
+    ds_params_int(p, "isolate_optimizer", &isolate_optimizer);
     ds_params_text(p, "out", &out->out);
     ds_params_real(p, "timeout_s", &out->timeout);
     ds_params_int(p, "memory_mb", &out->memory);
@@ -83,6 +88,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
     ds_params_list(p, "x", &out->x, &out->x_count);
     out->threads = (uint32_t)threads;
     out->isolation = (int)isolation;
+    out->isolate_optimizer = (int)isolate_optimizer;
     out->pictures = (int)pictures;
     out->verify = (int)verify;
     out->noise_key = (uint64_t)noise_key;

@@ -16,14 +16,15 @@ typedef struct ds_run_options {
     double seconds;        /* wall time of the run; 0 = no limit */
     double target;         /* -INFINITY = none */
     uint64_t seed;
-    int64_t runs;      /* seeds seed, seed + 1, ... */
-    int64_t jobs;      /* worker processes; 0 was replaced by the number of processors */
-    uint32_t threads;  /* threads of one evaluation */
-    int isolation;     /* DS_ISOLATION_* */
-    const char *out;   /* result folder; "" = results/ENV-OPT-sSEED-TIME */
-    double timeout;    /* seconds of one evaluation; 0 = no limit */
-    int64_t memory;    /* MiB of one worker; 0 = no limit */
-    double max_failed; /* end with DS_EXIT_ENV when a larger share of at least 50 evaluations failed */
+    int64_t runs;          /* seeds seed, seed + 1, ... */
+    int64_t jobs;          /* worker processes; 0 was replaced by the number of processors */
+    uint32_t threads;      /* threads of one evaluation */
+    int isolation;         /* DS_ISOLATION_* */
+    int isolate_optimizer; /* it has a process of its own */
+    const char *out;       /* result folder; "" = results/ENV-OPT-sSEED-TIME */
+    double timeout;        /* seconds of one evaluation; 0 = no limit */
+    int64_t memory;        /* MiB of one worker; 0 = no limit */
+    double max_failed;     /* end with DS_EXIT_ENV when a larger share of at least 50 evaluations failed */
     int pictures;
     int verify;         /* repeat a recorded evaluation before a resumed run goes on */
     uint64_t noise_key; /* of one evaluation, of reproducer files; 0 = no noise */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "embed/embed.h"
-#include "plugin/instance.h"
+#include "plugin/needs.h"
 
 struct ds_environment {
     ds_env *env;
@@ -21,9 +21,10 @@ static int open_environment(ds_environment *e, const char *name, const char *lin
     const ds_module *module = NULL;
     ds_settings settings = {0};
     int status = ds_embed_open(name, DS_KIND_ENV, lines, &module, &settings, error);
-    if (status == 0) {
-        status = ds_env_open(module, &settings, seed, threads, NULL, &e->env, error);
-    }
+    status = status != 0 ? status
+                         : ds_need_process(module->plugin->desc, "an environment of libdiffsim",
+                                           "let dshost evaluate it", error);
+    status = status != 0 ? status : ds_env_open(module, &settings, seed, threads, NULL, &e->env, error);
     ds_settings_clear(&settings);
     return status;
 }

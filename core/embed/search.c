@@ -14,8 +14,7 @@
 
 #include "embed/embed.h"
 #include "evaluate/pool.h"
-#include "plugin/descriptor.h"
-#include "plugin/instance.h"
+#include "plugin/needs.h"
 
 /* Whose turn it is. */
 enum { PROGRAM, OPTIMIZER };
@@ -51,9 +50,6 @@ struct ds_search {
 
 /* ---- turns ---- */
 
-/* One optimizer computes at a time in a process, as they were promised. */
-static pthread_mutex_t computing = PTHREAD_MUTEX_INITIALIZER;
-
 static void wait_for(ds_search *s, int turn)
 {
     pthread_mutex_lock(&s->lock);
@@ -74,10 +70,8 @@ static void hand_to(ds_search *s, int turn)
 /* Lets the optimizer compute until it asks or ends. */
 static void compute(ds_search *s)
 {
-    pthread_mutex_lock(&computing);
     hand_to(s, OPTIMIZER);
     wait_for(s, PROGRAM);
-    pthread_mutex_unlock(&computing);
 }
 
 /* ---- the side of the optimizer ---- */
@@ -179,16 +173,13 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, uint64_t 
 {
     const ds_desc *desc = s->module->plugin->desc;
     ds_params *params = NULL;
-    if (ds_desc_needs(desc, DS_EXT_RL)) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s steps through episodes, which ask and tell do not offer; take another optimizer",
-                       s->module->id);
-    }
-    if (ds_desc_needs(desc, DS_HAS_GRADIENT) && !s->problem.has_gradient) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s needs gradients: set has_gradient, or take another optimizer",
-                       s->module->id);
-    }
-    int status = ds_params_make(desc->params, s->module->id, settings, DS_SECTION_OPT, &params, e);
+    const ds_offer offer = {.who = "a search with ask and tell",
+                            .gradient = s->problem.has_gradient != 0,
+                            .advice =
+                                "take another optimizer (gradients are there where has_gradient is set)"};
+    int status = ds_need_check(desc, &offer, e);
+    status = status != 0 ? status
+                         : ds_params_make(desc->params, s->module->id, settings, DS_SECTION_OPT, &params, e);
     if (status != 0) {
         return status;
     }

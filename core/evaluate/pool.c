@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "plugin/needs.h"
 #include "worker/probe.h"
 
 enum {
@@ -64,8 +65,10 @@ static int load_here(ds_pool_config *c, ds_error *e)
 static int open_local(ds_pool *p, ds_error *e)
 {
     ds_pool_config *c = &p->config;
-    int rc = load_here(c, e);
+    int rc = ds_need_process(c->module->plugin->desc, "isolation = none", "take isolation = process", e);
+    rc = rc != 0 ? rc : load_here(c, e);
     rc = rc != 0 ? rc : ds_env_open(c->module, c->settings, c->seed, c->threads, c->stop, &p->local, e);
+    rc = rc != 0 ? rc : ds_env_ask_variables(p->local, e);
     if (rc != 0) {
         return rc;
     }

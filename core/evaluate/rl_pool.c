@@ -20,7 +20,8 @@ struct ds_lanes {
     const ds_pool_config *config;
     const ds_pool_env *env;
     ds_episode local[DS_EPISODE_LANES]; /* no isolation */
-    uint32_t workers;
+    uint32_t jobs;                      /* that work at once */
+    uint32_t workers; /* as many, or one for each lane where an instance wants a process to itself */
     ds_supervisor **supervisor; /* process isolation: `workers`, NULL until needed */
     ds_spin spin;
     int dead;
@@ -36,9 +37,10 @@ int ds_lanes_open(const ds_pool *pool, ds_lanes **out, ds_error *e)
     l->pool = pool;
     l->config = config;
     l->env = ds_pool_env_of(pool);
-    l->workers = config->jobs > 0 ? config->jobs : 1;
-    l->workers = l->workers > DS_EPISODE_LANES ? DS_EPISODE_LANES : l->workers;
-    uint32_t spin = l->workers < ds_processors() ? SPIN_NS : 0;
+    l->jobs = config->jobs > 0 ? config->jobs : 1;
+    l->jobs = l->jobs > DS_EPISODE_LANES ? DS_EPISODE_LANES : l->jobs;
+    l->workers = (config->module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0 ? DS_EPISODE_LANES : l->jobs;
+    uint32_t spin = l->jobs < ds_processors() ? SPIN_NS : 0;
     l->spin = (ds_spin){spin, spin};
     l->supervisor = calloc(l->workers, sizeof(*l->supervisor));
     if (l->supervisor == NULL) {
@@ -115,6 +117,13 @@ static ds_slot *post(const ds_lanes *l, const ds_lane_step *s, ds_ring *share)
     return slot;
 }
 
+/* How the episode has ended according to a slot. Returns 0 where that cannot be. */
+static int read_end(const ds_lanes *l, const ds_lane_step *s, double ended, uint32_t *out)
+{
+    *out = ended == DS_RL_TRUNCATED ? DS_RL_TRUNCATED : ended == DS_RL_TERMINATED;
+    return ended == (double)*out && (*out != DS_RL_GOES_ON || s->step < l->env->rl.horizon);
+}
+
 /* Takes the answer. What a plugin gone wild may have left there is made harmless. */
 static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step *s)
 {
@@ -123,9 +132,9 @@ static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step 
     *answer = slot->answer;
     answer->message[sizeof(answer->message) - 1] = '\0';
     s->out.reward = head[DS_SLOT_REWARD];
-    s->out.ended = head[DS_SLOT_ENDED] != 0.0;
+    int possible = read_end(l, s, head[DS_SLOT_ENDED], &s->out.ended);
     if (answer->outcome > DS_EVAL_ERROR || answer->outcome == DS_EVAL_BAD_GRAD ||
-        (answer->outcome == DS_EVAL_OK && !(isfinite(answer->loss) && isfinite(s->out.reward)))) {
+        (answer->outcome == DS_EVAL_OK && !(possible && isfinite(answer->loss) && isfinite(s->out.reward)))) {
         answer->outcome = DS_EVAL_INVALID;
     }
     if (answer->outcome == DS_EVAL_OK) {
@@ -133,7 +142,7 @@ static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step 
     } else {
         answer->loss = INFINITY;
         s->out.reward = 0.0;
-        s->out.ended = 1;
+        s->out.ended = DS_RL_TERMINATED;
     }
     atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
 }
@@ -165,13 +174,25 @@ static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_erro
     return rc;
 }
 
+/* A lane with a process to itself has no worker beside it to wait for: no more than `jobs` get a step at
+ * once. */
+static int step_in_turn(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
+{
+    uint64_t most = l->workers > l->jobs ? l->jobs : count;
+    int rc = 0;
+    for (uint64_t k = 0; k < count && rc == 0; k += most) {
+        rc = step_workers(l, count - k < most ? count - k : most, step + k, e);
+    }
+    return rc;
+}
+
 int ds_lanes_step(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
 {
     if (l->dead || stop_asked(l)) {
         return DS_POOL_STOPPED;
     }
     int rc = l->config->isolation == DS_ISOLATION_NONE ? step_local(l, count, step, e)
-                                                       : step_workers(l, count, step, e);
+                                                       : step_in_turn(l, count, step, e);
     l->dead = rc != 0;
     return rc;
 }

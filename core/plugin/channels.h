@@ -77,11 +77,4 @@ int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *
 /* The most that questions of one row can take: doubles of `in`, words of `out`. */
 void ds_asks_room(const ds_channels *channels, uint64_t n, uint64_t *in, uint64_t *out);
 
-/* The questions about one row and their numbers: `in` as laid out, `out` to be filled. */
-typedef struct ds_inquiry {
-    const ds_asks *asks;
-    const double *in;
-    void *out;
-} ds_inquiry;
-
 #endif

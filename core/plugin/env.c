@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "plugin/needs.h"
+
 enum { VARIABLES_MAX = 1 << 24 };
 
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
@@ -87,6 +89,23 @@ static void ask_batch(ds_env *env)
     env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
 }
 
+static int check_tolerance(const ds_env *env, ds_error *e)
+{
+    double tolerance = env->info.tolerance;
+    if (!(isfinite(tolerance) && tolerance >= 0)) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: info() says a tolerance of %g: it must be finite and at least 0", env->module->id,
+                       tolerance);
+    }
+    return tolerance == 0 || (env->module->plugin->desc->flags & DS_ENV_INEXACT) != 0
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN,
+                         "%s: info() says a tolerance of %g, and the descriptor has no DS_ENV_INEXACT: set "
+                         "the flag, or "
+                         "say 0",
+                         env->module->id, tolerance);
+}
+
 static int ask_info(ds_env *env, ds_error *e)
 {
     env->info.struct_size = sizeof env->info;
@@ -99,6 +118,9 @@ static int ask_info(ds_env *env, ds_error *e)
     if (n < 1 || n > VARIABLES_MAX) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
                        env->module->id, (unsigned long long)n, VARIABLES_MAX);
+    }
+    if (check_tolerance(env, e) != 0) {
+        return e->status;
     }
     env->lower = calloc(n, 3 * sizeof *env->lower);
     if (env->lower == NULL) {
@@ -131,10 +153,13 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     if (env == NULL) {
         return ds_no_memory(e);
     }
+    const ds_offer host = {.who = "this host", .advice = "take a newer host, or another environment"};
     env->module = module;
     env->vt = &module->env;
-    int status =
-        ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV, &params, e);
+    int status = ds_need_check(module->plugin->desc, &host, e);
+    status = status != 0 ? status
+                         : ds_params_make(module->plugin->desc->params, module->id, settings, DS_SECTION_ENV,
+                                          &params, e);
     ds_services_init(&env->services, module, params, seed, threads, stop);
     status = status != 0 ? status : create(env, e);
     status = status != 0 ? status : ask_info(env, e);
@@ -163,6 +188,7 @@ void ds_env_close(ds_env *env)
     ds_services_clear(&env->services);
     ds_channels_clear(&env->channels);
     free(env->lower);
+    free(env->variables);
     free(env);
 }
 
@@ -176,5 +202,6 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
                           .lower = env->lower,
                           .upper = env->upper,
                           .x0 = env->x0,
+                          .variables = env->variables,
                           .params = env->services.params};
 }

@@ -16,7 +16,7 @@ static void fail(ds_episode *ep, ds_episode_answer *out, uint32_t outcome, const
     ep->open = 0;
     ds_answer_fail(&out->answer, outcome, text);
     out->reward = 0.0;
-    out->ended = 1;
+    out->ended = DS_RL_TERMINATED;
 }
 
 static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *function, ds_status st)
@@ -24,7 +24,7 @@ static void fail_status(ds_episode *ep, ds_episode_answer *out, const char *func
     const char *why = ep->env->services.last_error;
     char text[640];
     snprintf(text, sizeof(text), "%s: %s", function, why[0] != '\0' ? why : ds_status_text(st));
-    fail(ep, out, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR, text);
+    fail(ep, out, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, text);
 }
 
 static int all_finite(const double *v, uint64_t count)
@@ -51,26 +51,42 @@ static void begin(ds_episode *ep, uint64_t key, double *obs, ds_episode_answer *
     }
 }
 
+/* What is wrong with how a step ends, or does not end, its episode; NULL = nothing. */
+static const char *wrong_end(const ds_episode *ep, uint32_t ended)
+{
+    const ds_rl_info *info = &ep->env->rl_info;
+    int last = ep->step == info->horizon;
+    return ended > DS_RL_TRUNCATED          ? "step() set `ended` to a value that is none of DS_RL_*"
+           : ended == DS_RL_GOES_ON && last ? "step() did not end the episode with its last step"
+           : ended == DS_RL_TRUNCATED && last && (info->flags & DS_RL_TIME_LIMIT) == 0
+               ? "step() said DS_RL_TRUNCATED at the horizon, where info() does not say DS_RL_TIME_LIMIT: a "
+                 "horizon that is a part of the task ends it with DS_RL_TERMINATED"
+               : NULL;
+}
+
 /* What the plugin answered, made safe. */
 static void validate(ds_episode *ep, const ds_rl_step *io, ds_episode_answer *out)
 {
-    const ds_rl_info *info = &ep->env->rl_info;
-    if (io->outcome != DS_EVAL_OK && io->outcome != DS_EVAL_DIVERGED && io->outcome != DS_EVAL_INFEASIBLE) {
+    const char *wrong = wrong_end(ep, io->ended);
+    if (io->outcome >= DS_EVAL_OUTCOMES) {
+        fail(ep, out, DS_EVAL_ERROR, "step() set an outcome that this host does not know");
+    } else if (io->outcome != DS_EVAL_OK && io->outcome != DS_EVAL_DIVERGED &&
+               io->outcome != DS_EVAL_INFEASIBLE) {
         fail(ep, out, DS_EVAL_INVALID, "step() set an outcome that it must not set");
     } else if (io->outcome != DS_EVAL_OK) {
         fail(ep, out, io->outcome, ep->env->services.last_error);
-    } else if (!isfinite(io->reward) || !all_finite(io->obs, info->n_obs)) {
+    } else if (!isfinite(io->reward) || !all_finite(io->obs, ep->env->rl_info.n_obs)) {
         fail(ep, out, DS_EVAL_INVALID,
              "step() gave a reward or an observation that is not finite as a success");
-    } else if ((io->ended != 0) != (ep->step == info->horizon) && io->ended == 0) {
-        fail(ep, out, DS_EVAL_INVALID, "step() did not end the episode with its last step");
-    } else if (io->ended != 0 && !isfinite(io->loss)) {
+    } else if (wrong != NULL) {
+        fail(ep, out, DS_EVAL_INVALID, wrong);
+    } else if (io->ended != DS_RL_GOES_ON && !isfinite(io->loss)) {
         fail(ep, out, DS_EVAL_INVALID, "step() gave a loss that is not finite as a success");
     } else {
         out->reward = io->reward;
-        out->ended = io->ended != 0;
-        out->answer.loss = io->ended != 0 ? io->loss : 0.0;
-        ep->open = io->ended == 0;
+        out->ended = io->ended;
+        out->answer.loss = io->ended != DS_RL_GOES_ON ? io->loss : 0.0;
+        ep->open = io->ended == DS_RL_GOES_ON;
     }
 }
 

@@ -29,8 +29,7 @@ void ds_answer_fail(ds_answer *a, uint32_t outcome, const char *text)
 void ds_answer_fail_status(const ds_env *env, ds_answer *a, ds_status st)
 {
     const char *why = env->services.last_error;
-    ds_answer_fail(a, st == DS_STOPPED ? DS_EVAL_STOPPED : DS_EVAL_ERROR,
-                   why[0] != '\0' ? why : ds_status_text(st));
+    ds_answer_fail(a, st > 0 ? DS_EVAL_STOPPED : DS_EVAL_ERROR, why[0] != '\0' ? why : ds_status_text(st));
 }
 
 static void validate_gradient(const ds_eval *io, ds_answer *a)
@@ -43,9 +42,11 @@ static void validate_gradient(const ds_eval *io, ds_answer *a)
             return;
         }
     }
-    if (io->grad_kind == DS_GRAD_NONE || io->grad_kind > DS_GRAD_SMOOTHED) {
+    if (io->grad_kind == DS_GRAD_NONE) {
         a->outcome = DS_EVAL_BAD_GRAD;
         set_message(a, "evaluate() did not say which kind of gradient it returned");
+    } else if (io->grad_kind > DS_GRAD_SMOOTHED) {
+        a->grad_kind = DS_GRAD_SMOOTHED; /* of a later version: the least that it can be */
     }
 }
 
@@ -57,7 +58,9 @@ static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
     a->grad_kind = (io->want & DS_WANT_GRAD) != 0 ? io->grad_kind : DS_GRAD_NONE;
     a->bad_step = io->bad_step;
     a->cost_steps = io->cost_steps;
-    if (io->outcome > DS_EVAL_INFEASIBLE) {
+    if (io->outcome >= DS_EVAL_OUTCOMES) {
+        ds_answer_fail(a, DS_EVAL_ERROR, "evaluate() set an outcome that this host does not know");
+    } else if (io->outcome > DS_EVAL_INFEASIBLE) {
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
     } else if (io->outcome >= DS_EVAL_DIVERGED) {
         ds_answer_fail(a, io->outcome, env->services.last_error);
@@ -111,10 +114,10 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
         }
     }
     if (inquiry != NULL) {
-        ds_inquiry_check(env, inquiry, ask, answer);
+        ds_inquiry_check(&env->channels, inquiry, ask, answer);
     }
     answer->wall_s = ds_clock_s() - start;
-    return st == DS_STOPPED ? DS_STOPPED : DS_OK;
+    return st > 0 ? DS_STOPPED : DS_OK;
 }
 
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,

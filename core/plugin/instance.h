@@ -8,7 +8,8 @@
 #include <diffsim/ext/scene.h>
 
 #include "base/answer.h"
-#include "plugin/channels.h"
+#include "base/variables.h"
+#include "plugin/inquiry.h"
 #include "plugin/services.h"
 
 typedef struct ds_env {
@@ -21,8 +22,9 @@ typedef struct ds_env {
     int has_gradient;
     const ds_rl *rl; /* NULL = not offered */
     ds_rl_info rl_info;
-    const ds_env_batch *batch; /* NULL = not offered */
-    ds_channels channels;      /* none where not offered */
+    const ds_env_batch *batch;    /* NULL = not offered */
+    ds_channels channels;         /* none where not offered */
+    ds_named_variable *variables; /* n of them; NULL = without names, or not asked for */
 } ds_env;
 
 /* Makes an environment from section [env] of the settings, asks info and bounds and extensions and tests them. */
@@ -30,14 +32,19 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
                 const atomic_int *stop, ds_env **out, ds_error *e);
 void ds_env_close(ds_env *env);
 
+/* Asks for the names of the variables, unless there are more than DS_MAX_NAMED, and tests them. Not part of
+ * ds_env_open(): only who shows them to people needs them. */
+int ds_env_ask_variables(ds_env *env, ds_error *e);
+
 /* What an instance says about itself, wherever it is. */
 typedef struct ds_env_facts {
     ds_env_info info;
-    ds_rl_info rl;      /* horizon 0 = no stepwise control */
+    ds_rl_info rl; /* horizon 0 = no stepwise control */
     const ds_channels *channels;
     int has_gradient;
     int stochastic;
-    const double *lower, *upper, *x0; /* info.n values each */
+    const double *lower, *upper, *x0;   /* info.n values each */
+    const ds_named_variable *variables; /* info.n; NULL = without names */
     const ds_params *params;
 } ds_env_facts;
 
@@ -59,11 +66,6 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
  * far as there is no answer. The kind of a product is in grad_kind where no gradient is wanted. */
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer);
-
-/* The parts of it that know about questions: as the plugin gets them; and their answers, made safe. */
-void ds_inquiry_open(const ds_inquiry *q, ds_ask ask[DS_MAX_ASKS], ds_ask *list[DS_MAX_ASKS]);
-void ds_inquiry_check(const ds_env *env, const ds_inquiry *q, const ds_ask ask[DS_MAX_ASKS],
-                      ds_answer *answer);
 
 /* Most points of one call of the extension batch. */
 enum { DS_MANY_MAX = 64 };
@@ -97,12 +99,12 @@ typedef struct ds_episode {
     uint64_t step; /* steps taken */
 } ds_episode;
 
-/* What one step gave. Where the outcome of the answer is not DS_EVAL_OK, or `ended` is set, the episode is
- * over. */
+/* What one step gave. Where `ended` is not DS_RL_GOES_ON the episode is over; one whose outcome is not
+ * DS_EVAL_OK is terminated. */
 typedef struct ds_episode_answer {
     ds_answer answer; /* loss, where the episode is over; cost, wall_s and message of this step */
     double reward;
-    uint32_t ended;
+    uint32_t ended; /* DS_RL_* */
     uint32_t reserved;
 } ds_episode_answer;
 

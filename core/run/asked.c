@@ -189,13 +189,19 @@ static uint64_t half(double v)
     return v >= 0 && v <= UINT32_MAX ? (uint64_t)v : 0;
 }
 
+uint64_t ds_asked_noise(const ds_extra *extra)
+{
+    int there = extra->kind == DS_ASKED_LIST && extra->asked_count >= HEAD;
+    return there ? half(extra->asked[0]) << 32 | half(extra->asked[1]) : 0;
+}
+
 int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_asks *asks,
                   const double **in, uint64_t *noise)
 {
     char text[DS_ASKS_TEXT];
     uint64_t head = 0;
     memset(asks, 0, sizeof(*asks));
-    *noise = 0;
+    *noise = ds_asked_noise(extra);
     *in = NULL;
     if (extra->kind == 0) {
         return 0;
@@ -205,7 +211,6 @@ int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n
         if (head == 0) {
             return -1;
         }
-        *noise = half(extra->asked[0]) << 32 | half(extra->asked[1]);
     } else {
         asks->count = 1;
         asks->ask[0] = (ds_asked){.op = extra->kind,

@@ -41,6 +41,9 @@ uint64_t ds_asked_room(const ds_channels *channels, uint64_t n);
 ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *asks, const double *in, const void *out,
                         uint64_t noise, double *room);
 
+/* The noise group of a recorded row; 0 = none. */
+uint64_t ds_asked_noise(const ds_extra *extra);
+
 /* Reads it: the questions, what went in (in *in, inside of the record), the noise group. 0, or -1 where the record does
  * not fit the channels. No questions: asks->count is 0. */
 int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_asks *asks,

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "run/signals.h"
 
 enum {
@@ -126,19 +127,11 @@ static void look_for_end(ds_journal *j, double loss, int replayed)
 
 /* ---- one row ---- */
 
-/* Text of a plugin becomes one line of printable ASCII: it goes into files of several formats. */
-static void tidy(char *text)
-{
-    for (; *text != '\0'; text++) {
-        *text = (char)(*text < ' ' || *text > '~' ? '?' : *text);
-    }
-}
-
 void ds_journal_tag(char to[16], const char *from)
 {
     to[0] = '\0';
     strncat(to, from != NULL ? from : "", 15);
-    tidy(to);
+    ds_text_clean(to); /* it may have been cut inside a character */
 }
 
 static void tell_failure(ds_journal *j, uint64_t id, uint64_t noise, const double *x, const ds_answer *a)
@@ -175,7 +168,7 @@ static int record(ds_journal *j, ds_row *row)
 int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *point, int replayed)
 {
     row->id = j->statistics.count + 1;
-    tidy(row->answer.message);
+    ds_text_clean(row->answer.message); /* of a worker, which may have gone wild */
     ds_statistics_add(&j->statistics, row->x, &row->answer, want, replayed);
     if (!replayed) {
         if (record(j, row) != 0) {
@@ -300,10 +293,10 @@ typedef struct repetition {
 static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
 {
     repetition *r = ctx;
-    double loss = r->answer[i].loss;
+    double loss = r->answer[i].loss, allowed = fmax(1e-9, r->journal->env->info.tolerance);
     (void)grad;
     memcpy(out_of(r->q, r->from + i), out, r->q->asks->out * sizeof(double));
-    if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= 1e-9 * fabs(loss))) {
+    if (a->outcome != DS_EVAL_OK || !(fabs(a->loss - loss) <= allowed * fabs(loss))) {
         ds_fail(&r->journal->error, DS_EXIT_PLUGIN,
                 "%s: evaluation %llu now gives the loss %.17g (%s), recorded %.17g: the environment is not "
                 "deterministic, or not the version that made this run; nothing was changed",

@@ -121,7 +121,7 @@ ds_status ds_journal_refuse(ds_journal *j, const char *function, const char *tex
 /* Has the run ended already? Not too many such calls are put up with. */
 int ds_journal_over(ds_journal *j);
 
-/* The tag as it is recorded: at most 15 bytes of printable ASCII. */
+/* The tag as it is recorded: one line of UTF-8 of at most 15 bytes. */
 void ds_journal_tag(char to[16], const char *from);
 
 /* Tells the observer, where there is one, of DS_RUN_BEGINS, ... */

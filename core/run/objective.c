@@ -22,6 +22,7 @@ typedef struct episode {
     int over;   /* waits to be recorded */
     int stored; /* answered from the store, which holds `steps` steps */
     uint64_t steps;
+    uint32_t ended;   /* DS_RL_*: of the last step, or of the end of a stored one */
     ds_answer answer; /* of the episode */
     double *x, *obs, *reward;
     uint64_t group;
@@ -196,15 +197,27 @@ static episode *append(ds_client *c, uint64_t lane, const ds_episode_rows *r)
     return ep;
 }
 
+/* How a stored episode ended. Before 0.2 that was not recorded: an end before the horizon was one by the
+ * rules. */
+static uint32_t stored_end(const ds_rl_info *info, const episode *ep, uint32_t recorded)
+{
+    int limit = (info->flags & DS_RL_TIME_LIMIT) != 0 && ep->steps == info->horizon;
+    return ep->answer.outcome != DS_EVAL_OK ? DS_RL_TERMINATED
+           : recorded != DS_RL_GOES_ON      ? recorded
+           : limit                          ? DS_RL_TRUNCATED
+                                            : DS_RL_TERMINATED;
+}
+
 /* Takes the next row of the record for an episode that begins. */
 static int take_stored(ds_client *c, episode *ep)
 {
     const ds_run_episodes *s = c->episodes;
     ds_row row;
+    uint32_t ended = DS_RL_GOES_ON;
     int rc = ds_replay_take(c->journal->replay, &row, &c->journal->error);
     rc = rc != 0 ? rc
                  : ds_store_read_episode(c->journal->store, row.id, s->info.horizon, s->info.n_obs,
-                                         &ep->steps, ep->obs, ep->reward, &c->journal->error);
+                                         &ep->steps, &ended, ep->obs, ep->reward, &c->journal->error);
     if (rc == 0 && (ep->steps == 0 || row.id != ep->id)) {
         rc = ds_fail(&c->journal->error, DS_EXIT_PLUGIN,
                      "%s: at evaluation %llu the optimizer now begins an episode, the record has a single "
@@ -215,6 +228,7 @@ static int take_stored(ds_client *c, episode *ep)
         memcpy(ep->x, row.x, row.n * sizeof(double));
         ep->stored = 1;
         ep->answer = row.answer;
+        ep->ended = stored_end(&s->info, ep, ended);
     }
     return rc;
 }
@@ -230,7 +244,12 @@ static ds_row_episode *copy_episode(const ds_run_episodes *s, const episode *ep)
         double *values = (double *)(void *)(copy + 1);
         memcpy(values, ep->obs, obs * sizeof(double));
         memcpy(values + obs, ep->reward, reward * sizeof(double));
-        *copy = (ds_row_episode){ep->key, ep->t, s->info.n_obs, values, values + obs};
+        *copy = (ds_row_episode){.key = ep->key,
+                                 .steps = ep->t,
+                                 .n_obs = s->info.n_obs,
+                                 .obs = values,
+                                 .reward = values + obs,
+                                 .ended = ep->ended};
     }
     return copy;
 }
@@ -328,13 +347,14 @@ static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
 
 /* ---- episodes: step ---- */
 
-/* Answers row k from its episode, whose numbers of step t are filled. */
-static void answer_row(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episode *ep, int over)
+/* Answers row k from its episode, whose numbers of step t are filled; `ended` says whether it is over. */
+static void answer_row(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episode *ep, uint32_t ended)
 {
     uint64_t n_obs = s->info.n_obs;
+    int over = ended != DS_RL_GOES_ON;
     memcpy(r->obs + k * n_obs, ep->obs + ep->t * n_obs, n_obs * sizeof(double));
     r->reward[k] = ep->reward[ep->t - 1];
-    r->ended[k] = over != 0;
+    r->ended[k] = ended;
     r->loss[k] = over ? ep->answer.loss : 0.0;
     if (r->outcome != NULL) {
         r->outcome[k] = over ? ep->answer.outcome : DS_EVAL_OK;
@@ -353,7 +373,7 @@ static int step_stored(ds_client *c, ds_episode_rows *r, uint64_t k, episode *ep
                                r->action + k * m, ep->x, &s->warned, &c->journal->error);
     if (rc == 0) {
         ep->t++;
-        answer_row(s, r, k, ep, ep->t == ep->steps);
+        answer_row(s, r, k, ep, ep->t == ep->steps ? ep->ended : DS_RL_GOES_ON);
     }
     return rc;
 }
@@ -367,7 +387,8 @@ static void step_live(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episod
     if (out->answer.outcome != DS_EVAL_OK) {
         memcpy(ep->obs + ep->t * n_obs, ep->obs + (ep->t - 1) * n_obs, n_obs * sizeof(double));
     }
-    answer_row(s, r, k, ep, out->ended != 0);
+    ep->ended = out->ended;
+    answer_row(s, r, k, ep, ep->ended);
 }
 
 /* Takes the actions of all rows; the live ones go to the workers. */

@@ -12,7 +12,8 @@
 
 #include "base/log.h"
 #include "base/stop.h"
-#include "plugin/descriptor.h"
+#include "plugin/needs.h"
+#include "run/isolated.h"
 #include "run/objective.h"
 #include "run/signals.h"
 
@@ -23,22 +24,27 @@ typedef struct ds_run {
     const ds_module *module;
     ds_params *params;
     ds_services services;
-    void *self;
+    void *self;            /* the instance in this process, */
+    ds_isolated *isolated; /* or in one of its own */
     ds_client client;
     char crash_text[4400]; /* PATH_MAX and a line */
 } ds_run;
 
 /* ---- open ---- */
 
-/* What the crash handler says behind "crash (SIGNAL) in ". */
+/* What the crash handler says behind "crash (SIGNAL) in ", where there is a plugin in this process. */
 static void watch_crashes(ds_run *run)
 {
     const ds_session *s = &run->session;
-    int local = s->options.isolation == DS_ISOLATION_NONE;
+    const char *env = s->options.isolation == DS_ISOLATION_NONE ? s->env_module->id : "";
+    const char *opt = s->options.isolate_optimizer ? "" : run->module->id;
+    if (env[0] == '\0' && opt[0] == '\0') {
+        return;
+    }
     snprintf(run->crash_text, sizeof(run->crash_text),
              "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
              "dshost resume %s",
-             run->module->id, local ? " or " : "", local ? s->env_module->id : "", s->folder);
+             opt, opt[0] != '\0' && env[0] != '\0' ? " or " : "", env, s->folder);
     run->session.journal.crash_text = run->crash_text;
     ds_crash_watch(run->crash_text, NULL);
 }
@@ -53,7 +59,7 @@ static int open_plugins(ds_run *run, ds_error *e)
                        "shows them)");
     }
     int rc = ds_session_find_env(s, e);
-    rc = rc != 0 ? rc : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, &run->module, e);
+    rc = rc != 0 ? rc : ds_session_find_optimizer(o, &run->module, e);
     rc = rc != 0 ? rc
                  : ds_params_make(run->module->plugin->desc->params, run->module->id, &s->settings,
                                   DS_SECTION_OPT, &run->params, e);
@@ -65,22 +71,36 @@ static int open_plugins(ds_run *run, ds_error *e)
     return rc;
 }
 
+static int create_here(ds_run *run, ds_error *e)
+{
+    ds_status st = run->module->opt.create(&run->services.host, &run->client.problem, &run->self);
+    if (st == DS_OK && run->self != NULL) {
+        return 0;
+    }
+    run->self = NULL;
+    return ds_services_fail(&run->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
+}
+
+static int create_isolated(ds_run *run, ds_error *e)
+{
+    const ds_run_options *o = &run->session.options;
+    const ds_isolated_config config = {.module = run->module,
+                                       .params = run->params,
+                                       .problem = &run->client.problem,
+                                       .seed = o->seed,
+                                       .threads = o->threads,
+                                       .memory = o->memory,
+                                       .journal = &run->session.journal};
+    return ds_isolated_open(&config, &run->isolated, e);
+}
+
 static int open_optimizer(ds_run *run, ds_error *e)
 {
     const ds_session *s = &run->session;
     const ds_pool_env *env = s->env;
-    const ds_desc *desc = run->module->plugin->desc;
-    if (ds_desc_needs(desc, DS_HAS_GRADIENT) && !env->has_gradient) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s needs gradients, which %s does not have; take another optimizer", s->spec.opt.id,
-                       s->spec.env.id);
-    }
-    if (ds_desc_needs(desc, DS_EXT_RL) && env->rl.horizon == 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s steps through episodes (" DS_EXT_RL
-                       "), which %s does not offer; take another optimizer, or "
-                       "one of the environments that `dshost list` marks with rl",
-                       s->spec.opt.id, s->spec.env.id);
+    const ds_offer offer = ds_offer_of_instance(s->env_module->plugin->desc, env);
+    if (ds_need_check(run->module->plugin->desc, &offer, e) != 0) {
+        return e->status;
     }
     run->client.journal = &run->session.journal;
     run->client.problem = (ds_problem){.struct_size = sizeof(ds_problem),
@@ -97,13 +117,8 @@ static int open_optimizer(ds_run *run, ds_error *e)
      * long as the run. */
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,
                      &ds_stop_flag);
-    ds_status st = run->module->opt.create(&run->services.host, &run->client.problem, &run->self);
-    if (st != DS_OK || run->self == NULL) {
-        run->self = NULL;
-        return ds_services_fail(&run->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
-    }
     ds_client_init(&run->client);
-    return 0;
+    return s->options.isolate_optimizer ? create_isolated(run, e) : create_here(run, e);
 }
 
 static ds_run *new_run(const char *folder, const ds_observer *observer, ds_error *e)
@@ -127,6 +142,8 @@ static void end_search(ds_run *run)
         run->module->opt.destroy(run->self);
     }
     run->self = NULL;
+    ds_isolated_close(run->isolated);
+    run->isolated = NULL;
     ds_crash_unwatch();
 }
 
@@ -174,6 +191,18 @@ static void judge_return(ds_run *run, ds_status st)
     }
 }
 
+static ds_status run_isolated(ds_run *run)
+{
+    ds_journal *j = &run->session.journal;
+    ds_error e = {0, ""};
+    ds_status st = ds_isolated_run(run->isolated, &run->client.objective, run->services.last_error, &e);
+    if (e.status != 0 && j->end != DS_END_ERROR) {
+        j->error = e;
+        j->end = DS_END_ERROR;
+    }
+    return st;
+}
+
 static int search(ds_run *run, ds_error *e)
 {
     ds_session *s = &run->session;
@@ -186,10 +215,12 @@ static int search(ds_run *run, ds_error *e)
     if (rc != 0) {
         return rc;
     }
-    ds_crash_watch(run->crash_text, j->recorder);
+    if (j->crash_text != NULL) {
+        ds_crash_watch(j->crash_text, j->recorder);
+    }
     ds_journal_tell(j, DS_RUN_BEGINS);
-    ds_status st = run->module->opt.run(run->self, &run->client.objective);
-    judge_return(run, st);
+    judge_return(run, run->isolated != NULL ? run_isolated(run)
+                                            : run->module->opt.run(run->self, &run->client.objective));
     end_search(run);
     return 0;
 }
@@ -378,8 +409,9 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
 
 int ds_run_may_override(const char *key)
 {
-    static const char *const keys[] = {"budget",    "seconds",   "jobs",       "threads",  "isolation",
-                                       "timeout_s", "memory_mb", "max_failed", "pictures", "verify"};
+    static const char *const keys[] = {"budget",     "seconds",           "jobs",      "threads",
+                                       "isolation",  "isolate_optimizer", "timeout_s", "memory_mb",
+                                       "max_failed", "pictures",          "verify"};
     size_t i = 0, count = sizeof(keys) / sizeof(keys[0]);
     while (i < count && strcmp(key, keys[i]) != 0) {
         i++;

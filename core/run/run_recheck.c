@@ -11,7 +11,8 @@
 
 #include "base/log.h"
 
-/* What other processors may make of the same program, relative to the losses of the run. */
+/* What other processors may make of the same program, relative to the losses of the run. An environment may
+ * say that it is less exact. */
 static const double TOLERANCE = 1e-6;
 
 typedef struct choice {
@@ -96,11 +97,12 @@ static int judge(const repetition *r, ds_error *e)
 {
     const ds_session *session = r->session;
     const char *id = session->env_module->id;
+    double own = session->env->info.tolerance, allowed = fmax(TOLERANCE, own);
     char now[120];
-    if (!(r->difference > 0)) {
+    if (!(r->difference > own)) {
         return 0;
     }
-    if (r->difference <= TOLERANCE) {
+    if (r->difference <= allowed) {
         ds_log(DS_LOG_WARNING, NULL,
                "evaluation %llu of the record comes out differently in the last digits (by %.1e relative): "
                "another machine or compiler; so will the new ones",
@@ -109,7 +111,7 @@ static int judge(const repetition *r, ds_error *e)
     }
     if (!isfinite(r->answer.loss)) {
         snprintf(now, sizeof(now), "fails now (%s)", ds_outcome_name(r->answer.outcome));
-    } else if (fabs(r->answer.loss - r->row->answer.loss) > TOLERANCE * r->scale) {
+    } else if (fabs(r->answer.loss - r->row->answer.loss) > allowed * r->scale) {
         snprintf(now, sizeof(now), "has the loss %.10g now", r->answer.loss);
     } else {
         snprintf(now, sizeof(now), "has another gradient now");

@@ -73,7 +73,7 @@ static int write_plan(const ds_settings *settings, const ds_run_options *options
     ds_pool_config c = ds_pool_config_of(NULL, settings, options);
     const ds_module *module[DS_SECTIONS] = {NULL};
     int rc = ds_pool_find_env(&c, options->env, e);
-    rc = rc != 0 ? rc : ds_loader_open(options->opt, DS_KIND_OPTIMIZER, &module[DS_SECTION_OPT], e);
+    rc = rc != 0 ? rc : ds_session_find_optimizer(options, &module[DS_SECTION_OPT], e);
     module[DS_SECTION_ENV] = c.module;
     for (int k = 0; k < DS_SECTIONS && rc == 0; k++) {
         const ds_module *m = module[k];

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/stop.h"
+#include "worker/probe.h"
 
 int ds_session_open(ds_session *s, const char *kind, const char *folder, ds_error *e)
 {
@@ -64,6 +65,13 @@ int ds_session_find_env(ds_session *s, ds_error *e)
     return rc;
 }
 
+int ds_session_find_optimizer(const ds_run_options *o, const ds_module **out, ds_error *e)
+{
+    const ds_probe_config probe = {.timeout = o->timeout, .stop = &ds_stop_flag};
+    return o->isolate_optimizer ? ds_probe_open(o->opt, DS_KIND_OPTIMIZER, &probe, out, e)
+                                : ds_loader_open(o->opt, DS_KIND_OPTIMIZER, out, e);
+}
+
 ds_plugin_name ds_session_plugin(const ds_module *module, const char *given)
 {
     return (ds_plugin_name){given, module->id, module->plugin->desc->version, module->path};
@@ -82,7 +90,10 @@ int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e)
     s->journal.pool = s->pool;
     s->journal.env = s->env;
     s->spec.env = ds_session_plugin(s->env_module, s->options.env);
+    s->spec.env_alone = (s->env_module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0;
     s->spec.section[DS_SECTION_ENV] = s->env->params;
+    s->spec.variables = s->env->variables;
+    s->spec.named = s->env->info.n;
     return ds_journal_open(&s->journal, recorded > 0 ? recorded : s->env->info.n, e);
 }
 
@@ -205,6 +216,7 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
     const ds_statistics *l = &j->statistics;
     uint64_t recorded = 0; /* fewer than were answered where the disk was full */
     int readable = ds_store_count(j->store, &recorded, NULL) == 0, found = l->best_id > 0;
+    int inexact = (s->env_module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
     char abi[32];
     snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
     json_t *versions = ds_json_object((ds_json_entry[]){{"dshost", json_string(PACKAGE_VERSION)},
@@ -233,6 +245,7 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
                           {"wall_s", ds_json_real(ds_session_wall(s))},
                           {"ended", json_string(ds_end_name(j->end))},
                           {"error", j->error.text[0] != '\0' ? json_string(j->error.text) : json_null()},
+                          {"inexact", inexact ? ds_json_real(s->env->info.tolerance) : NULL},
                           {"versions", versions},
                           {NULL, NULL}});
 }

@@ -35,6 +35,9 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 /* Finds the environment that the options name; s->env_module is set. */
 int ds_session_find_env(ds_session *s, ds_error *e);
 
+/* The optimizer that the options name: loaded into this process, or described by its own (run.isolate_optimizer). */
+int ds_session_find_optimizer(const ds_run_options *o, const ds_module **out, ds_error *e);
+
 /* Opens the pool of s->env_module, and the journal of `recorded` variables a row (0 = all of them). */
 int ds_session_open_pool(ds_session *s, uint64_t recorded, ds_error *e);
 

@@ -16,8 +16,9 @@ typedef struct writer {
     void *self;
     FILE *out;
     ds_block_head head;
-    uint64_t *frame; /* head.kept numbers */
-    uint64_t bytes;  /* of positions, index and metrics so far */
+    uint64_t *frame;   /* head.kept numbers */
+    uint64_t bytes;    /* of positions, index and metrics so far */
+    uint64_t left_out; /* bodies */
     ds_error *e;
 } writer;
 
@@ -139,8 +140,12 @@ static int write_body(writer *w, uint64_t b)
     if (st != DS_OK) {
         return refused(w, st, "body");
     }
+    if (said.shape > DS_BODY_LINES) {
+        w->left_out++; /* of a later version */
+        return 0;
+    }
     ds_block_body body = {.shape = said.shape,
-                          .role = said.role,
+                          .role = said.role <= DS_ROLE_TARGET ? said.role : DS_ROLE_MATERIAL,
                           .variety = said.variety,
                           .count = said.count,
                           .index_count = said.index_count};
@@ -229,8 +234,9 @@ int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64
         *block = NULL;
         return rc;
     }
-    uint64_t total = *size;
+    uint64_t total = *size, bodies = w.head.bodies - w.left_out;
     memcpy(*block + offsetof(ds_block_head, total), &total, sizeof total);
+    memcpy(*block + offsetof(ds_block_head, bodies), &bodies, sizeof bodies);
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 enum { LINE_MAX_BYTES = 190 /* of an .ini file: settings.h */ };
 
@@ -243,6 +244,7 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
         rc = rc != 0 ? rc : ds_store_begin(s, e);
         rc = rc != 0 ? rc : put_settings(s, r, e);
         rc = rc != 0 ? rc : put_facts(s, r, e);
+        rc = rc == 0 && r->variables != NULL ? ds_store_put_variables(s, r->variables, r->named, e) : rc;
         rc = rc != 0 ? rc : ds_store_commit(s, e);
         int closed = ds_store_close(s, rc == 0 ? e : NULL);
         rc = rc != 0 ? rc : closed;
@@ -264,17 +266,22 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
 {
     text_file d = {.text = NULL};
     FILE *f = open_memstream(&d.text, &d.size);
+    char message[141];
+    snprintf(message, sizeof(message), "%.140s", answer->message);
+    ds_text_clean(message); /* it may have been cut inside a character */
     snprintf(d.name, sizeof(d.name), "failure-%04llu.ini", (unsigned long long)id);
     if (f == NULL) {
         return finish_text(f, &d, folder, e);
     }
-    fprintf(
-        f,
-        "; Evaluation %llu: %s: %.140s\n; Its message again: dshost eval --config %s --isolation process\n"
-        "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n\n[run]\n",
-        (unsigned long long)id, ds_outcome_name(answer->outcome), answer->message, d.name, d.name);
-    fprintf(f, "env = %s\nseed = %llu\nthreads = %u\nisolation = none\n", ds_folder_plugin_name(&r->env),
-            (unsigned long long)r->options->seed, r->options->threads);
+    fprintf(f,
+            "; Evaluation %llu: %s: %s\n; Its message again: dshost eval --config %s --isolation process\n",
+            (unsigned long long)id, ds_outcome_name(answer->outcome), message, d.name);
+    if (!r->env_alone) {
+        fprintf(f, "; In a debugger, where a crash stops: gdb --args dshost eval --config %s\n", d.name);
+    }
+    fprintf(f, "\n[run]\nenv = %s\nseed = %llu\nthreads = %u\nisolation = %s\n",
+            ds_folder_plugin_name(&r->env), (unsigned long long)r->options->seed, r->options->threads,
+            r->env_alone ? "process" : "none");
     if (noise_key != 0) {
         fprintf(f, "noise_key = %llu\n", (unsigned long long)noise_key);
     }

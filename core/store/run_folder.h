@@ -34,9 +34,12 @@ typedef struct ds_run_spec {
     const char *kind; /* "run", "landscape": the command, and the name of .ini file and store */
     int survey;       /* it surveys fixed points: no budget, no target */
     int all_runs;     /* of a folder that holds several runs, with seeds one after the other */
+    int env_alone;    /* its instances want a process to themselves (DS_ENV_OWN_PROCESS) */
     ds_plugin_name env, opt;
     const ds_run_options *options;
     const ds_params *section[DS_SECTIONS]; /* of [env], [opt], [landscape]; NULL where there is none */
+    const ds_named_variable *variables;    /* of the environment; NULL where they have no names */
+    uint64_t named;                        /* their number */
 } ds_run_spec;
 
 /* How .ini files name a plugin: by its path where the user did and the line has room, else by its id. */
@@ -50,7 +53,7 @@ int ds_folder_write_ini(const char *folder, const ds_run_spec *r, ds_error *e);
 int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n, ds_store **out, ds_error *e);
 
 /* Writes failure-NNNN.ini, with which `dshost eval --config` repeats one evaluation in its own process, for a
- * debugger. */
+ * debugger, where the environment allows that. */
 int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t id, const double *x,
                             uint64_t n, uint64_t noise_key, const ds_answer *answer, ds_error *e);
 

@@ -5,8 +5,9 @@
  *   meta(key, value)               format facts: n, plan, plugin versions, reason of the last end, ...
  *   setting(section, key, value)   the effective settings of [run], [env] and [opt]
  *   eval(id, x, loss, grad, ...)   id = 1, 2, 3 ... in the order in which the optimizer asked
- *   episode(id, key, steps, obs, reward)   what an episode of stepwise control adds to its row
+ *   episode(id, key, steps, ended, obs, reward)   what an episode of stepwise control adds to its row
  *   extra(id, kind, asked, answered)   what an extension adds to some of them; `asked` came with x
+ *   variable(id, name, unit, grp, flags)   what the environment calls its variables 0, 1, 2, ...
  *
  * x and grad are blobs of n doubles in native (little-endian) order; loss is NULL where there is none. Every
  * column but `wall` and `at` is the same for any number of jobs and threads and after any interruption. A
@@ -19,6 +20,7 @@
 
 #include "base/answer.h"
 #include "base/error.h"
+#include "base/variables.h"
 #include "config/settings.h"
 
 enum {
@@ -35,12 +37,14 @@ typedef struct ds_extra {
     uint64_t head; /* of a question of now: so many numbers of `asked` have to be the recorded ones exactly */
 } ds_extra;
 
-/* What an episode of stepwise control adds: its noise key, (steps + 1) x n_obs observations and `steps` rewards. Where
- * it ended before its horizon the actions behind `steps` in the row's x were never asked for: they are the start
- * point's. */
+/* What an episode of stepwise control adds: its noise key, how it ended (DS_RL_TERMINATED or _TRUNCATED; 0
+ * where a dshost before 0.2 wrote it, which did not record that), (steps + 1) x n_obs observations and
+ * `steps` rewards. Where it ended before its horizon the actions behind `steps` in the row's x were never
+ * asked for: they are the start point's. */
 typedef struct ds_row_episode {
     uint64_t key, steps, n_obs;
     const double *obs, *reward;
+    uint32_t ended, reserved;
 } ds_row_episode;
 
 /* One evaluation. Pointers belong to the caller, or to the cursor until its next step. */
@@ -90,6 +94,12 @@ int ds_store_set(ds_store *s, const char *key, const char *value, ds_error *e);
 int ds_store_put_setting(ds_store *s, int section, const char *key, const char *value, ds_error *e);
 int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e);
 
+/* What the environment calls its n variables (base/variables.h): written once, in a group of a new store;
+ * *out is NULL and *count 0 where they have no names, else the caller frees *out. A landscape has as many
+ * as its environment, which are more than ds_store_n(). */
+int ds_store_put_variables(ds_store *s, const ds_named_variable *v, uint64_t n, ds_error *e);
+int ds_store_get_variables(ds_store *s, ds_named_variable **out, uint64_t *count, ds_error *e);
+
 /* A group of rows becomes visible as a whole at commit. After a failure nothing of the group is kept. */
 int ds_store_begin(ds_store *s, ds_error *e);
 int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e);
@@ -101,9 +111,9 @@ int ds_cursor_next(ds_cursor *c, ds_row *row, ds_error *e);
 void ds_cursor_close(ds_cursor *c);
 
 /* Reads an episode into obs (room for (horizon + 1) x n_obs) and reward (horizon); *steps = 0 where the row
- * is none. */
+ * is none. *ended: see ds_row_episode. */
 int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n_obs, uint64_t *steps,
-                          double *obs, double *reward, ds_error *e);
+                          uint32_t *ended, double *obs, double *reward, ds_error *e);
 
 /* A pass over all evaluations without their points: several times as fast as a cursor. A visit that returns
  * not 0 ends it, and is returned. */

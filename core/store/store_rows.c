@@ -2,12 +2,15 @@
 /* store_rows.c - the evaluations in a store: groups of new ones, and reading in order. */
 #include "config.h"
 
+#include <diffsim/ext/rl.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/store_internal.h"
+
+static const char has_end_column[] = "SELECT count(*) FROM pragma_table_info('episode') WHERE name='ended'";
 
 struct ds_cursor {
     ds_store *store;
@@ -61,25 +64,42 @@ static void bind_numbers(sqlite3_stmt *q, int column, const double *numbers, uin
     }
 }
 
-/* The statement that inserts into one of the tables. Few runs have rows of extensions: their tables are made with the
- * first such row. */
+/* Few runs have rows of extensions: their tables are made with the first such row. The table of a dshost
+ * before 0.2 gets the column that it lacks, which that dshost ignores. */
+static int make_table(ds_store *s, int table, ds_error *e)
+{
+    int64_t has_end = 1;
+    int rc = 0;
+    if (table == DS_STORE_EXTRA) {
+        rc = ds_store_execute(s,
+                              "CREATE TABLE IF NOT EXISTS extra(id INTEGER PRIMARY KEY, kind INTEGER NOT "
+                              "NULL, asked BLOB, answered BLOB)",
+                              "writing", e);
+    } else if (table == DS_STORE_EPISODE) {
+        rc = ds_store_execute(s,
+                              "CREATE TABLE IF NOT EXISTS episode(id INTEGER PRIMARY KEY, key INTEGER NOT "
+                              "NULL, steps INTEGER NOT NULL, ended INTEGER, obs BLOB NOT NULL, reward BLOB "
+                              "NOT NULL)",
+                              "writing", e);
+        rc = rc != 0 ? rc : ds_store_query(s, has_end_column, &has_end, NULL, e);
+    }
+    return rc != 0 || has_end
+               ? rc
+               : ds_store_execute(s, "ALTER TABLE episode ADD COLUMN ended INTEGER", "writing", e);
+}
+
+/* The statement that inserts into one of the tables. */
 static int inserting(ds_store *s, int table, sqlite3_stmt **out, ds_error *e)
 {
-    static const char *const create[DS_STORE_STATEMENTS] = {
-        [DS_STORE_EXTRA] = "CREATE TABLE IF NOT EXISTS extra(id INTEGER PRIMARY KEY, kind INTEGER NOT "
-                           "NULL, asked BLOB, answered BLOB)",
-        [DS_STORE_EPISODE] =
-            "CREATE TABLE IF NOT EXISTS episode(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, steps "
-            "INTEGER NOT NULL, obs BLOB NOT NULL, reward BLOB NOT NULL)"};
     static const char *const insert[DS_STORE_STATEMENTS] = {
         "INSERT INTO eval(id, x, loss, grad, grad_kind, outcome, tag, grp, cost_steps, bad_step,"
         " message, wall, at) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
         "INSERT INTO extra(id, kind, asked, answered) VALUES(?1,?2,?3,?4)",
-        "INSERT INTO episode(id, key, steps, obs, reward) VALUES(?1,?2,?3,?4,?5)"};
+        "INSERT INTO episode(id, key, steps, ended, obs, reward) VALUES(?1,?2,?3,?4,?5,?6)"};
     sqlite3_stmt **q = &s->insert[table];
     int rc = 0;
     if (*q == NULL) {
-        rc = create[table] != NULL ? ds_store_execute(s, create[table], "writing", e) : 0;
+        rc = make_table(s, table, e);
         if (rc == 0 &&
             sqlite3_prepare_v3(s->db, insert[table], -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK) {
             rc = ds_store_fail(s, e, "writing");
@@ -132,8 +152,9 @@ static int insert_episode(ds_store *s, const ds_row *row, ds_error *e)
     sqlite3_bind_int64(q, 1, (sqlite3_int64)row->id);
     sqlite3_bind_int64(q, 2, (sqlite3_int64)ep->key);
     sqlite3_bind_int64(q, 3, (sqlite3_int64)ep->steps);
-    bind_numbers(q, 4, ep->obs, (ep->steps + 1) * ep->n_obs);
-    bind_numbers(q, 5, ep->reward, ep->steps);
+    sqlite3_bind_int64(q, 4, ep->ended);
+    bind_numbers(q, 5, ep->obs, (ep->steps + 1) * ep->n_obs);
+    bind_numbers(q, 6, ep->reward, ep->steps);
     return finish_insert(s, q, e);
 }
 
@@ -320,30 +341,43 @@ int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e)
     return ds_store_end(s, q, step, rc, e);
 }
 
+/* Begins to read an episode; *q stays NULL where there is no table: no row is an episode. */
+static int select_episode(ds_store *s, sqlite3_stmt **q, ds_error *e)
+{
+    int64_t columns = 0, has_end = 0;
+    *q = NULL;
+    int rc = ds_store_query(s, "SELECT count(*) FROM pragma_table_info('episode')", &columns, NULL, e);
+    rc = rc != 0 ? rc : ds_store_query(s, has_end_column, &has_end, NULL, e);
+    return rc != 0 || columns == 0 ? rc
+           : has_end ? ds_store_select(s, "SELECT steps, ended, obs, reward FROM episode WHERE id=?1", q, e)
+                     : ds_store_select(s, "SELECT steps, 0, obs, reward FROM episode WHERE id=?1", q, e);
+}
+
 int ds_store_read_episode(ds_store *s, uint64_t id, uint64_t horizon, uint64_t n_obs, uint64_t *steps,
-                          double *obs, double *reward, ds_error *e)
+                          uint32_t *ended, double *obs, double *reward, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
-    int rc = 0;
-    *steps = 0;
-    if (sqlite3_prepare_v2(s->db, "SELECT steps, obs, reward FROM episode WHERE id=?1", -1, &q, NULL) !=
-        SQLITE_OK) {
-        return 0; /* no table: no row is an episode */
+    *steps = *ended = 0;
+    int rc = select_episode(s, &q, e);
+    if (rc != 0 || q == NULL) {
+        return rc;
     }
     sqlite3_bind_int64(q, 1, (sqlite3_int64)id);
     int got = sqlite3_step(q);
     if (got == SQLITE_ROW) {
-        uint64_t count = (uint64_t)sqlite3_column_int64(q, 0);
+        uint64_t count = (uint64_t)sqlite3_column_int64(q, 0), end = (uint64_t)sqlite3_column_int64(q, 1);
         size_t obs_bytes = (size_t)((count + 1) * n_obs) * sizeof(double),
                reward_bytes = (size_t)count * sizeof(double);
-        if (count < 1 || count > horizon || (size_t)sqlite3_column_bytes(q, 1) != obs_bytes ||
-            (size_t)sqlite3_column_bytes(q, 2) != reward_bytes) {
+        if (count < 1 || count > horizon || end > DS_RL_TRUNCATED ||
+            (size_t)sqlite3_column_bytes(q, 2) != obs_bytes ||
+            (size_t)sqlite3_column_bytes(q, 3) != reward_bytes) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: damaged at the episode of evaluation %llu", s->path,
                          (unsigned long long)id);
         } else {
-            memcpy(obs, sqlite3_column_blob(q, 1), obs_bytes);
-            memcpy(reward, sqlite3_column_blob(q, 2), reward_bytes);
+            memcpy(obs, sqlite3_column_blob(q, 2), obs_bytes);
+            memcpy(reward, sqlite3_column_blob(q, 3), reward_bytes);
             *steps = count;
+            *ended = (uint32_t)end;
         }
     }
     return ds_store_end(s, q, got, rc, e);

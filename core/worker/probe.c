@@ -15,8 +15,13 @@
 
 enum { POLL_MS = 50 /* between two looks at the stop flag */ };
 
-/* At most one waits, of the last module that was described: module NULL = none. */
-static ds_probe waiting;
+/* At most one waits of each kind, of the last module that was described: module NULL = none. */
+static ds_probe waiting[2];
+
+static ds_probe *place_of(const ds_module *module)
+{
+    return &waiting[module->plugin->desc->kind == DS_KIND_OPTIMIZER];
+}
 
 static void drop(ds_probe *p)
 {
@@ -31,21 +36,28 @@ static void drop(ds_probe *p)
     }
 }
 
+static void end(ds_probe *p)
+{
+    if (p->module != NULL) {
+        drop(p);
+        p->module = NULL;
+    }
+}
+
 void ds_probe_end(void)
 {
-    if (waiting.module != NULL) {
-        drop(&waiting);
-        waiting.module = NULL;
-    }
+    end(&waiting[0]);
+    end(&waiting[1]);
 }
 
 int ds_probe_take(const ds_module *module, ds_probe *out)
 {
-    if (waiting.module == NULL || waiting.module != module) {
+    ds_probe *p = place_of(module);
+    if (p->module != module) {
         return 0;
     }
-    *out = waiting;
-    waiting.module = NULL;
+    *out = *p;
+    p->module = NULL;
     return 1;
 }
 
@@ -121,10 +133,10 @@ static int describe(const ds_plugin_file *f, const ds_probe_config *c, const ds_
         drop(&p);
         return rc;
     }
-    ds_probe_end();
-    waiting = p;
-    waiting.module = *out;
-    waiting.process.log.source = (*out)->id;
+    p.module = *out;
+    p.process.log.source = (*out)->id;
+    end(place_of(*out));
+    *place_of(*out) = p;
     return 0;
 }
 

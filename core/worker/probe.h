@@ -31,7 +31,7 @@ typedef struct ds_probe {
 /* Hands over the process that waits for this module: 1, or 0 where there is none. */
 int ds_probe_take(const ds_module *module, ds_probe *out);
 
-/* Ends the process that waits, if there is one. */
+/* Ends the processes that wait. */
 void ds_probe_end(void);
 
 #endif

@@ -254,16 +254,17 @@ int ds_process_bury(ds_process *p, int now)
     return status;
 }
 
-void ds_process_say_how(const ds_process *p, int status, double timeout, char *text, size_t size)
+void ds_process_say_how(const ds_process *p, const char *who, int status, double timeout, char *text,
+                        size_t size)
 {
     if (p->timed_out) {
         snprintf(text, size, "no answer within %g s (timeout_s)", timeout);
     } else if (WIFSIGNALED(status)) {
         int sig = WTERMSIG(status);
         const char *name = sigabbrev_np(sig);
-        snprintf(text, size, "the worker died of SIG%s (%s)%s", name != NULL ? name : "?", strsignal(sig),
+        snprintf(text, size, "%s died of SIG%s (%s)%s", who, name != NULL ? name : "?", strsignal(sig),
                  sig == SIGKILL ? ": killed from outside, perhaps for want of memory" : "");
     } else {
-        snprintf(text, size, "the worker ended by itself with exit status %d", WEXITSTATUS(status));
+        snprintf(text, size, "%s ended by itself with exit status %d", who, WEXITSTATUS(status));
     }
 }

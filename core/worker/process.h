@@ -68,7 +68,8 @@ void ds_process_read_output(ds_process *p);
  * its channels. Returns its wait status. */
 int ds_process_bury(ds_process *p, int now);
 
-/* How a process has ended that had `timeout` seconds to answer. */
-void ds_process_say_how(const ds_process *p, int status, double timeout, char *text, size_t size);
+/* How a process has ended, called `who`, that had `timeout` seconds to answer. */
+void ds_process_say_how(const ds_process *p, const char *who, int status, double timeout, char *text,
+                        size_t size);
 
 #endif

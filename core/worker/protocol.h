@@ -3,7 +3,8 @@
  *
  * A worker loads the plugin that the start file names, makes an instance with the settings in it, says DS_WORKER_HELLO,
  * waits for DS_WORKER_GO and works. One that is to describe the plugin first (probe.h) says DS_WORKER_DESCRIBED when it
- * is loaded, and waits for DS_WORKER_SETTINGS: a start file with the settings. */
+ * is loaded, and waits for DS_WORKER_SETTINGS: a start file with the settings. With an optimizer the shared memory is
+ * there before its settings (remote.h), and DS_WORKER_GO begins the search. */
 #ifndef DS_WORKER_PROTOCOL_H
 #define DS_WORKER_PROTOCOL_H
 
@@ -27,7 +28,7 @@ enum {
 };
 
 /* The start file, written by the host: this head, then NUL-terminated texts: path and id of the plugin, and key and
- * value of each setting of [env] that was given. */
+ * value of each setting of [env], or [opt], that was given. */
 typedef struct ds_worker_start {
     uint64_t magic;
     uint64_t seed;
@@ -42,12 +43,12 @@ typedef struct ds_worker_start {
 
 #define DS_WORKER_MAGIC 0x3131524b524f5744u
 
-/* The worker's answer replaces the content of the start file: this head, then lower, upper, x0, then the channels, as
- * ds_channel_entry. */
+/* The worker's answer replaces the content of the start file: this head, then lower, upper, x0, the names of the
+ * variables where they have some, and the channels as ds_channel_entry. */
 typedef struct ds_worker_hello {
     uint64_t magic;
     ds_error error;   /* status 0 = the instance was made */
-    ds_env_facts env; /* its pointers mean nothing here */
+    ds_env_facts env; /* its pointers mean nothing here, but whether there are variables */
     uint64_t channels;
 } ds_worker_hello;
 

@@ -129,7 +129,7 @@ static inline double *ds_slot_out(const ds_ring *s, ds_slot *slot)
 }
 
 /* The end of a slot. For steps of episodes: number of the step (0 = beginning), then what it gave: reward,
- * whether the episode is over, observation. */
+ * how the episode has ended (DS_RL_*), observation. */
 enum { DS_SLOT_STEP = 0, DS_SLOT_REWARD = 1, DS_SLOT_ENDED = 2, DS_SLOT_STEP_HEAD = 3 };
 
 static inline double *ds_slot_extra(const ds_ring *s, ds_slot *slot)

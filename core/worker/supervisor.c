@@ -122,12 +122,14 @@ static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_e
     if (n < 1 || n > (1u << 24)) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is damaged", c->config.module->id);
     }
-    double *bounds = malloc(3 * n * sizeof(double));
+    /* The names lie behind the bounds: their size is a multiple of 4. */
+    size_t bytes = 3 * n * sizeof(double),
+           names = hello->env.variables != NULL ? n * sizeof(ds_named_variable) : 0;
+    double *bounds = malloc(bytes + names);
     if (bounds == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
     }
-    size_t bytes = 3 * n * sizeof(double);
-    if (pread(fd, bounds, bytes, sizeof(*hello)) != (ssize_t)bytes) {
+    if (pread(fd, bounds, bytes + names, sizeof(*hello)) != (ssize_t)(bytes + names)) {
         free(bounds);
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the worker's answer is incomplete", c->config.module->id);
     }
@@ -135,8 +137,14 @@ static int read_env(ds_supervisor *c, const ds_worker_hello *hello, int fd, ds_e
     c->env.lower = c->bounds = bounds;
     c->env.upper = bounds + n;
     c->env.x0 = bounds + 2 * n;
+    ds_named_variable *variables = (void *)(bounds + 3 * n);
+    for (uint64_t i = 0; i < n && names > 0; i++) {
+        variables[i].name[DS_MAX_NAME] = variables[i].unit[DS_MAX_NAME] = variables[i].group[DS_MAX_NAME] =
+            '\0';
+    }
+    c->env.variables = names > 0 ? variables : NULL;
     c->env.channels = &c->channels;
-    if (read_channels(c, hello, fd, sizeof(*hello) + bytes, &c->channels, e) != 0) {
+    if (read_channels(c, hello, fd, sizeof(*hello) + bytes + names, &c->channels, e) != 0) {
         return e->status;
     }
     ds_ring_plan plan = {.workers = c->config.jobs,
@@ -157,7 +165,8 @@ static int compare_env(const ds_supervisor *c, const ds_worker_hello *hello, int
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables in one process and %llu in another",
                        id, (unsigned long long)c->env.info.n, (unsigned long long)hello->env.info.n);
     }
-    size_t at = sizeof(*hello) + 3 * c->env.info.n * sizeof(double);
+    size_t names = hello->env.variables != NULL ? sizeof(ds_named_variable) : 0;
+    size_t at = sizeof(*hello) + c->env.info.n * (3 * sizeof(double) + names);
     int rc = read_channels(c, hello, fd, at, &channels, e);
     if (rc == 0 && !ds_channels_equal(&c->channels, &channels)) {
         rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: other channels in one process than in another", id);
@@ -225,7 +234,8 @@ static int settle(ds_supervisor *c, uint32_t w, int status)
         a->cost_steps = 0;
         uint64_t started = atomic_load(&s->worker[w].started);
         a->wall_s = started != 0 ? 1e-9 * (double)(ds_clock_ns() - started) : 0.0;
-        ds_process_say_how(&c->process[w], status, c->config.timeout, a->message, sizeof(a->message));
+        ds_process_say_how(&c->process[w], "the worker", status, c->config.timeout, a->message,
+                           sizeof(a->message));
         memset(ds_slot_grad(s, slot), 0, s->stride - sizeof(*slot) - s->n * sizeof(double));
         atomic_store(&slot->state, DS_SLOT_DONE);
         ds_ring_finished(s);
@@ -258,7 +268,7 @@ static void bury(ds_supervisor *c, uint32_t w)
                  WTERMSIG(status) == SIGKILL;
     if (state == DS_PROCESS_STARTING && (m->timed_out || !killed)) {
         char how[200];
-        ds_process_say_how(m, status,
+        ds_process_say_how(m, "the worker", status,
                            c->config.timeout > DS_START_SECONDS ? c->config.timeout : DS_START_SECONDS, how,
                            sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: create() failed: %s", c->config.module->id, how);
@@ -269,7 +279,7 @@ static void bury(ds_supervisor *c, uint32_t w)
         c->idle_deaths = 0;
     } else if (++c->idle_deaths > IDLE_DEATHS_MAX) {
         char how[200];
-        ds_process_say_how(m, status, 0.0, how, sizeof(how));
+        ds_process_say_how(m, "the worker", status, 0.0, how, sizeof(how));
         ds_fail(&e, DS_EXIT_PLUGIN, "%s: workers keep dying between evaluations: %s", c->config.module->id,
                 how);
         fail(c, &e);

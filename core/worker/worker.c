@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c - dshost-worker, the process that makes one environment instance and evaluates for its host. */
+/* worker.c - dshost-worker, the process that makes one environment instance and evaluates for its host, or in which an
+ * optimizer searches (proxy.h). The kind of the plugin that it is told to load says which. */
 #include "config.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include "plugin/instance.h"
 #include "scene/scene_write.h"
 #include "worker/protocol.h"
+#include "worker/proxy.h"
 #include "worker/ring.h"
 
 enum {
@@ -160,20 +162,31 @@ static int describe(worker *w)
     return read_start(w, &e) == 0 ? 0 : -1;
 }
 
+/* The settings of the start file, which begin behind the text `at`. */
+static int read_settings(const worker *w, const char *at, int section, ds_settings *settings, ds_error *e)
+{
+    int rc = 0;
+    memset(settings, 0, sizeof(*settings));
+    for (uint32_t i = 0; rc == 0 && i < w->start.settings; i++) {
+        const char *key = at + strlen(at) + 1;
+        const char *value = key + strlen(key) + 1;
+        rc = ds_settings_add(settings, section, key, value, "worker", NULL, DS_EXIT_CONFIG, 0, e);
+        at = value;
+    }
+    return rc;
+}
+
 /* Makes an instance as the start file says. */
 static int make_env(worker *w, ds_env **out, ds_error *e)
 {
     const ds_module *module = NULL;
     ds_settings settings;
     const char *at;
-    memset(&settings, 0, sizeof(settings));
     int rc = load(w, &module, &at, e);
-    for (uint32_t i = 0; rc == 0 && i < w->start.settings; i++) {
-        const char *key = at + strlen(at) + 1;
-        const char *value = key + strlen(key) + 1;
-        rc = ds_settings_add(&settings, DS_SECTION_ENV, key, value, "worker", NULL, DS_EXIT_CONFIG, 0, e);
-        at = value;
+    if (rc != 0) {
+        return rc;
     }
+    rc = read_settings(w, at, DS_SECTION_ENV, &settings, e);
     if (rc == 0) {
         if (w->env == NULL) {
             limit_memory(w->start.memory);
@@ -200,11 +213,18 @@ static int send_hello(const worker *w, const ds_error *why)
         return -1;
     }
     if (w->env != NULL) {
-        size_t bytes = w->env->info.n * sizeof(double);
-        const void *part[] = {w->env->lower, w->env->upper, w->env->x0, w->env->channels.entry};
-        size_t size[] = {bytes, bytes, bytes, hello.channels * sizeof(ds_channel_entry)};
-        for (int i = 0; i < 4; i++) {
-            if (size[i] > 0 && ds_fd_write_all(DS_WORKER_START, part[i], size[i], "start file", &e) != 0) {
+        uint64_t n = w->env->info.n;
+        const struct {
+            const void *data;
+            size_t bytes;
+        } part[] = {{w->env->lower, n * sizeof(double)},
+                    {w->env->upper, n * sizeof(double)},
+                    {w->env->x0, n * sizeof(double)},
+                    {w->env->variables, w->env->variables != NULL ? n * sizeof(ds_named_variable) : 0},
+                    {w->env->channels.entry, hello.channels * sizeof(ds_channel_entry)}};
+        for (int i = 0; i < 5; i++) {
+            if (part[i].bytes > 0 &&
+                ds_fd_write_all(DS_WORKER_START, part[i].data, part[i].bytes, "start file", &e) != 0) {
                 return -1;
             }
         }
@@ -616,6 +636,75 @@ static void work(worker *w)
     }
 }
 
+/* Tells how the making of an instance has ended; where it failed, the host ends this process: whatever its exit would
+ * print comes at no certain time. 1 = there is an instance, and somebody who wants it. */
+static int report(const worker *w, int rc, const ds_error *e)
+{
+    int told = send_hello(w, e) == 0;
+    if (told && rc != 0) {
+        await_byte();
+    }
+    return told && rc == 0;
+}
+
+static int serve_env(worker *w)
+{
+    ds_error e = {0, ""};
+    int rc = make_env(w, &w->env, &e);
+    rc = rc != 0 ? rc : ds_env_ask_variables(w->env, &e);
+    int ready = report(w, rc, &e) && join_share(w) == 0;
+    if (ready) {
+        work(w);
+        close_lanes(w);
+    }
+    ds_env_close(w->env);
+    for (int i = 0; i < GUARDS; i++) {
+        ds_guard_close(&w->guard[i]);
+    }
+    if (ready) {
+        munmap(w->share, w->share->size);
+    }
+    free(w->texts);
+    return ready ? DS_EXIT_OK : DS_EXIT_UNMET;
+}
+
+/* Is the plugin an optimizer? One that cannot be loaded is told of as environments are. */
+static int searches(const worker *w)
+{
+    const ds_module *module = NULL;
+    const char *rest;
+    return load(w, &module, &rest, NULL) == 0 && module->plugin->desc->kind == DS_KIND_OPTIMIZER;
+}
+
+static int serve_optimizer(worker *w)
+{
+    const ds_module *module = NULL;
+    const char *rest;
+    ds_proxy *proxy = NULL;
+    ds_settings settings = {0};
+    ds_error e = {0, ""};
+    int rc = load(w, &module, &rest, &e);
+    rc = rc != 0 ? rc : read_settings(w, rest, DS_SECTION_OPT, &settings, &e);
+    if (rc == 0) {
+        limit_memory(w->start.memory);
+        const ds_proxy_config config = {.module = module,
+                                        .settings = &settings,
+                                        .seed = w->start.seed,
+                                        .threads = w->start.threads,
+                                        .share = DS_WORKER_SHARE,
+                                        .socket = DS_WORKER_SOCKET};
+        rc = ds_proxy_open(&config, &proxy, &e);
+    }
+    int ready = report(w, rc, &e) && await_byte() == DS_WORKER_GO;
+    if (ready) {
+        ds_proxy_run(proxy);
+    }
+    ds_proxy_close(proxy);
+    ds_settings_clear(&settings);
+    free(w->texts);
+    return ready ? DS_EXIT_OK : DS_EXIT_UNMET;
+}
+
 int main(int argc, char **argv)
 {
     worker w;
@@ -640,23 +729,5 @@ int main(int argc, char **argv)
         free(w.texts);
         return DS_EXIT_UNMET;
     }
-    int rc = make_env(&w, &w.env, &e);
-    int told = send_hello(&w, &e) == 0;
-    if (told && rc != 0) {
-        await_byte(); /* the host ends it: whatever its exit would print comes at no certain time */
-    }
-    int ready = told && rc == 0 && join_share(&w) == 0;
-    if (ready) {
-        work(&w);
-        close_lanes(&w);
-    }
-    ds_env_close(w.env);
-    for (int i = 0; i < GUARDS; i++) {
-        ds_guard_close(&w.guard[i]);
-    }
-    if (ready) {
-        munmap(w.share, w.share->size);
-    }
-    free(w.texts);
-    return ready ? DS_EXIT_OK : DS_EXIT_UNMET;
+    return searches(&w) ? serve_optimizer(&w) : serve_env(&w);
 }

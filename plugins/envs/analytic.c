@@ -224,52 +224,46 @@ static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
 
 static const ds_env_batch many = {.struct_size = sizeof(ds_env_batch), .evaluate = evaluate_many};
 
-static ds_status residual_count(void *self, uint64_t *m)
+/* Noise is added to the loss, not to residuals. */
+static uint64_t channels_of_analytic(const void *self)
 {
     const analytic *a = self;
-    *m = fn_squares(a->fn);
-    return DS_OK;
+    return !(a->noise > 0) && !(a->grad_noise > 0) && fn_squares(a->fn) > 0;
 }
 
-static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+static void channel_of_analytic(const void *self, uint64_t i, ds_channel *out)
 {
-    analytic *a = self;
-    ds_eval loss = {.struct_size = sizeof loss, .n = io->n, .x = io->x};
-    ds_status status = env_kit_evaluate(a->kit.env, a, &loss);
-    io->loss = loss.loss;
-    io->outcome = loss.outcome;
-    io->bad_step = loss.bad_step;
-    io->cost_steps = loss.cost_steps;
-    io->grad_kind = DS_GRAD_NONE;
-    if (status != DS_OK || loss.outcome != DS_EVAL_OK) {
-        return status;
-    }
-    if (io->kind == DS_RESIDUALS_VALUE) {
-        fn_residuals(a->fn, io->x, io->out);
-    } else if (io->kind == DS_RESIDUALS_JV) {
-        io->grad_kind = DS_GRAD_FORWARD;
-        fn_residuals_jv(a->fn, io->x, io->v, io->out);
+    const analytic *a = self;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->shape[0] = fn_squares(a->fn);
+    out->name = "residuals";
+    out->doc = "Their squares add up to the function.";
+}
+
+static ds_status answer_of_analytic(void *self, ds_eval *io, ds_ask *ask)
+{
+    const analytic *a = self;
+    if (ask->op == DS_ASK_VALUE) {
+        fn_residuals(a->fn, io->x, ask->out);
+    } else if (ask->op == DS_ASK_JV) {
+        ask->kind = DS_GRAD_FORWARD;
+        fn_residuals_jv(a->fn, io->x, ask->v, ask->out);
     } else {
-        io->grad_kind = DS_GRAD_ADJOINT;
-        fn_residuals_jtv(a->fn, io->x, io->v, io->out);
+        ask->kind = DS_GRAD_ADJOINT;
+        fn_residuals_jtv(a->fn, io->x, ask->v, ask->out);
     }
     return DS_OK;
 }
-
-static const ds_residuals residuals = {
-    .struct_size = sizeof(ds_residuals), .size = residual_count, .evaluate = evaluate_residuals};
 
 static const void *extension_of_analytic(const void *self, const char *id)
 {
-    const analytic *a = self;
-    if (strcmp(id, DS_EXT_BATCH) == 0) {
-        return &many;
-    }
-    int exact = !(a->noise > 0) && !(a->grad_noise > 0); /* noise is added to the loss, not to residuals */
-    return strcmp(id, DS_EXT_RESIDUALS) == 0 && exact && fn_squares(a->fn) > 0 ? &residuals : NULL;
+    (void)self;
+    return strcmp(id, DS_EXT_BATCH) == 0 ? &many : NULL;
 }
 
-static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_RESIDUALS, NULL};
+static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_CHANNELS, NULL};
 
 static const env_table env = {.size = sizeof(analytic),
                               .advice = "reduce parameter dim",
@@ -277,6 +271,9 @@ static const env_table env = {.size = sizeof(analytic),
                               .allocate = allocate_analytic,
                               .range = range_of_analytic,
                               .simulate = simulate_analytic,
+                              .channels = channels_of_analytic,
+                              .channel = channel_of_analytic,
+                              .answer = answer_of_analytic,
                               .extension = extension_of_analytic};
 
 static const ds_desc desc = {

@@ -120,6 +120,14 @@ static ds_status allocate_bounce(void *self)
     return DS_OK;
 }
 
+static void name_velocity(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "velocity.%c", "xyz"[i]);
+    env_variable_put(out->unit, "m/s");
+    env_variable_put(out->group, "velocity");
+}
+
 /* Warp's example starts from (5, -5, 0). */
 static void range_of_velocity(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
@@ -237,6 +245,7 @@ static const env_table env = {.size = sizeof(bounce),
                               .read = read_bounce,
                               .allocate = allocate_bounce,
                               .range = range_of_velocity,
+                              .variable = name_velocity,
                               .simulate = simulate_bounce,
                               .bad_step = bad_step_of_bounce,
                               .adjoint = adjoint_of_bounce,

@@ -204,6 +204,22 @@ static void read_cartpole(void *self, ds_param_reader *in)
     e->kit.control_dt = p->h * (double)e->hold;
 }
 
+static void name_control(const void *self, uint64_t i, env_variable *out)
+{
+    const cartpole *e = self;
+    unsigned m = (unsigned)e->p.links + 1, step = (unsigned)i / m, j = (unsigned)i % m;
+    int velocity = e->p.control == CHAIN_VELOCITY;
+    if (j == 0) {
+        env_variable_put(out->name, "cart.%s.%u", velocity ? "velocity" : "force", step);
+        env_variable_put(out->group, "cart");
+        env_variable_unit(out, e->scale[j], velocity ? "m/s" : "N");
+    } else {
+        env_variable_put(out->name, "joint%u.torque.%u", j, step);
+        env_variable_put(out->group, "joint%u", j);
+        env_variable_unit(out, e->scale[j], "N m");
+    }
+}
+
 static ds_status allocate_cartpole(void *self)
 {
     cartpole *e = self;
@@ -394,6 +410,7 @@ static const env_table env = {.size = sizeof(cartpole),
                               .read = read_cartpole,
                               .allocate = allocate_cartpole,
                               .limit = 1,
+                              .variable = name_control,
                               .simulate = simulate_cartpole,
                               .bad_step = bad_step_of_cartpole,
                               .adjoint = adjoint_of_cartpole,

@@ -78,12 +78,12 @@ static ds_status begin_balance(void *self, uint64_t noise_key)
     return DS_OK;
 }
 
-/* One push; 1 = the episode is over. The step that lets the pole fall counts, as in CartPole-v1. */
+/* One push; 1 = the pole has fallen. The step that lets it fall counts, as in CartPole-v1. */
 static int advance(balance *b, double action)
 {
     b->at[b->lived + 1] = push_once(&b->at[b->lived], action);
     b->lived++;
-    return b->lived == b->kit.steps || fallen(&b->at[b->lived]);
+    return fallen(&b->at[b->lived]);
 }
 
 static double loss_of(const balance *b)
@@ -100,6 +100,7 @@ static void read_balance(void *self, ds_param_reader *in)
     b->kit.n = b->kit.steps = b->kit.horizon = steps;
     b->kit.n_obs = N_OBS;
     b->kit.dt = b->kit.control_dt = dt;
+    b->kit.time_limit = 1; /* a pole that stands after the last push is none that has fallen */
 }
 
 static ds_status allocate_balance(void *self)
@@ -110,6 +111,14 @@ static ds_status allocate_balance(void *self)
 }
 
 /* The suggested start pushes to and fro. */
+/* Its sign is the direction of the push. */
+static void name_push(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "push.%u", (unsigned)i);
+    env_variable_put(out->group, "push");
+}
+
 static void range_of_push(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     (void)self;
@@ -122,7 +131,7 @@ static ds_status simulate_balance(void *self, ds_eval *io)
 {
     balance *b = self;
     begin_balance(b, io->noise_key);
-    for (uint64_t k = 0; !advance(b, io->x[k]); k++) {
+    while (b->lived < b->kit.steps && !advance(b, io->x[b->lived])) {
     }
     io->loss = loss_of(b);
     io->cost_steps = b->lived;
@@ -143,7 +152,7 @@ static ds_status act_on_balance(void *self, uint64_t k, ds_rl_step *io)
 {
     balance *b = self;
     (void)k;
-    io->ended = advance(b, io->action[0]) != 0;
+    io->ended = advance(b, io->action[0]) ? DS_RL_TERMINATED : DS_RL_GOES_ON;
     io->reward = 1;
     io->loss = loss_of(b);
     io->cost_steps = 1;
@@ -198,6 +207,7 @@ static const env_table env = {.size = sizeof(balance),
                               .read = read_balance,
                               .allocate = allocate_balance,
                               .range = range_of_push,
+                              .variable = name_push,
                               .simulate = simulate_balance,
                               .metrics = metrics,
                               .bodies = bodies_of_balance,
@@ -208,7 +218,7 @@ static const env_table env = {.size = sizeof(balance),
                               .act = act_on_balance};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("cartpole_gym", "1"),
+    ENV_KIT_DESC("cartpole_gym", "2"),
     .flags = DS_ENV_STOCHASTIC,
     .summary = "CartPole-v1 of Gymnasium: keep the pole up by pushes left or right.",
     .description =
@@ -218,7 +228,8 @@ static const ds_desc desc = {
         "the\n"
         "steps that are missing to a whole episode, 500 minus the return of CartPole-v1. There is no "
         "gradient.\n"
-        "Stepwise control: observations x, v, theta, omega; a reward of 1 for every step.\n"
+        "Stepwise control: observations x, v, theta, omega; a reward of 1 for every step. The last step is a "
+        "time limit: an episode that reaches it is truncated, one whose pole falls is terminated.\n"
         "Metrics: x, theta.",
     .citation = "CartPole-v1, Gymnasium (Towers et al., arXiv:2407.17032); A. Barto, R. Sutton, C. Anderson: "
                 "Neuronlike "

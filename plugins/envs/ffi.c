@@ -303,53 +303,49 @@ static ds_status adjoint_of_ffi(void *self, ds_eval *io)
 
 /* ---- residuals: a function that writes r and J ---- */
 
-static ds_status residual_count(void *self, uint64_t *m)
+static uint64_t channels_of_ffi(const void *self)
 {
-    const ffi_env *e = self;
-    *m = e->m;
-    return DS_OK;
+    return ((const ffi_env *)self)->has_jacobian != 0;
 }
 
-static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+static void channel_of_ffi(const void *self, uint64_t i, ds_channel *out)
+{
+    const ffi_env *e = self;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->shape[0] = e->m;
+    out->name = "residuals";
+    out->doc = "What the function writes to r, times the root of parameter factor.";
+}
+
+static ds_status answer_of_ffi(void *self, ds_eval *io, ds_ask *ask)
 {
     ffi_env *e = self;
-    int product = io->kind != DS_RESIDUALS_VALUE;
-    double root = sqrt(e->factor);
-    io->outcome = DS_EVAL_OK;
-    io->grad_kind = product ? DS_GRAD_FORWARD : DS_GRAD_NONE;
-    io->bad_step = -1;
-    io->cost_steps = 1;
-    int left = call_loss(e, io->x, &io->loss, NULL, product ? e->jacobian : NULL);
-    if (left == FOREIGN_OUTSIDE) {
-        return outside(e, "symbol");
-    }
-    if (left == FOREIGN_FAILED || !isfinite(io->loss)) {
-        io->outcome = DS_EVAL_DIVERGED;
-        io->loss = INFINITY;
-        io->bad_step = 0;
+    double root = sqrt(e->factor), loss, *out = ask->out;
+    if (ask->op == DS_ASK_VALUE) {
+        for (uint64_t i = 0; i < e->m; i++) {
+            out[i] = root * e->residual[i];
+        }
         return DS_OK;
     }
-    for (uint64_t i = 0; i < (io->kind == DS_RESIDUALS_JTV ? e->kit.n : e->m); i++) {
-        io->out[i] = product ? 0 : root * e->residual[i];
+    int forward = ask->op == DS_ASK_JV;
+    int left = call_loss(e, io->x, &loss, NULL, e->jacobian);
+    if (left != FOREIGN_OK) {
+        io->outcome = DS_EVAL_BAD_GRAD;
+        return left == FOREIGN_OUTSIDE ? outside(e, "symbol") : DS_OK;
     }
-    for (uint64_t k = 0; product && k < e->m * e->kit.n; k++) {
+    io->cost_steps++;
+    ask->kind = DS_GRAD_FORWARD;
+    memset(out, 0, ask->out_bytes);
+    for (uint64_t k = 0; k < e->m * e->kit.n; k++) {
         uint64_t row = k / e->kit.n, column = k % e->kit.n;
-        int forward = io->kind == DS_RESIDUALS_JV;
-        io->out[forward ? row : column] += root * e->jacobian[k] * io->v[forward ? column : row];
+        out[forward ? row : column] += root * e->jacobian[k] * ask->v[forward ? column : row];
     }
     return DS_OK;
 }
 
-static const ds_residuals residuals = {
-    .struct_size = sizeof(ds_residuals), .size = residual_count, .evaluate = evaluate_residuals};
-
-static const void *residuals_of_ffi(const void *self, const char *id)
-{
-    const ffi_env *e = self;
-    return e->has_jacobian && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &residuals : NULL;
-}
-
-static const char *const extensions[] = {DS_EXT_RESIDUALS, NULL};
+static const char *const extensions[] = {DS_EXT_CHANNELS, NULL};
 
 static const env_table env = {.size = sizeof(ffi_env),
                               .advice = "reduce parameter dim or residuals",
@@ -358,7 +354,9 @@ static const env_table env = {.size = sizeof(ffi_env),
                               .range = range_of_ffi,
                               .simulate = simulate_ffi,
                               .adjoint = adjoint_of_ffi,
-                              .extension = residuals_of_ffi};
+                              .channels = channels_of_ffi,
+                              .channel = channel_of_ffi,
+                              .answer = answer_of_ffi};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("ffi", "1"),

@@ -202,6 +202,15 @@ static void range_of_pan(const void *self, uint64_t i, double *lower, double *up
     *start = *lower < 0 && *upper > 0 ? 0 : 0.5 * (*lower + *upper); /* the pan stays where it starts */
 }
 
+static void name_of_pan(const void *self, uint64_t i, env_variable *out)
+{
+    static const char *const names[N_ACT] = {"x", "y", "tilt"};
+    (void)self;
+    env_variable_put(out->name, "pan.%s.%u", names[i % N_ACT], (unsigned)(i / N_ACT));
+    env_variable_put(out->unit, i % N_ACT < 2 ? "m" : "rad");
+    env_variable_put(out->group, "pan");
+}
+
 static void set_corners(flip *e)
 {
     static const int at[4][2] = {{RADIUS, 0}, {-RADIUS, 0}, {0, RADIUS}, {0, -RADIUS}};
@@ -376,6 +385,7 @@ static const env_table env = {.size = sizeof(flip),
                               .read = read_flip,
                               .allocate = allocate_flip,
                               .range = range_of_pan,
+                              .variable = name_of_pan,
                               .simulate = simulate_flip,
                               .adjoint = adjoint_of_flip,
                               .passes = 2, /* again from the checkpoints, and backward */

@@ -353,6 +353,14 @@ static ds_status simulate_fluid(void *self, ds_eval *io)
     return mpm_env_episode(&e->episode, e->kit.host, io, scene ? keep_frame : NULL, e);
 }
 
+static void name_of_fluid(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "ladle.v%c.%u", "xy"[i % 2], (unsigned)(i / 2));
+    env_variable_put(out->unit, "m/s");
+    env_variable_put(out->group, "ladle");
+}
+
 /* ---- stepwise control ---- */
 
 /* x and y of the ladle; then of the cube, and of the syrup, the centre of mass and its velocity. */
@@ -395,6 +403,7 @@ static const env_table env = {.size = sizeof(fluid),
                               .read = read_fluid,
                               .release = release_fluid,
                               .limit = speed_limit,
+                              .variable = name_of_fluid,
                               .simulate = simulate_fluid,
                               .metrics = metrics,
                               .bodies = bodies_of_fluid,

@@ -67,6 +67,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/mpm/fast/team.c %D%/engines/mpm/fast/team.h %D%/engines/mpm/fast/kernels/select.c \
 	%D%/engines/mpm/env/env.c %D%/engines/mpm/env/env.h %D%/engines/mpm/env/env_params.c \
 	%D%/engines/mpm/env/env_params.h %D%/engines/mpm/env/env_scene.c %D%/engines/mpm/env/env_scene.h \
+	%D%/engines/mpm/env/env_variables.c \
 	%D%/engines/mpm/env/episode.c %D%/engines/mpm/env/episode.h %D%/engines/mpm/env/evaluate.c \
 	%D%/engines/mpm/env/evaluate.h %D%/engines/mpm/env/instance.h %D%/engines/mpm/env/stepwise.c \
 	%D%/engines/mpm/env/stepwise.h

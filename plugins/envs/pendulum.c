@@ -152,10 +152,19 @@ static void read_pendulum(void *self, ds_param_reader *in)
     p->kit.n = p->kit.steps = p->kit.horizon = p->variant == GYM ? 200 : 60;
     p->kit.n_obs = N_OBS;
     p->kit.dt = p->kit.control_dt = dt;
+    p->kit.time_limit = p->variant == GYM; /* of Pendulum-v1, whose cost is that of any number of steps */
 }
 
 /* The suggested start is a constant push: without torque the hanging rod is a stationary point
  * of the loss. */
+static void name_torque(const void *self, uint64_t i, env_variable *out)
+{
+    (void)self;
+    env_variable_put(out->name, "torque.%u", (unsigned)i);
+    env_variable_put(out->unit, "N m");
+    env_variable_put(out->group, "torque");
+}
+
 static void range_of_torque(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     (void)self;
@@ -238,6 +247,7 @@ static void measure_pendulum(void *self, uint64_t k, double *out)
 static const env_table env = {.size = sizeof(pendulum),
                               .read = read_pendulum,
                               .range = range_of_torque,
+                              .variable = name_torque,
                               .simulate = simulate_pendulum,
                               .adjoint = adjoint_of_pendulum,
                               .passes = 1,
@@ -250,7 +260,7 @@ static const env_table env = {.size = sizeof(pendulum),
                               .act = act_on_pendulum};
 
 static const ds_desc desc = {
-    ENV_KIT_DESC("pendulum", "1"),
+    ENV_KIT_DESC("pendulum", "2"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Swing-up of a pendulum by a weak torque.",
     .description =
@@ -260,7 +270,8 @@ static const ds_desc desc = {
         "and the speed limited to 8 rad/s. The gradient is that of the branch taken: a step in which the "
         "speed limit acts passes no derivative on, and the jump of the angle at pi has none.\n"
         "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym "
-        "minus the cost of the step, swingup60 the decrease of the final cost less the effort.\n"
+        "minus the cost of the step, swingup60 the decrease of the final cost less the effort. The 200 steps "
+        "of gym are a time limit, the 60 of swingup60 a part of the task.\n"
         "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of "
         "that step; swingup60: of the state).",
     .citation = "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032).",

@@ -129,6 +129,16 @@ static void set_bars(pinball *e)
     }
 }
 
+/* Rows and columns are counted from the top left. */
+static void name_bar(const void *self, uint64_t i, env_variable *out)
+{
+    const pinball *e = self;
+    unsigned row = (unsigned)(i / e->columns), column = (unsigned)(i % e->columns);
+    env_variable_put(out->name, "bar.%u.%u", row, column);
+    env_variable_put(out->unit, "rad");
+    env_variable_put(out->group, "row%u", row);
+}
+
 static ds_status allocate_pinball(void *self)
 {
     pinball *e = self;
@@ -260,6 +270,7 @@ static const env_table env = {.size = sizeof(pinball),
                               .read = read_pinball,
                               .allocate = allocate_pinball,
                               .limit = 1,
+                              .variable = name_bar,
                               .simulate = simulate_pinball,
                               .bad_step = bad_step_of_pinball,
                               .adjoint = adjoint_of_pinball,

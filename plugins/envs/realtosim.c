@@ -29,7 +29,8 @@ static const double ground = -0.003; /* m, of the table as it is drawn */
 typedef struct realtosim {
     env_kit kit; /* first */
     lift l;
-    double *side; /* two more sets of residuals */
+    double *side;  /* two more sets of residuals */
+    int displaced; /* the engine has simulated another point since */
 } realtosim;
 
 /* ---- set-up ---- */
@@ -85,6 +86,21 @@ static void read_realtosim(void *self, ds_param_reader *in)
     e->kit.cost = e->l.steps;
     e->kit.steps = e->l.frames;
     e->kit.dt = e->l.c.h * (double)e->l.every;
+}
+
+/* All of them have scales of their own, see lift.c: -1 and 1 are the ends of a range. */
+static void name_property(const void *self, uint64_t i, env_variable *out)
+{
+    static const char *const names[4] = {"width", "length", "mass", "friction"};
+    (void)self;
+    if (i < 4) {
+        env_variable_put(out->name, "%s", names[i]);
+        env_variable_put(out->group, i < 2 ? "size" : "");
+    } else {
+        unsigned patch = (unsigned)i - 4;
+        env_variable_put(out->name, "stiffness.%u.%u", patch / LIFT_CELLS, patch % LIFT_CELLS);
+        env_variable_put(out->group, "stiffness");
+    }
 }
 
 static ds_status allocate_realtosim(void *self)
@@ -190,6 +206,7 @@ static ds_status simulate_realtosim(void *self, ds_eval *io)
     realtosim *e = self;
     int64_t bad = -1;
     ds_status status = lift_simulate(&e->l, io->x, &bad);
+    e->displaced = 0;
     io->bad_step = bad >= 0 ? bad / (int64_t)e->l.every : -1;
     io->loss = status == DS_OK && bad < 0 ? lift_loss(&e->l) : (double)INFINITY;
     return status;
@@ -201,13 +218,6 @@ static ds_status adjoint_of_realtosim(void *self, ds_eval *io)
 }
 
 /* ---- residuals: r2s_norm = sq ---- */
-
-static ds_status residual_count(void *self, uint64_t *m)
-{
-    const realtosim *e = self;
-    *m = lift_residual_count(&e->l);
-    return DS_OK;
-}
 
 /* Residuals at x + t v; *bad where there are none. */
 static ds_status residuals_at(realtosim *e, const double *x, const double *v, double t, double *out, int *bad)
@@ -227,67 +237,76 @@ static ds_status residuals_at(realtosim *e, const double *x, const double *v, do
 
 /* J v by differences of second order, central where both sides lie in the box: the engine has no forward
  * mode. The step is short because contacts begin and end everywhere. */
-static ds_status forward_product(realtosim *e, ds_residual_eval *io)
+static ds_status forward_product(realtosim *e, ds_eval *io, ds_ask *ask)
 {
-    double largest = 0, past = 1;
-    double *plus = e->side, *minus = e->side + io->m;
+    const uint64_t m = lift_residual_count(&e->l);
+    const double *v = ask->v;
+    double largest = 0, past = 1, *out = ask->out;
+    double *plus = e->side, *minus = e->side + m;
     int bad = 0;
     for (uint64_t i = 0; i < io->n; i++) {
-        largest = fmax(largest, fabs(io->v[i]));
+        largest = fmax(largest, fabs(v[i]));
     }
     double t = largest > 0 ? 1e-8 / largest : 0;
     for (uint64_t i = 0; i < io->n; i++) {
-        past = fmin(past, 1 - fabs(io->x[i] - t * io->v[i]));
+        past = fmin(past, 1 - fabs(io->x[i] - t * v[i]));
     }
     int central = past >= 0;
-    lift_residuals(&e->l, io->out); /* at x */
-    ds_status status = residuals_at(e, io->x, io->v, t, plus, &bad);
-    status = status == DS_OK ? residuals_at(e, io->x, io->v, central ? -t : 2 * t, minus, &bad) : status;
-    for (uint64_t k = 0; status == DS_OK && k < io->m; k++) {
-        double d = central ? plus[k] - minus[k] : 4 * plus[k] - 3 * io->out[k] - minus[k];
-        io->out[k] = t > 0 ? d / (2 * t) : 0;
+    lift_residuals(&e->l, out); /* at x */
+    ds_status status = residuals_at(e, io->x, v, t, plus, &bad);
+    status = status == DS_OK ? residuals_at(e, io->x, v, central ? -t : 2 * t, minus, &bad) : status;
+    for (uint64_t k = 0; status == DS_OK && k < m; k++) {
+        double d = central ? plus[k] - minus[k] : 4 * plus[k] - 3 * out[k] - minus[k];
+        out[k] = t > 0 ? d / (2 * t) : 0;
     }
-    io->outcome = bad ? DS_EVAL_BAD_GRAD : DS_EVAL_OK;
-    io->grad_kind = DS_GRAD_FD;
+    io->outcome = bad ? DS_EVAL_BAD_GRAD : io->outcome;
+    e->displaced = 1;
+    ask->kind = DS_GRAD_FD;
     io->cost_steps += 2 * e->l.steps;
     return status;
 }
 
-static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+static uint64_t channels_of_realtosim(const void *self)
 {
-    realtosim *e = self;
-    ds_eval plain = {.struct_size = sizeof plain, .n = io->n, .x = io->x};
-    ds_status status = env_kit_evaluate(e->kit.env, e, &plain);
-    io->loss = plain.loss;
-    io->outcome = plain.outcome;
-    io->bad_step = plain.bad_step;
-    io->cost_steps = plain.cost_steps;
-    io->grad_kind = DS_GRAD_NONE;
-    if (status != DS_OK || plain.outcome != DS_EVAL_OK) {
-        return status;
-    }
-    if (io->kind == DS_RESIDUALS_VALUE) {
-        lift_residuals(&e->l, io->out);
-        return DS_OK;
-    }
-    if (io->kind == DS_RESIDUALS_JV) {
-        return forward_product(e, io);
-    }
-    io->grad_kind = DS_GRAD_ADJOINT;
-    io->cost_steps += 2 * e->l.steps;
-    return lift_residual_gradient(&e->l, io->v, io->out);
+    return ((const realtosim *)self)->l.squared != 0;
 }
 
-static const ds_residuals residuals = {
-    .struct_size = sizeof(ds_residuals), .size = residual_count, .evaluate = evaluate_residuals};
-
-static const void *residuals_of_realtosim(const void *self, const char *id)
+static void channel_of_realtosim(const void *self, uint64_t i, ds_channel *out)
 {
     const realtosim *e = self;
-    return strcmp(id, DS_EXT_RESIDUALS) == 0 && e->l.squared ? &residuals : NULL;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->shape[0] = lift_residual_count(&e->l);
+    out->name = "residuals";
+    out->doc = "Weighted distances from the recording; their squares add up to the loss.";
 }
 
-static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_RESIDUALS, NULL};
+static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_ask *ask)
+{
+    realtosim *e = self;
+    if (e->displaced) {
+        int64_t step = -1;
+        ds_status status = lift_simulate(&e->l, io->x, &step);
+        if (status != DS_OK) {
+            return status;
+        }
+        e->displaced = 0;
+        io->cost_steps += e->l.steps;
+    }
+    if (ask->op == DS_ASK_VALUE) {
+        lift_residuals(&e->l, ask->out);
+        return DS_OK;
+    }
+    if (ask->op == DS_ASK_JV) {
+        return forward_product(e, io, ask);
+    }
+    ask->kind = DS_GRAD_ADJOINT;
+    io->cost_steps += 2 * e->l.steps;
+    return lift_residual_gradient(&e->l, ask->v, ask->out);
+}
+
+static const char *const extensions[] = {DS_EXT_SCENE, DS_EXT_CHANNELS, DS_EXT_VARIABLES, NULL};
 
 /* ---- plugin ---- */
 
@@ -297,6 +316,7 @@ static const env_table env = {.size = sizeof(realtosim),
                               .allocate = allocate_realtosim,
                               .release = release_realtosim,
                               .limit = 1,
+                              .variable = name_property,
                               .simulate = simulate_realtosim,
                               .adjoint = adjoint_of_realtosim,
                               .passes = 2, /* again from the checkpoints, and backward */
@@ -304,7 +324,9 @@ static const env_table env = {.size = sizeof(realtosim),
                               .bodies = bodies_of_realtosim,
                               .place = place_realtosim,
                               .measure = measure_realtosim,
-                              .extension = residuals_of_realtosim};
+                              .channels = channels_of_realtosim,
+                              .channel = channel_of_realtosim,
+                              .answer = answer_of_realtosim};
 
 static const ds_desc desc = {
     ENV_KIT_DESC("realtosim", "1"),

@@ -354,6 +354,24 @@ static ds_status allocate_swing(void *self)
     return make_target(e);
 }
 
+/* A stiffness is the logarithm of one, -1 and 1 the ends of its range. */
+static void name_of_swing(const void *self, uint64_t i, env_variable *out)
+{
+    const swing *e = self;
+    if (e->size && i + 2 >= e->kit.n) {
+        env_variable_put(out->name, i + 2 == e->kit.n ? "width" : "length");
+        env_variable_put(out->unit, "m");
+        env_variable_put(out->group, "size");
+    } else if (e->variables == VELOCITY) {
+        env_variable_put(out->name, "velocity.%c", "xyz"[i]);
+        env_variable_put(out->unit, "m/s");
+        env_variable_put(out->group, "velocity");
+    } else {
+        env_variable_put(out->name, "stiffness.%u.%u", (unsigned)(i / e->along), (unsigned)(i % e->along));
+        env_variable_put(out->group, "stiffness");
+    }
+}
+
 static void range_of_swing(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const swing *e = self;
@@ -445,6 +463,7 @@ static const env_table env = {.size = sizeof(swing),
                               .read = read_swing,
                               .allocate = allocate_swing,
                               .range = range_of_swing,
+                              .variable = name_of_swing,
                               .simulate = simulate_swing,
                               .adjoint = adjoint_of_swing,
                               .passes = 2, /* again from the checkpoints, and backward */

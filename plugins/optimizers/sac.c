@@ -269,7 +269,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_KIT_DESC("sac", "0.1"),
+    OPT_KIT_DESC("sac", "0.2"),
     .needs = opt_episodes,
     .summary = "Soft actor-critic (stepwise control)",
     .description =

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside
- * it commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a
- * function, BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and
- * BAD_MINOR are numbers, BAD_EXTENSIONS is a list of ids, BAD_TABLE(id) the table for an id, and
- * BAD_TABLES the code that they need. */
+/* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it
+ * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a function,
+ * BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR
+ * are numbers, BAD_FLAGS and BAD_NEEDS fill the descriptor, BAD_TOLERANCE ds_env_info, BAD_EXTENSIONS is a
+ * list of ids, BAD_TABLE(id) the table for an id, BAD_TABLES the code that they need and BAD_FIELDS what it adds
+ * to an instance. */
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 
@@ -22,12 +23,24 @@
 #ifndef BAD_GETTER
 #define BAD_GETTER(status) (status)
 #endif
+#ifndef BAD_FIELDS
+#define BAD_FIELDS
+#endif
 #ifndef BAD_EXTENSIONS
 #define BAD_EXTENSIONS NULL
 #define BAD_TABLE(id) NULL
 #endif
 #ifndef BAD_TABLES
 #define BAD_TABLES
+#endif
+#ifndef BAD_FLAGS
+#define BAD_FLAGS DS_ENV_GRADIENT
+#endif
+#ifndef BAD_NEEDS
+#define BAD_NEEDS NULL
+#endif
+#ifndef BAD_TOLERANCE
+#define BAD_TOLERANCE 0
 #endif
 #ifndef BAD_MAGIC
 #define BAD_MAGIC DS_MAGIC
@@ -39,6 +52,7 @@
 typedef struct bowl {
     const ds_host *host;
     double centre;
+    BAD_FIELDS
 } bowl;
 
 static const ds_param *const params[] = {DS_REAL("centre", "0.25", -1, 1, "", "Where the minimum is."), NULL};
@@ -64,6 +78,7 @@ static ds_status info(void *self, ds_env_info *out)
     out->steps = 0;
     out->dt = 0;
     out->loss_floor = 0;
+    out->tolerance = BAD_TOLERANCE;
     return DS_OK;
 }
 
@@ -111,6 +126,7 @@ static const void *get_extension(void *self, const char *id)
 }
 
 static const char *const extensions[] = {BAD_EXTENSIONS, NULL};
+static const char *const needs[] = {BAD_NEEDS, NULL};
 static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
                                      .create = create,
                                      .destroy = BAD_DESTROY,
@@ -120,7 +136,7 @@ static const ds_env_vtable vtable = {.struct_size = sizeof vtable,
                                      .get_extension = get_extension};
 static const ds_desc desc = {.struct_size = sizeof desc,
                              .kind = DS_KIND_ENV,
-                             .flags = DS_ENV_GRADIENT,
+                             .flags = BAD_FLAGS,
                              .id = BAD_ID,
                              .version = "1",
                              .license = "Apache-2.0",
@@ -128,7 +144,8 @@ static const ds_desc desc = {.struct_size = sizeof desc,
                              .description = "",
                              .citation = "",
                              .params = params,
-                             .extensions = extensions};
+                             .extensions = extensions,
+                             .needs = needs};
 
 const ds_plugin *ds_plugin_query(uint32_t host_major, uint32_t host_minor)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opt_base.h - a sound optimizer (random search) with holes in which the files beside it commit one sin each:
- * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation. */
+ * BAD_X(u) makes a variable from a uniform number, BAD_AFTER is a statement after each evaluation, BAD_WANT
+ * what is wanted beside the loss, BAD_PARAMS a list of parameters, BAD_CODE what they need. */
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/random.h>
 #include <stdlib.h>
@@ -14,12 +15,21 @@
 #ifndef BAD_WANT
 #define BAD_WANT 0
 #endif
+#ifndef BAD_CODE
+#define BAD_CODE
+#endif
+#ifndef BAD_PARAMS
+#define BAD_PARAMS NULL
+#endif
 
 typedef struct search {
+    const ds_host *host;
     const ds_problem *problem;
     ds_random random;
     double x[];
 } search;
+
+BAD_CODE
 
 static ds_status create(const ds_host *host, const ds_problem *problem, void **out)
 {
@@ -28,6 +38,7 @@ static ds_status create(const ds_host *host, const ds_problem *problem, void **o
         host->error(host, DS_E_NOMEM, "out of memory");
         return DS_E_NOMEM;
     }
+    s->host = host;
     s->problem = problem;
     s->random = ds_random_open(host->seed, "search", 0);
     *out = s;
@@ -58,6 +69,14 @@ static ds_status run(void *self, const ds_objective *objective)
 }
 
 static const ds_optimizer_vtable vtable = {sizeof vtable, 0, create, free, run, NULL};
-static const ds_desc desc = {
-    sizeof desc, DS_KIND_OPTIMIZER, 0, BAD_ID, "1", "Apache-2.0", "A bad optimizer.", "", "", NULL, NULL};
+static const ds_param *const params[] = {BAD_PARAMS, NULL};
+static const ds_desc desc = {.struct_size = sizeof desc,
+                             .kind = DS_KIND_OPTIMIZER,
+                             .id = BAD_ID,
+                             .version = "1",
+                             .license = "Apache-2.0",
+                             .summary = "A bad optimizer.",
+                             .description = "",
+                             .citation = "",
+                             .params = params};
 DS_DEFINE_OPTIMIZER(desc, vtable)

@@ -62,6 +62,8 @@ END
     offers rust new env pusher --lang r
     offers torus help tor
     offers none eval --isolation n
+    offers --isolate-optimizer run --isolate
+    offers true resume --isolate-optimizer tr
     offers start eval --x s
     offers eval help ev
     offers run help r

@@ -127,13 +127,46 @@ good "text" eval $sphere --gradient --fd
 grep -q '^loss ' out && grep -q 'finite difference' out && [ "$(grep -c '^ *[0-2]  ' out)" -eq 3 ]
 result $? "a table with one line per variable"
 
+# ---- names of variables ----
+good "text with names" eval --env bounce --fd
+grep -q '^       1  velocity\.y \[m/s\]  *-5 ' out && [ "$(grep -c '^  *[0-9]  velocity' out)" -eq 3 ]
+result $? "each variable by name and unit"
+good "without derivatives" eval --env cartpole
+[ "$(grep -c '^  *[0-9]*  [cj]' out)" -eq 12 ] && grep -q '^  *11  joint1\.torque\.5 \[5 N m\] ' out && grep -q '^ *\.\.\. and 188 more; ' out
+result $? "the first of many variables"
+good "JSON with names" eval --env bounce --json
+grep -qF '"names": ["velocity.x", "velocity.y", "velocity.z"], "units": ["m/s", "m/s", "m/s"], "groups": ["velocity", "velocity", "velocity"]' out
+result $? "names, units and groups are arrays"
+good "JSON in this process" eval --env bounce --json --isolation none
+grep -qF '"names": ["velocity.x", "velocity.y", "velocity.z"]' out
+result $? "the same names without isolation"
+good "more variables than are asked for names" eval --env cartpole --set env.steps=8193 --json
+[ "$(field n)" = 16386 ] && ! grep -q '"names"' out
+result $? "have none"
+good "help of an environment" help cartpole
+grep -qx 'Groups of variables: cart (100), joint1 (100)\. They are called cart\.velocity\.0 \[2 m/s\], joint1\..*, \.\.\.' out
+result $? "says which groups there are"
+status 0 "a run" "$dshost" --env bounce --opt adam --budget 4 --out named --pictures no --jobs 1
+mv named moved
+good "its table" export moved --format csv --out -
+head -1 out | grep -q ',at,velocity\.x,velocity\.y,velocity\.z,g\.velocity\.x,g\.velocity\.y,g\.velocity\.z$'
+result $? "is headed by the names in its record"
+good "a plain table" export moved --format csv --out - --plain
+head -1 out | grep -q ',at,x0,x1,x2,g0,g1,g2$'
+result $? "has numbers"
+good "arrays" export moved --format npz
+grep -qa "'descr': '<U48', .*'shape': (3,)" moved/export/evaluations.npz && grep -qa 'units\.npy' moved/export/evaluations.npz
+result $? "hold the names, too"
+grep -qaP 'v\x00\x00\x00e\x00\x00\x00l\x00\x00\x00o\x00\x00\x00' moved/export/evaluations.npz
+result $? "as UCS-4"
+
 # ---- scenes ----
 bad 2 "analytic offers no scene" eval --env analytic --metrics
 bad 2 "analytic offers no scene" eval --env analytic --trajectory t.npz
 torus="--env torus --set env.preset=small --set env.steps=2 --set env.segments=1"
 # shellcheck disable=SC2086
 good "metrics" eval $torus --metrics --json
-[ "$(keys)" = "env n x loss outcome gradient gradient_kind steps wall_s metrics " ]
+[ "$(keys)" = "env n x loss outcome gradient gradient_kind names units groups steps wall_s metrics " ]
 result $? "the keys with metrics"
 [ "$(list density | tr -cd , | wc -c)" -eq 2 ] && [ "$(field steps)" = 2 ]
 result $? "one value per output step, step 0 first"

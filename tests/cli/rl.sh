@@ -9,7 +9,8 @@ faulty_rl=$DS_TOP_BUILD/tests/plugins/.libs/faulty_rl.so
 # record DIR: rows, and what episodes add to them.
 record() {
     table "$1"
-    command -v sqlite3 >/dev/null && sqlite3 "$1/run.sqlite" "select id, key, steps, hex(obs), hex(reward) from episode"
+    command -v sqlite3 >/dev/null && sqlite3 "$1/run.sqlite" \
+        "select id, key, steps, ended, hex(obs), hex(reward) from episode"
 }
 equal() { # equal NAME DIR DIR
     record "$2" >"$tmp/a" 2>/dev/null && record "$3" >"$tmp/b" 2>/dev/null && [ -s "$tmp/a" ] && cmp -s "$tmp/a" "$tmp/b"
@@ -31,7 +32,7 @@ ppo --isolation none --out local
 equal "with and without isolation the same record" plain local
 
 # ---- faults: one episode each, whatever the other lanes of that worker do ----
-for fault in segv diverge nan error early; do
+for fault in segv diverge nan error early unknown long cut; do
     ppo --jobs 1 --set env.fault=$fault --out $fault
     result $? "$fault: the run ends well"
     ppo --jobs 3 --set env.fault=$fault --out $fault-3
@@ -39,7 +40,7 @@ for fault in segv diverge nan error early; do
     case $fault in
     segv) word=crashed ;;
     diverge) word=diverged ;;
-    nan) word=invalid ;;
+    nan | unknown | long | cut) word=invalid ;;
     error) word=error ;;
     early) word= ;;
     esac
@@ -49,6 +50,11 @@ for fault in segv diverge nan error early; do
         result $? "$fault: some episodes are '$word', all count"
     fi
 done
+grep -q "DS_RL_TRUNCATED at the horizon, where info() does not say DS_RL_TIME_LIMIT" "$tmp/err"
+result $? "an episode that is cut where its horizon is a part of the task: the line says so"
+ppo --jobs 2 --set env.fault=cut --set env.limit=true --out limit-cut
+[ $? -eq 0 ] && ! table limit-cut | grep -q ",invalid,"
+result $? "... and is none where it is a time limit"
 ppo --jobs 2 --budget 16 --timeout-s 0.3 --set env.fault=loop --set env.share=0.3 --out loop
 [ $? -eq 0 ] && table loop | grep -q ",timeout,"
 result $? "a step that hangs costs its episode"
@@ -60,7 +66,7 @@ result $? "a run in which all fail ends with status 5"
 for opt in "ppo --set opt.episodes=8" "sac --set opt.hidden=16,16 --set opt.batch=32"; do
     which=${opt%% *}
     # shellcheck disable=SC2086
-    set -- --env "$faulty_rl" --opt $opt --seed 4 --budget 50 --pictures no
+    set -- --env "$faulty_rl" --set env.limit=true --opt $opt --seed 4 --budget 50 --pictures no
     "$dshost" "$@" --set env.work=0.001 --jobs 2 --out "$which-kill" >/dev/null 2>&1 &
     pid=$!
     for wait in 0.35 0.3 0.25; do
@@ -78,26 +84,56 @@ for opt in "ppo --set opt.episodes=8" "sac --set opt.hidden=16,16 --set opt.batc
     [ "$(rows "$which-whole")" -eq 70 ]
     result $? "$which: to 70 episodes"
 done
-"$dshost" --env "$faulty_rl" --opt sac --set opt.hidden=16,16 --set opt.batch=32 --seed 4 --budget 70 --pictures no \
-    --out direct >/dev/null 2>&1
+"$dshost" --env "$faulty_rl" --set env.limit=true --opt sac --set opt.hidden=16,16 --set opt.batch=32 \
+    --seed 4 --budget 70 --pictures no --out direct >/dev/null 2>&1
 equal "sac: 50 extended to 70 equals 70" sac-whole direct
+
+# ---- how episodes ended: in the record, in that of a dshost before 0.2, and to the optimizer ----
+ends() { # ends DIR: how many episodes ended how
+    sqlite3 "$1/run.sqlite" "select ended, count(*) from episode group by ended" | tr '\n' ' '
+}
+if command -v sqlite3 >/dev/null; then
+    [ "$(ends plain)" = "1|60 " ] && [ "$(ends sac-whole)" = "2|70 " ]
+    result $? "episodes of 12 steps: terminated, and truncated where these are a time limit"
+    for which in ppo sac; do
+        case $which in
+        ppo) set -- --opt ppo --set opt.episodes=8 ;;
+        sac) set -- --opt sac --set opt.hidden=16,16 --set opt.batch=32 ;;
+        esac
+        set -- --env "$faulty_rl" --set env.limit=true "$@" --seed 4 --pictures no
+        "$dshost" "$@" --budget 30 --out "$which-old" >/dev/null 2>&1
+        "$dshost" "$@" --budget 40 --out "$which-new" >/dev/null 2>&1
+        sqlite3 "$which-old/run.sqlite" "create table old as select id, key, steps, obs, reward from episode;
+            drop table episode; alter table old rename to episode"
+        status 0 "$which: a record without \`ended\` is extended" "$dshost" resume "$which-old" --budget 40
+        [ "$(ends "$which-old")" = "|30 2|10 " ]
+        result $? "$which: what is new says how it ended"
+    done
+    sqlite3 sac-old/run.sqlite "update episode set ended = 2 where ended is null"
+    equal "sac: the episodes before count as truncated, as they do at the horizon" sac-old sac-new
+    sqlite3 sac-new/run.sqlite "update episode set ended = 3 where id = 7"
+    refuses 6 "damaged at the episode of evaluation 7" "another value than these is damage" \
+        "$dshost" resume sac-new --budget 41
+else
+    skip "how episodes ended: no sqlite3"
+fi
 
 # ---- the best episode is what evaluate() gives ----
 "$dshost" --env pendulum --set env.variant=gym --set env.start=random --opt ppo --set opt.episodes=5 --budget 10 --out pictures \
     >/dev/null 2>&1
 [ -s pictures/best.png ] && [ -s pictures/convergence.png ]
 result $? "pictures of the best episode"
-refuses 4 "sac steps through episodes.*analytic does not offer" "no stepwise control, one line" \
+refuses 4 "sac needs stepwise control, which analytic does not have; take" "no stepwise control, one line" \
     "$dshost" --env analytic --opt sac --budget 10 --out none
-refuses 4 "analytic does not offer" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
+refuses 4 "analytic does not have" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
 "$dshost" list >"$tmp/out" 2>&1
-[ "$(grep -c "\[rl\]$" "$tmp/out")" -eq 15 ] && grep -q "^  sac .*\[needs rl\]$" "$tmp/out"
+[ "$(grep -c "\[stepwise control\]$" "$tmp/out")" -eq 15 ] && grep -q "^  sac .*\[needs stepwise control\]$" "$tmp/out"
 result $? "dshost list says what offers and needs it"
 "$dshost" doctor >"$tmp/out" 2>&1
 grep -q "^plugins_with_rl  *15$" "$tmp/out"
 result $? "dshost doctor counts them"
 for env in swing realtosim pinball bounce; do
-    refuses 4 "$env does not offer" "$env has no actions, ppo says so" "$dshost" --env $env --opt ppo --budget 10 --out none
+    refuses 4 "$env does not have" "$env has no actions, ppo says so" "$dshost" --env $env --opt ppo --budget 10 --out none
 done
 
 # ---- whole scenes ----

@@ -119,10 +119,35 @@ static void test_recorded(void **state)
             }
         }
         assert_int_equal(k, r->steps);
+        assert_int_equal(io.ended, k == STEPS ? DS_RL_TRUNCATED : DS_RL_TERMINATED);
         assert_true(sum == r->steps && io.loss == STEPS - r->steps);
         assert_int_equal(rl->step(e.self, &io), DS_E_STATE);
         /* What stepwise control left out has no effect on the loss of the whole sequence. */
         assert_true(loss_of(&e, x, 0) == io.loss);
+        fake_env_close(&e);
+    }
+}
+
+/* The last push is a time limit, but for a pole that falls with it. */
+static void test_end(void **state)
+{
+    static const char *const steps[] = {"steps=8", "steps=9", "steps=10", "steps=11"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        double obs[4], action = 1;
+        fake_env e;
+        fake_env_open(&e, "envs/cartpole_gym", SETTINGS(steps[i]), 1, -1);
+        const ds_rl *rl = e.plugin->env->get_extension(e.self, DS_EXT_RL);
+        ds_rl_info info = {.struct_size = sizeof info};
+        ds_rl_step io = {.struct_size = sizeof io, .action = &action, .obs = obs};
+        assert_int_equal(rl->info(e.self, &info), DS_OK);
+        assert_int_equal(info.flags, DS_RL_TIME_LIMIT);
+        assert_int_equal(rl->reset(e.self, 0, obs), DS_OK);
+        do {
+            assert_int_equal(rl->step(e.self, &io), DS_OK);
+        } while (io.ended == DS_RL_GOES_ON);
+        assert_int_equal(io.ended, i < 2 ? DS_RL_TRUNCATED : DS_RL_TERMINATED); /* it falls in step 10 */
+        assert_true(io.loss == (i < 3 ? 0 : 1));
         fake_env_close(&e);
     }
 }
@@ -179,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_end),
         cmocka_unit_test(test_sign),
         cmocka_unit_test(test_start),
     };

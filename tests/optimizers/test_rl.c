@@ -550,6 +550,45 @@ static void test_sac_runs(void **state)
            "pendulum", GYM);
 }
 
+/* The actions that an optimizer takes with these settings; free() them. */
+static double *actions(const char *opt, const char *settings, const char *end, const char *env)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s %s", settings, end);
+    fake_rl f = {
+        .env = "pendulum", .env_settings = env, .opt = opt, .opt_settings = text, .budget = 12, .seed = 2};
+    assert_true(fake_rl_run(&f));
+    assert_sound(&f);
+    double *x = f.x;
+    f.x = NULL;
+    fake_rl_free(&f);
+    return x;
+}
+
+/* Where the environment says that its horizon is a time limit the value behind it counts, else not; `end`
+ * overrules it. */
+static void test_ends(void **state)
+{
+    static const char *const opts[][2] = {{"ppo", "opt.episodes=4"}, {"sac", SMALL_SAC}};
+    static const struct {
+        const char *env;
+        size_t steps;
+        int limit;
+    } envs[] = {{"env.variant=gym", 200, 1}, {"", 60, 0}};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const char *const *opt = opts[i / 2], *env = envs[i % 2].env;
+        size_t bytes = 12 * envs[i % 2].steps * sizeof(double);
+        double *x[3] = {actions(opt[0], opt[1], "", env), actions(opt[0], opt[1], "opt.end=truncate", env),
+                        actions(opt[0], opt[1], "opt.end=terminate", env)};
+        assert_memory_not_equal(x[1], x[2], bytes);
+        assert_memory_equal(x[0], envs[i % 2].limit ? x[1] : x[2], bytes);
+        for (size_t k = 0; k < 3; k++) {
+            free(x[k]);
+        }
+    }
+}
+
 /* A short check that there is learning at all; the recorded returns are compared in slow_rl. */
 static void test_learning(void **state)
 {
@@ -585,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_buffer),
         cmocka_unit_test(test_ppo_runs),
         cmocka_unit_test(test_sac_runs),
+        cmocka_unit_test(test_ends),
         cmocka_unit_test(test_learning),
     };
     return cmocka_run_group_tests_name("rl", tests, NULL, NULL);

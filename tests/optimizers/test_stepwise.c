@@ -28,7 +28,7 @@ typedef struct player {
     ds_rl_info info;
     double obs[MOST], sum, loss; /* the last observation; sum of the rewards; loss at the end */
     uint64_t steps, hash;        /* taken; of all answers */
-    uint32_t outcome;
+    uint32_t outcome, ended;
 } player;
 
 static void player_open(player *p, const char *name, const char *const *settings)
@@ -85,7 +85,9 @@ static int step(player *p, const double *x)
     } else {
         assert_true(io.ended && isinf(io.loss));
     }
+    assert_true(io.ended <= DS_RL_TRUNCATED);
     assert_true(io.ended || p->steps < p->info.horizon);
+    p->ended = io.ended;
     return !io.ended;
 }
 
@@ -131,6 +133,7 @@ static void check_losses(player *p, int episodes)
         play(p, x);
         assert_int_equal(p->outcome, DS_EVAL_OK);
         assert_int_equal(p->steps, p->info.horizon);
+        assert_int_equal(p->ended, p->info.flags ? DS_RL_TRUNCATED : DS_RL_TERMINATED);
         same_bits(p->loss, fake_eval(&p->e, x, NULL, 0, NULL));
         constant = k == 0 ? p->sum + p->loss : constant;
         assert_near(p->sum + p->loss, constant, 1e-12 * (1 + fabs(p->loss)));
@@ -226,6 +229,29 @@ static void test_fluid(void **state)
     check("envs/fluid", SETTINGS("preset=small", "steps=3", "segments=2", "engine=scalar"), 1);
 }
 
+/* The horizon is a time limit where the original's is and the loss counts every step alike; where the loss is
+ * that of the final state it is a part of the task. */
+static void test_limits(void **state)
+{
+    static const struct {
+        const char *name, *setting;
+        uint32_t flags;
+    } cases[] = {{"envs/pendulum", "variant=gym", DS_RL_TIME_LIMIT},
+                 {"envs/pendulum", "variant=swingup60", 0},
+                 {"envs/cartpole", "steps=20", 0},
+                 {"envs/flip", "duration=0.3", 0},
+                 {"envs/fluid", "preset=small", 0},
+                 {"envs/torus", "preset=small", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        player p;
+        player_open(&p, cases[i].name, SETTINGS(cases[i].setting));
+        assert_int_equal(p.info.flags, cases[i].flags);
+        check_losses(&p, 2); /* and how they end */
+        fake_env_close(&p.e);
+    }
+}
+
 /* An episode fails in a step as it does in evaluate(); for the material point
  * engine see test_mpm_plugins.c. */
 static void test_failures(void **state)
@@ -239,6 +265,7 @@ static void test_failures(void **state)
     for (int k = 0; k < 2; k++) {
         play(&p, x);
         assert_int_equal(p.outcome, DS_EVAL_DIVERGED);
+        assert_int_equal(p.ended, DS_RL_TERMINATED);
         assert_int_equal(try_step(&p, x), DS_E_STATE);
         fake_eval(&p.e, x, NULL, 0, &outcome);
         assert_int_equal(outcome, DS_EVAL_DIVERGED);
@@ -392,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_flip),
         cmocka_unit_test(test_plasticine),
         cmocka_unit_test(test_fluid),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_flip_observations),
         cmocka_unit_test(test_plasticine_observations),

@@ -6,12 +6,13 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static const char *const faults[] = {"none",  "outside", "nan",   "gradient", "empty", "segv",
-                                     "abort", "exit",    "error", "stubborn", "early", "create",
-                                     "clock", "nudge",   "stack", "loop",     NULL};
+static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",   "segv",  "abort",
+                                     "exit",  "error",   "stubborn", "early",    "create",  "clock", "nudge",
+                                     "stack", "loop",    "alloc",    "polls",    "destroy", NULL};
 enum {
     B_NONE,
     B_OUTSIDE,
@@ -28,7 +29,10 @@ enum {
     B_CLOCK,
     B_NUDGE,
     B_STACK,
-    B_LOOP
+    B_LOOP,
+    B_ALLOC,
+    B_POLLS,
+    B_DESTROY
 };
 
 static const ds_param *const params[] = {
@@ -53,6 +57,9 @@ static void destroy(void *self)
 {
     search *s = self;
     if (s != NULL) {
+        if (s->fault == B_DESTROY) {
+            abort();
+        }
         free(s->x);
         free(s->loss);
         free(s->grad);
@@ -120,6 +127,14 @@ static ds_status spoil(search *s, ds_batch *b)
         while (forever) {
         }
         break;
+    case B_ALLOC:
+        for (;;) {
+            memset(malloc(1 << 24), 1, 1 << 24);
+        }
+    case B_POLLS: /* works on until it is asked to stop */
+        while (s->host->should_stop(s->host) == 0) {
+        }
+        return DS_STOPPED;
     case B_ABORT:
         abort();
     case B_EXIT:

@@ -12,11 +12,15 @@
 #include <time.h>
 
 enum { HORIZON = 12, N_OBS = 20, FAULT_STEP = 5 };
-enum { F_NONE, F_SEGV, F_LOOP, F_DIVERGE, F_NAN, F_ERROR, F_EARLY };
-static const char *const faults[] = {"none", "segv", "loop", "diverge", "nan", "error", "early", NULL};
+enum { F_NONE, F_SEGV, F_LOOP, F_DIVERGE, F_NAN, F_ERROR, F_EARLY, F_UNKNOWN, F_LONG, F_CUT };
+static const char *const faults[] = {"none",  "segv",    "loop", "diverge", "nan", "error",
+                                     "early", "unknown", "long", "cut",     NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM("fault", "none", faults, "What goes wrong, in step 6."),
+    DS_ENUM(
+        "fault", "none", faults,
+        "What goes wrong, in step 6; long, cut: in the last one, where the episode goes on or is truncated."),
+    DS_BOOL("limit", "false", "The horizon is a time limit."),
     DS_REAL("share", "0.2", 0, 1, "", "Share of the episodes (chosen by their actions) where it does."),
     DS_REAL("work", "0", 0, 10, "s", "Sleep of every step."), NULL};
 
@@ -24,6 +28,7 @@ typedef struct env {
     const ds_host *host;
     int64_t fault;
     double share, work;
+    int64_t limit;
     int open;
     uint64_t t;
     double at, chance;
@@ -41,6 +46,7 @@ static ds_status create(const ds_host *host, void **out)
     }
     e->host = host;
     host->get_int(host, "fault", &e->fault);
+    host->get_int(host, "limit", &e->limit);
     host->get_real(host, "share", &e->share);
     host->get_real(host, "work", &e->work);
     *out = e;
@@ -93,7 +99,8 @@ static int64_t move(env *e, double a)
     }
     memcpy(&bits, &a, sizeof bits);
     e->chance = (double)(ds_random_mix(bits ^ (uint64_t)(e->chance * 0x1p52)) >> 12) * 0x1p-52;
-    int64_t fault = e->t == FAULT_STEP && e->chance < e->share ? e->fault : F_NONE;
+    uint64_t when = e->fault == F_LONG || e->fault == F_CUT ? HORIZON - 1 : FAULT_STEP;
+    int64_t fault = e->t == when && e->chance < e->share ? e->fault : F_NONE;
     e->t++;
     if (fault == F_SEGV) {
         *nowhere = 1;
@@ -124,7 +131,8 @@ static ds_status evaluate(void *self, ds_eval *io)
 
 static ds_status rl_info(void *self, ds_rl_info *out)
 {
-    (void)self;
+    const env *e = self;
+    out->flags = e->limit ? DS_RL_TIME_LIMIT : 0;
     out->horizon = HORIZON;
     out->n_act = 1;
     out->n_obs = N_OBS;
@@ -148,6 +156,16 @@ static ds_status reset(void *self, uint64_t key, double *obs)
     return DS_OK;
 }
 
+static uint32_t end_of_step(const env *e, int64_t fault)
+{
+    uint32_t last = e->limit ? DS_RL_TRUNCATED : DS_RL_TERMINATED;
+    return fault == F_EARLY                     ? DS_RL_TERMINATED
+           : fault == F_UNKNOWN                 ? DS_RL_TRUNCATED + 1
+           : fault == F_CUT                     ? DS_RL_TRUNCATED
+           : e->t == HORIZON && fault != F_LONG ? last
+                                                : DS_RL_GOES_ON;
+}
+
 static ds_status step(void *self, ds_rl_step *io)
 {
     env *e = self;
@@ -156,7 +174,7 @@ static ds_status step(void *self, ds_rl_step *io)
     }
     double before = loss_of(e);
     int64_t fault = move(e, io->action[0]);
-    io->ended = e->t == HORIZON || fault == F_EARLY;
+    io->ended = end_of_step(e, fault);
     io->reward = before - loss_of(e);
     io->loss = loss_of(e);
     io->outcome = fault == F_DIVERGE ? DS_EVAL_DIVERGED : DS_EVAL_OK;
@@ -165,7 +183,7 @@ static ds_status step(void *self, ds_rl_step *io)
     if (fault == F_NAN) {
         io->obs[N_OBS - 1] = (double)NAN;
     }
-    e->open = !io->ended;
+    e->open = io->ended == DS_RL_GOES_ON;
     if (fault == F_ERROR) {
         e->host->error(e->host, DS_E_NUMERIC, "the step did not converge");
         return DS_E_NUMERIC;

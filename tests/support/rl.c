@@ -167,7 +167,7 @@ static ds_status step(const ds_objective *objective, ds_episode_rows *r)
         ds_status status = extension(env)->step(env->self, &io);
         if (status != DS_OK || fails(f, l->id, l->t, s->info.horizon)) {
             io.outcome = DS_EVAL_DIVERGED;
-            io.ended = 1;
+            io.ended = DS_RL_TERMINATED;
             io.loss = INFINITY;
             io.reward = 0;
             memcpy(obs, l->last, s->info.n_obs * sizeof(double));

@@ -4,7 +4,6 @@
 
 #include "bench/bench_plan.h"
 
-#include <diffsim/ext/rl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop.h"
-#include "plugin/descriptor.h"
+#include "plugin/needs.h"
 #include "store/run_folder.h"
 #include "worker/probe.h"
 
@@ -109,15 +108,6 @@ static int matches(const ds_bench_words *patterns, const char *name, char *used)
     return found;
 }
 
-/* What the optimizer cannot do without and the environment has not; NULL = nothing. */
-static const char *lacking(const ds_desc *env, const ds_desc *opt)
-{
-    if (ds_desc_needs(opt, DS_HAS_GRADIENT) && (env->flags & DS_ENV_GRADIENT) == 0) {
-        return "gradients";
-    }
-    return ds_desc_needs(opt, DS_EXT_RL) && !ds_desc_offers(env, DS_EXT_RL) ? "stepwise control" : NULL;
-}
-
 /* A pattern that matches nothing is most likely a slip. */
 static void warn_unused(const ds_bench_plan *p, const char *what, const ds_bench_words *patterns,
                         const char *used)
@@ -134,11 +124,12 @@ static int add_cell(ds_bench_plan *p, size_t i, size_t k, const char *name, int 
 {
     const ds_bench_variant *env = &p->variant[0][i];
     const ds_bench_variant *opt = &p->variant[1][k];
-    const char *lacks = lacking(env->module->plugin->desc, opt->module->plugin->desc);
+    const ds_offer offer = ds_offer_of_env(env->module->plugin->desc);
+    const char *lacks = ds_need_unmet(opt->module->plugin->desc, &offer);
     if (lacks != NULL) {
         if (wanted) {
             ds_log(DS_LOG_WARNING, NULL, "%s: %s is left out: %s needs %s, which %s does not have", p->path,
-                   name, opt->module->id, lacks, env->module->id);
+                   name, opt->module->id, ds_need_words(lacks), env->module->id);
         }
         return 0;
     }

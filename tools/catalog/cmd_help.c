@@ -45,16 +45,17 @@ static json_t *params_json(const ds_param *const *params)
 static json_t *plugin_json(const ds_module *m)
 {
     const ds_desc *d = m->plugin->desc;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:o}", "id", d->id, "kind",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o}", "id", d->id, "kind",
                      d->kind == DS_KIND_ENV ? "environment" : "optimizer", "version", d->version, "license",
                      d->license, "summary", d->summary, "description", d->description, "citation",
                      d->citation, "path", ds_json_text(m->path), "flags", (json_int_t)d->flags, "extensions",
-                     ds_describe_extensions(d), "params", params_json(d->params));
+                     ds_describe_ids(d->extensions), "needs", ds_describe_ids(d->needs), "uses",
+                     ds_describe_ids(d->uses), "params", params_json(d->params));
 }
 
 /* ---- the problem that an environment is with its default parameters ---- */
 
-enum { BOUNDS_SHOWN = 6 };
+enum { BOUNDS_SHOWN = 6, GROUPS_SHOWN = 8, NAMES_SHOWN = 4 };
 
 /* How many variables from `first` on have the bounds of the first. */
 static uint64_t same_bounds(const ds_pool_env *env, uint64_t first)
@@ -87,6 +88,41 @@ static void print_bounds(const ds_pool_env *env)
     }
 }
 
+/* The groups of the variables in the order in which they begin, with their sizes. */
+static void print_groups(const ds_pool_env *env)
+{
+    const ds_named_variable *v = env->variables;
+    int shown = 0;
+    for (uint64_t i = 0; i < env->info.n && shown <= GROUPS_SHOWN; i++) {
+        uint64_t count = 0;
+        int known = 0;
+        for (uint64_t k = 0; k < env->info.n && !known; k++) {
+            int same = strcmp(v[k].group, v[i].group) == 0;
+            known = same && k < i;
+            count += (uint64_t)same;
+        }
+        if (!known && shown++ < GROUPS_SHOWN) {
+            printf("%s%s (%" PRIu64 ")", shown > 1 ? ", " : "",
+                   v[i].group[0] != '\0' ? v[i].group : "without one", count);
+        } else if (!known) {
+            printf(", ...");
+        }
+    }
+}
+
+static void variables_text(const ds_pool_env *env)
+{
+    printf("Groups of variables: ");
+    print_groups(env);
+    printf(". They are called ");
+    for (uint64_t i = 0; i < env->info.n && i < NAMES_SHOWN; i++) {
+        char label[DS_VARIABLE_LABEL];
+        ds_variable_label(env->variables, i, label);
+        printf("%s%s", i > 0 ? ", " : "", label);
+    }
+    printf("%s\n", env->info.n > NAMES_SHOWN ? ", ..." : ".");
+}
+
 static void problem_text(const ds_pool_env *env)
 {
     printf("%" PRIu64 " variable%s (", env->info.n, env->info.n == 1 ? "" : "s");
@@ -100,9 +136,16 @@ static void problem_text(const ds_pool_env *env)
         printf("; %s %s (%" PRIu64 ")", ds_channel_role_name(c->role), c->name, ds_channel_elements(c));
     }
     if (env->rl.horizon > 0) {
-        printf("; stepwise control, %" PRIu64 " steps", env->rl.horizon);
+        printf("; stepwise control, %" PRIu64 " steps%s", env->rl.horizon,
+               env->rl.flags & DS_RL_TIME_LIMIT ? " (a time limit)" : "");
+    }
+    if (env->info.tolerance > 0) {
+        printf("; exact to %g", env->info.tolerance);
     }
     printf("%s.\n", env->stochastic ? "; may have noise" : "");
+    if (env->variables != NULL) {
+        variables_text(env);
+    }
 }
 
 static json_t *channels_json(const ds_channels *channels)
@@ -123,13 +166,15 @@ static json_t *channels_json(const ds_channels *channels)
 
 static json_t *problem_json(const ds_pool_env *env)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:o, s:I, s:b}", "n", (json_int_t)env->info.n,
-                     "lower", ds_json_reals(env->lower, env->info.n), "upper",
-                     ds_json_reals(env->upper, env->info.n), "start", ds_json_reals(env->x0, env->info.n),
-                     "gradient", env->has_gradient, "steps", (json_int_t)env->info.steps, "residuals",
-                     (json_int_t)ds_channels_residuals(env->channels), "channels",
-                     channels_json(env->channels), "horizon", (json_int_t)env->rl.horizon, "stochastic",
-                     env->stochastic);
+    json_t *o = json_pack(
+        "{s:I, s:o, s:o, s:o, s:b, s:I, s:I, s:o, s:I, s:b, s:f}", "n", (json_int_t)env->info.n, "lower",
+        ds_json_reals(env->lower, env->info.n), "upper", ds_json_reals(env->upper, env->info.n), "start",
+        ds_json_reals(env->x0, env->info.n), "gradient", env->has_gradient, "steps",
+        (json_int_t)env->info.steps, "residuals", (json_int_t)ds_channels_residuals(env->channels),
+        "channels", channels_json(env->channels), "horizon", (json_int_t)env->rl.horizon, "stochastic",
+        env->stochastic, "tolerance", env->info.tolerance);
+    ds_json_add_variables(o, env->variables, env->info.n);
+    return o;
 }
 
 /* Into *o where it is not NULL, else as text. An environment that must be told something has no default. */
@@ -168,6 +213,12 @@ static void plugin_text(const ds_module *m)
             printf("%s %s", i > 0 ? "," : "", d->extensions[i]);
         }
         printf("\n");
+    }
+    ds_describe_needs(stdout, "Needs ", d->needs, ".\n");
+    ds_describe_needs(stdout, "Makes use of ", d->uses,
+                      " where there are any, perhaps only with some parameters.\n");
+    if ((d->flags & DS_ENV_OWN_PROCESS) != 0 && d->kind == DS_KIND_ENV) {
+        printf("Each instance gets a process to itself.\n");
     }
     if (d->kind == DS_KIND_ENV) {
         describe_problem(m, NULL);

@@ -27,10 +27,12 @@ static int print_json(const ds_found *list, size_t count, ds_error *e)
         const ds_desc *d = f->module != NULL ? f->module->plugin->desc : NULL;
         json_array_append_new(
             all,
-            json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:o, s:s*}", "id", ds_json_text(f->id), "kind",
-                      kind_word(f->kind), "path", ds_json_text(f->path), "shadowed", f->shadowed, "version",
-                      d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL, "extensions",
-                      ds_describe_extensions(d), "refused", d == NULL ? f->refusal : NULL));
+            json_pack("{s:o, s:s, s:o, s:b, s:s*, s:s*, s:o, s:o, s:o, s:s*}", "id", ds_json_text(f->id),
+                      "kind", kind_word(f->kind), "path", ds_json_text(f->path), "shadowed", f->shadowed,
+                      "version", d != NULL ? d->version : NULL, "summary", d != NULL ? d->summary : NULL,
+                      "extensions", ds_describe_ids(d != NULL ? d->extensions : NULL), "needs",
+                      ds_describe_ids(d != NULL ? d->needs : NULL), "uses",
+                      ds_describe_ids(d != NULL ? d->uses : NULL), "refused", d == NULL ? f->refusal : NULL));
     }
     int status = ds_json_write(all, stdout, "standard output", e);
     json_decref(all);
@@ -43,11 +45,11 @@ static void print_kind(const ds_found *list, size_t count, uint32_t kind, const 
     for (size_t i = 0; i < count; i++) {
         if (list[i].module != NULL && list[i].kind == kind && !list[i].shadowed) {
             const ds_desc *d = list[i].module->plugin->desc;
-            int rl = kind == DS_KIND_ENV ? ds_desc_offers(d, DS_EXT_RL) : ds_desc_needs(d, DS_EXT_RL);
-            printf("  %-14s %s%s\n", list[i].id, d->summary,
-                   !rl                   ? ""
-                   : kind == DS_KIND_ENV ? " [rl]"
-                                         : " [needs rl]");
+            int rl = kind == DS_KIND_ENV && ds_desc_offers(d, DS_EXT_RL);
+            printf("  %-14s %s%s", list[i].id, d->summary, rl ? " [stepwise control]" : "");
+            ds_describe_needs(stdout, " [needs ", d->needs, "]");
+            ds_describe_needs(stdout, " [uses ", d->uses, "]");
+            printf("\n");
         }
     }
 }

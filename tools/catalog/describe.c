@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "plugin/needs.h"
 
 enum { WIDTH = 100 };
 
@@ -71,13 +72,20 @@ void ds_describe_type(const ds_param *p, char *out, size_t size)
     }
 }
 
-json_t *ds_describe_extensions(const ds_desc *d)
+json_t *ds_describe_ids(const char *const *ids)
 {
     json_t *list = json_array();
-    for (int i = 0; d != NULL && d->extensions != NULL && d->extensions[i] != NULL; i++) {
-        json_array_append_new(list, ds_json_text(d->extensions[i]));
+    for (; ids != NULL && *ids != NULL; ids++) {
+        json_array_append_new(list, ds_json_text(*ids));
     }
     return list;
+}
+
+void ds_describe_needs(FILE *f, const char *before, const char *const *ids, const char *after)
+{
+    for (size_t i = 0; ids != NULL && ids[i] != NULL; i++) {
+        fprintf(f, "%s%s%s", i == 0 ? before : ", ", ds_need_words(ids[i]), ids[i + 1] == NULL ? after : "");
+    }
 }
 
 void ds_describe_param(FILE *f, const ds_param *p, const char *indent)

@@ -15,8 +15,11 @@ void ds_describe_param(FILE *f, const ds_param *p, const char *indent);
 /* Type and range in brackets, "(int, 1 to 1000, m)" or "(soft | hard)"; cut where `size` is too small. */
 void ds_describe_type(const ds_param *p, char *out, size_t size);
 
-/* The names of the extensions of a plugin; none where d is NULL. */
-json_t *ds_describe_extensions(const ds_desc *d);
+/* The ids of a list, NULL-terminated; none where it is NULL. */
+json_t *ds_describe_ids(const char *const *ids);
+
+/* A list of needs in words between two texts, " [needs gradients]"; nothing where it is empty. */
+void ds_describe_needs(FILE *f, const char *before, const char *const *ids, const char *after);
 
 /* One paragraph, up to the first newline, wrapped at 100 columns; every line begins with `prefix`. */
 void ds_describe_wrapped(FILE *f, const char *prefix, const char *text);

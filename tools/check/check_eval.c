@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/check_apart.h"
 #include "harness/check_guard.h"
 #include "harness/check_host.h"
 #include "harness/check_process.h"
@@ -133,15 +134,44 @@ static void eval_strange(ds_check *c)
     }
     ds_check_note(c, "%llu points outside of the box or not finite, %u refused with an error",
                   (unsigned long long)count, refused);
-    /* An unknown bit in want is a wish of a later version. */
-    memcpy(env->x, env->x0, env->n * sizeof *env->x);
-    ds_check_evaluate(env, env->x, 0x40000000u, 0, NULL, &a);
-    if (ds_check_answer_look(c, env, &a, "unknown bit in want") && c->options->has_reference &&
-        ds_check_answer_bits(&a, 0).loss != c->options->reference.loss) {
-        ds_check_fail(
-            c, "an unknown bit in want, or the strange points before, changed the loss at the start point");
-        ds_check_hint(c, "ignore unknown bits; set up all state anew in every evaluate()");
+    ds_check_call(env, env->x0, 0, &a);
+    if (ds_check_answer_look(c, env, &a, "start point") && c->options->has_reference &&
+        !ds_check_is_reference(c, &a, env->n, 0)) {
+        ds_check_fail(c, "the strange points changed the loss at the start point");
+        ds_check_hint(c, "set up all state anew in every evaluate()");
     }
+}
+
+/* ---- wishes of later versions ---- */
+
+static void eval_want(ds_check *c)
+{
+    static const uint32_t unknown[] = {0x80000000u, 0x40000000u, 0xfffffffcu};
+    ds_check_env *env = c->env;
+    ds_check_answer plain, a;
+    uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
+    double *grad = want != 0 ? calloc(env->n, sizeof *grad) : NULL;
+    char where[64];
+
+    if (want != 0 && grad == NULL) {
+        ds_check_fail(c, "out of memory");
+        return;
+    }
+    ds_check_call(env, env->x0, 1, &plain);
+    uint64_t count =
+        ds_check_plan(c, "unknown bits", sizeof unknown / sizeof unknown[0], 1, cost(c, want != 0));
+    for (uint64_t k = 0; k < count && c->failed == 0; k++) {
+        ds_check_evaluate(env, env->x0, want | unknown[k], 0, grad, &a);
+        snprintf(where, sizeof where, "with the unknown bits %x in want", unknown[k]);
+        if (ds_check_answer_look(c, env, &a, where)) {
+            ds_check_same(c, &plain, &a, env->n, 1, where);
+        }
+    }
+    if (c->failed > 0) {
+        ds_check_hint(
+            c, "look at single bits, (io->want & DS_WANT_GRAD) != 0, and ignore those that you do not know");
+    }
+    free(grad);
 }
 
 /* ---- stopping ---- */
@@ -204,8 +234,7 @@ static void eval_stop(ds_check *c)
     int gradient = env->has_gradient;
     ds_check_call(env, env->x, gradient, &a);
     if (ds_check_answer_look(c, env, &a, "the evaluation after a stopped one") && c->options->has_reference) {
-        ds_check_bits b = ds_check_answer_bits(&a, env->n);
-        if (b.loss != c->options->reference.loss || (gradient && b.grad != c->options->reference.grad)) {
+        if (!ds_check_is_reference(c, &a, env->n, gradient)) {
             ds_check_fail(c, "the evaluation after a stopped one has another result: loss %.17g", a.io.loss);
             ds_check_hint(c, "set up all state anew in every evaluate()");
         }
@@ -227,6 +256,27 @@ static void eval_state(ds_check *c)
     ds_process_compare(c, before, after, "evaluate()");
     free(before);
     free(after);
+}
+
+/* The whole life of an instance that may use threads. */
+static void eval_threads(ds_check *c)
+{
+    static const uint32_t threads[] = {1, 4};
+    ds_check_env env;
+    ds_check_answer a;
+    if (ds_check_alone(c)) {
+        ds_check_skip(c, "its process ends with it (DS_ENV_OWN_PROCESS)");
+        return;
+    }
+    for (size_t k = 0; k < sizeof threads / sizeof threads[0]; k++) {
+        ds_process *before = ds_process_snapshot();
+        if (ds_check_env_open(c, threads[k], &env)) {
+            ds_check_call(&env, env.x, 1, &a);
+            ds_check_env_close(&env);
+        }
+        ds_process_compare_threads(c, before, "destroy()");
+        free(before);
+    }
 }
 
 static void eval_quiet(ds_check *c)
@@ -279,8 +329,10 @@ const ds_check_test ds_check_eval_tests[] = {
     {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ENV | DS_CHECK_ALONE,
      1, 1, eval_buffers},
     {"eval.strange", "points outside of the box and NaN do no harm", DS_CHECK_ENV, 3, 0, eval_strange},
+    {"eval.want", "unknown wishes are ignored", DS_CHECK_ENV, 0, 2, eval_want},
     {"eval.stop", "evaluate() ends soon when the host asks for it", DS_CHECK_ENV, 0, 1, eval_stop},
     {"eval.state", "evaluate() changes nothing in the process", DS_CHECK_ENV, 0, 1, eval_state},
+    {"eval.threads", "no thread outlives destroy(), with 1 thread and with 4", 0, 0, 2, eval_threads},
     {"eval.quiet", "nothing is printed", 0, 1, 0, eval_quiet},
     {"eval.leak", "evaluate() leaves no memory", DS_CHECK_ENV | DS_CHECK_ALONE, 4, 0, eval_leak},
     {NULL, NULL, 0, 0, 0, NULL}};

@@ -24,7 +24,7 @@ void ds_check_env_measure(ds_check *c)
         ds_check_call(env, env->x0, 1, &a);
         full += a.wall;
         if (k == 0 && a.status == DS_OK) {
-            ds_check_bits b = ds_check_answer_bits(&a, env->n);
+            ds_check_bits b = ds_check_answer_bits(c, &a, env->n);
             snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, b.loss, b.grad);
             ds_check_record(c, DS_CHECK_BITS, text);
         }

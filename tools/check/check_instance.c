@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "harness/check_apart.h"
 #include "harness/check_host.h"
 #include "harness/check_problem.h"
 #include "harness/check_process.h"
@@ -88,8 +89,19 @@ static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const 
     free(x);
 }
 
-static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t)
+/* One value of a parameter. */
+typedef struct trial {
+    const ds_param *q;
+    const char *text;
+    tally tally;
+} trial;
+
+static void make_trial(ds_check *c, void *arg)
 {
+    trial *given = arg;
+    const ds_param *q = given->q;
+    const char *text = given->text;
+    tally *t = &given->tally;
     ds_settings s = {0};
     ds_check_host h;
     ds_check_problem p;
@@ -97,9 +109,6 @@ static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t
     char where[160];
     void *mark = c, *self = mark;
 
-    if (ds_check_now() > t->end) {
-        return;
-    }
     if (ds_settings_copy(&s, &c->options->settings, &e) != 0 ||
         ds_settings_add(&s, section_of(c), q->name, text, "check", NULL, DS_EXIT_CONFIG, 2, &e) != 0) {
         ds_check_note(c, "%s = %s: %s", q->name, text, e.text);
@@ -136,6 +145,15 @@ static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t
         ds_check_host_close(&h);
     }
     ds_settings_clear(&s);
+}
+
+static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t)
+{
+    trial given = {q, text, *t};
+    if (ds_check_now() <= t->end) {
+        ds_check_apart(c, make_trial, &given, sizeof given);
+        *t = given.tally;
+    }
 }
 
 /* A limit of the range, where it is one that somebody could mean. */
@@ -204,22 +222,28 @@ static void instance_params(ds_check *c)
 
 /* ---- errors ---- */
 
-/* Lets question number `k` fail. 1 = there was one, and create() was looked at; 0 = there are fewer. */
-static int fail_getter(ds_check *c, unsigned k)
+/* A question for a parameter that is made to fail. */
+typedef struct failing {
+    unsigned k; /* its number, from 1 on */
+    int found;  /* there was one, and create() was looked at */
+} failing;
+
+static void make_failing(ds_check *c, void *arg)
 {
+    failing *f = arg;
+    unsigned k = f->k;
     ds_check_host h;
     ds_check_problem p;
     void *mark = c, *self = mark;
-    int found = 0;
 
     make_problem(&p);
     if (!ds_check_host_open(c, &c->options->settings, c->options->seed, 1, 0, &h)) {
-        return 0;
+        return;
     }
     h.fail_at = k;
     ds_status st = create(c, &h, &p, &self);
     if (h.injected > 0) {
-        found = 1;
+        f->found = 1;
         if (st == DS_OK) {
             ds_check_fail(c, "create() returned DS_OK although question %u for a parameter had failed", k);
             ds_check_hint(c,
@@ -239,7 +263,14 @@ static int fail_getter(ds_check *c, unsigned k)
         destroy(c, self);
     }
     ds_check_host_close(&h);
-    return found;
+}
+
+/* Lets question number `k` fail; 0 = there are fewer. */
+static int fail_getter(ds_check *c, unsigned k)
+{
+    failing f = {k, 0};
+    ds_check_apart(c, make_failing, &f, sizeof f);
+    return f.found;
 }
 
 static void instance_errors(ds_check *c)
@@ -297,6 +328,11 @@ static void instance_leak(ds_check *c)
     ds_check_doing(c, " in destroy(NULL), which must do nothing");
     destroy(c, NULL);
     ds_check_doing(c, "");
+    if (ds_check_alone(c)) {
+        make_once(c, &seconds);
+        ds_check_note(c, "one instance: what it leaves, its process takes with it (DS_ENV_OWN_PROCESS)");
+        return;
+    }
     for (int i = 0; i < 3; i++) { /* caches and thread pools are filled at first use */
         if (!make_once(c, &seconds)) {
             return;
@@ -325,6 +361,7 @@ static void instance_leak(ds_check *c)
         ds_check_hint(c, "memory from mmap() or another allocator is not given back by destroy()");
     }
     ds_process_compare(c, before, after, "create() and destroy()");
+    ds_process_compare_threads(c, before, "destroy()");
     free(before);
     free(after);
 }
@@ -357,8 +394,9 @@ static void longer_info(ds_check *c, void *self)
 }
 
 /* create() with a ds_host that is `extra` bytes longer, or ends before its optional services. */
-static void try_size(ds_check *c, size_t extra)
+static void make_size(ds_check *c, void *arg)
 {
+    size_t extra = *(size_t *)arg;
     ds_check_host h;
     ds_check_problem p;
     void *self = NULL;
@@ -392,8 +430,9 @@ static void try_size(ds_check *c, size_t extra)
  * ds_host; a plugin looks with DS_HAS() and does without, or refuses. */
 static void instance_sizes(ds_check *c)
 {
-    try_size(c, EXTRA);
-    try_size(c, 0);
+    size_t extra[] = {EXTRA, 0};
+    ds_check_apart(c, make_size, &extra[0], sizeof extra[0]);
+    ds_check_apart(c, make_size, &extra[1], sizeof extra[1]);
 }
 
 /* ---- extensions ---- */

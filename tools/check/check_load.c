@@ -17,6 +17,7 @@
 #include "config/params.h"
 #include "plugin/accept.h"
 #include "plugin/elf_file.h"
+#include "plugin/needs.h"
 
 /* Processor time for loading, seconds: `dshost list` loads every plugin on the path. */
 #ifdef DS_SANITIZERS
@@ -32,6 +33,13 @@ int ds_check_load(ds_check *c)
     ds_error e = {0};
     if (ds_loader_open(c->options->path, 0, &c->module, &e) != 0) {
         ds_check_fail(c, "%s", e.text);
+        return 0;
+    }
+    const ds_offer host = {.who = "this host", .advice = "it cannot be used here"};
+    if (c->module->plugin->desc->kind == DS_KIND_ENV &&
+        ds_need_check(c->module->plugin->desc, &host, &e) != 0) {
+        ds_check_fail(c, "%s", e.text);
+        ds_check_hint(c, "list in `needs` only what it cannot do without; the rest belongs into `uses`");
         return 0;
     }
     return 1;
@@ -214,6 +222,7 @@ static void test_state(ds_check *c)
     }
     ds_process *after = ds_process_snapshot();
     ds_process_compare(c, before, after, "loading");
+    ds_process_compare_threads(c, before, "loading");
     free(before);
     free(after);
 }
@@ -387,10 +396,11 @@ static void test_params(ds_check *c)
                 c, "the default is text as a user would write it, of the declared type and inside the range");
         }
         ds_params_free(p);
-        if ((one[0]->flags & ~7u) != 0) {
-            ds_check_fail(c, "parameter %s: unknown flags %x", one[0]->name, one[0]->flags & ~7u);
+        if ((one[0]->flags & ~15u) != 0) {
+            ds_check_fail(c, "parameter %s: unknown flags %x", one[0]->name, one[0]->flags & ~15u);
             ds_check_hint(
-                c, "flags are DS_PARAM_REQUIRED, _ADVANCED and _SHAPE; the others are for later versions");
+                c,
+                "flags are DS_PARAM_REQUIRED, _ADVANCED, _SHAPE and _LOG; the others are for later versions");
         }
     }
     ds_check_note(c, "%zu parameter%s", count, count == 1 ? "" : "s");

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/check_apart.h"
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
 /* One episode, as the plugin answered. */
 typedef struct episode {
     uint64_t steps; /* taken */
-    uint32_t outcome;
+    uint32_t outcome, ended;
     double loss, sum; /* of the rewards */
     uint64_t hash;    /* of all answers */
 } episode;
@@ -122,6 +123,7 @@ static int play(bench *b, uint64_t key, episode *ep)
         st = b->rl->step(b->env.self, &io);
         ep->steps = t + 1;
         ep->outcome = io.outcome;
+        ep->ended = io.ended;
         if (st != DS_OK || io.outcome == DS_EVAL_BAD_GRAD || io.outcome > DS_EVAL_INFEASIBLE) {
             ds_check_fail(c, "step %llu returned %s with outcome %u: %.200s", (unsigned long long)t,
                           ds_status_name(st), io.outcome, b->env.h.error_text);
@@ -137,13 +139,15 @@ static int play(bench *b, uint64_t key, episode *ep)
         }
         ep->sum += io.reward;
         ep->hash = mix(ep->hash, io.reward);
-        if (io.ended) {
+        if (io.ended != DS_RL_GOES_ON) {
             ep->loss = io.loss;
             return 1;
         }
     }
     ds_check_fail(c, "the episode goes on after its last step");
-    ds_check_hint(c, "set ended = 1 and the loss with step `horizon`");
+    ds_check_hint(
+        c, "set `ended` and the loss with step `horizon`: DS_RL_TERMINATED, or DS_RL_TRUNCATED where info() "
+           "says DS_RL_TIME_LIMIT");
     return 0;
 }
 
@@ -155,7 +159,8 @@ static void compare_with_evaluate(bench *b, uint64_t key, const episode *ep, con
     for (int round = 0; round < 2; round++) { /* what follows an early end has no effect */
         ds_check_evaluate(&b->env, b->x, 0, key, NULL, &a);
         int same = ep->outcome == DS_EVAL_OK
-                       ? a.io.outcome == DS_EVAL_OK && memcmp(&a.io.loss, &ep->loss, 8) == 0
+                       ? a.io.outcome == DS_EVAL_OK &&
+                             ds_check_near(b->c, ds_check_loss_distance(a.io.loss, ep->loss))
                        : a.io.outcome == ep->outcome;
         if (a.status != DS_OK || !same) {
             ds_check_fail(
@@ -215,10 +220,82 @@ static void rl_loss(ds_check *c)
     close_bench(&b);
 }
 
+/* What is wrong with the end of one episode; 0 = recorded. */
+static int sound_end(const bench *b, const episode *ep)
+{
+    int limit = (b->info.flags & DS_RL_TIME_LIMIT) != 0, reached = ep->steps == b->info.horizon;
+    if (ep->outcome != DS_EVAL_OK) { /* over in any case, and terminated */
+        return 1;
+    }
+    if (ep->ended > DS_RL_TRUNCATED) {
+        ds_check_fail(b->c, "step %llu: `ended` is %u", (unsigned long long)ep->steps - 1, ep->ended);
+        ds_check_hint(b->c, "it is DS_RL_GOES_ON, DS_RL_TERMINATED or DS_RL_TRUNCATED");
+        return 0;
+    }
+    if (reached && ep->ended == DS_RL_TRUNCATED && !limit) {
+        ds_check_fail(b->c,
+                      "an episode is truncated at the horizon, and info() does not say DS_RL_TIME_LIMIT");
+        ds_check_hint(
+            b->c, "where the loss is that of the final state the horizon is a part of the task: terminate "
+                  "there; where the task would go on behind it, set DS_RL_TIME_LIMIT in info()");
+        return 0;
+    }
+    return 1;
+}
+
+/* That none is truncated by the time limit shows over many: one may end by the rules in its last step. */
+static void judge_limit(const bench *b, uint64_t reached, uint64_t truncated)
+{
+    if ((b->info.flags & DS_RL_TIME_LIMIT) != 0 && reached > 0 && truncated == 0) {
+        ds_check_fail(b->c,
+                      "info() says DS_RL_TIME_LIMIT, and all %llu episodes that reached the horizon are "
+                      "terminated there",
+                      (unsigned long long)reached);
+        ds_check_hint(
+            b->c, "set `ended` = DS_RL_TRUNCATED in step `horizon` unless the rules end the episode in that "
+                  "very step: whoever learns values takes that of a terminated state as 0");
+    }
+}
+
+static void rl_ended(ds_check *c)
+{
+    bench b;
+    uint64_t reached = 0, truncated = 0, early = 0, count;
+    if (!open_bench(c, &b)) {
+        return;
+    }
+    count = ds_check_plan(c, "episodes", 6, 2, c->options->cost);
+    for (uint64_t k = 0; k < count && c->failed == 0; k++) {
+        episode ep;
+        if (k == 0) {
+            memcpy(b.x, b.env.x0, b.env.n * sizeof *b.x);
+        } else {
+            ds_check_random_point(c, &b.env, b.x);
+        }
+        if (!play(&b, k, &ep) || !sound_end(&b, &ep)) {
+            break;
+        }
+        int whole = ep.outcome == DS_EVAL_OK && ep.steps == b.info.horizon;
+        reached += whole;
+        truncated += whole && ep.ended == DS_RL_TRUNCATED;
+        early += ep.outcome == DS_EVAL_OK && !whole;
+    }
+    if (c->failed == 0) {
+        judge_limit(&b, reached, truncated);
+        ds_check_note(
+            c, "%llu of %llu episodes reached the horizon, %s; %llu were truncated there, %llu ended before",
+            (unsigned long long)reached, (unsigned long long)count,
+            b.info.flags & DS_RL_TIME_LIMIT ? "a time limit" : "a part of the task",
+            (unsigned long long)truncated, (unsigned long long)early);
+    }
+    close_bench(&b);
+}
+
 static void same(bench *b, const episode *a, const episode *other, const char *what)
 {
-    if (a->hash != other->hash || a->steps != other->steps || a->outcome != other->outcome ||
-        memcmp(&a->loss, &other->loss, sizeof a->loss) != 0) {
+    int observed = a->hash == other->hash || b->c->tolerance > 0;
+    if (!observed || a->steps != other->steps || a->outcome != other->outcome || a->ended != other->ended ||
+        !ds_check_near(b->c, ds_check_loss_distance(a->loss, other->loss))) {
         ds_check_fail(b->c, "the same actions give other answers %s", what);
         ds_check_hint(b->c, "reset() sets up the whole state; nothing may be left of what was before");
     }
@@ -242,7 +319,7 @@ static void rl_repeat(ds_check *c)
         if (play(&b, 7, &again)) {
             same(&b, &first, &again, "after an episode that was given up");
         }
-        if (open_bench(c, &other)) {
+        if (!ds_check_alone(c) && open_bench(c, &other)) {
             memcpy(other.x, b.x, b.env.n * sizeof *b.x);
             if (play(&other, 7, &again)) {
                 same(&b, &first, &again, "in another instance");
@@ -306,6 +383,7 @@ const ds_check_test ds_check_rl_tests[] = {
     {"rl.loss",
      "an episode of steps has the loss of evaluate() at its actions, and rewards that add up to it", 0, 0, 0,
      rl_loss},
+    {"rl.ended", "an episode has terminated or was truncated, as its horizon has it", 0, 0, 0, rl_ended},
     {"rl.repeat", "the same actions give the same answers", 0, 0, 0, rl_repeat},
     {"rl.strange", "steps without an episode and actions outside of the box do no harm", 0, 0, 0, rl_strange},
     {NULL, NULL, 0, 0, 0, NULL}};

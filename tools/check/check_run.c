@@ -42,7 +42,7 @@ static const ds_check_test *const *const tables[] = {
     (const ds_check_test *const[]){ds_check_load_tests, NULL},
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_info_tests, ds_check_eval_tests,
                                    ds_check_pure_tests, ds_check_gradient_tests, ds_check_extension_tests,
-                                   ds_check_scene_tests, ds_check_rl_tests, NULL},
+                                   ds_check_variables_tests, ds_check_scene_tests, ds_check_rl_tests, NULL},
     (const ds_check_test *const[]){ds_check_instance_tests, ds_check_search_tests, NULL}};
 
 /* Test k of a kind, or NULL. */
@@ -100,10 +100,14 @@ static void run_test(const ds_check_options *o, const ds_check_test *test, int f
         if (c.env != NULL || (test->flags & DS_CHECK_ENV) == 0) {
             test->run(&c);
         }
+        if (c.distance > 0 && c.tolerance > 0) {
+            ds_check_note(&c, "answers are up to %.2g apart, the tolerance is %.2g", c.distance, c.tolerance);
+        }
         if (c.env != NULL) {
             ds_check_env_close(&env);
         }
     }
+    free(c.width);
     ds_check_record(&c, DS_CHECK_END, "");
 }
 
@@ -401,6 +405,12 @@ static int learn(ds_check_options *o, ds_check_report *report, int *loads, ds_er
         return e->status;
     }
     report->flags = flags;
+    if (o->in_process && report->kind == DS_KIND_ENV && (flags & DS_ENV_OWN_PROCESS) != 0) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "check: each instance of %s wants a process to itself (DS_ENV_OWN_PROCESS): leave out "
+                       "--in-process",
+                       report->id);
+    }
     r.test = report->kind == DS_KIND_ENV ? &env_measure_test : &opt_measure_test;
     perform(o, &r);
     text = ds_check_lines_find(&r.lines, DS_CHECK_COST);

@@ -35,13 +35,18 @@ static void compare(ds_check *c, const ds_snapshot *a, const ds_snapshot *b)
     }
 }
 
-static void look_at_scene(ds_check *c, const ds_check_env *env, const ds_snapshot *s)
+static void look_at_scene(ds_check *c, const ds_check_env *env, const ds_scene_info *said,
+                          const ds_snapshot *s)
 {
     unsigned material = 0;
     if (s->frames != env->steps + 1) {
         ds_check_fail(c, "the scene has %llu frames, info() says %llu steps: steps + 1 are wanted",
                       (unsigned long long)s->frames, (unsigned long long)env->steps);
         ds_check_hint(c, "keep the state before the first step and after every output step");
+    }
+    if (s->bodies < said->bodies) {
+        ds_check_fail(c, "%llu bodies have an unknown shape", (unsigned long long)(said->bodies - s->bodies));
+        ds_check_hint(c, "set ds_scene_body.shape to one of DS_BODY_*");
     }
     for (uint64_t k = 0; k < s->bodies; k++) {
         material += s->body[k].role == DS_ROLE_MATERIAL || s->body[k].role == DS_ROLE_TOOL;
@@ -62,6 +67,7 @@ static void scene_data(ds_check *c)
     ds_check_env *env = c->env;
     ds_check_answer with, without;
     ds_snapshot *first = NULL, *second = NULL;
+    ds_scene_info info = {.struct_size = sizeof info};
     ds_error e = {0};
 
     const ds_scene *ext =
@@ -73,16 +79,16 @@ static void scene_data(ds_check *c)
     ds_check_evaluate(env, env->x0, DS_WANT_SCENE, 0, NULL, &with);
     if (ds_check_answer_look(c, env, &with, "with DS_WANT_SCENE")) {
         if (ds_snapshot_collect(ext, env->self, NULL, 0, &first, &e) != 0 ||
-            ds_snapshot_collect(ext, env->self, NULL, 0, &second, &e) != 0) {
-            ds_check_fail(c, "%s", e.text);
+            ds_snapshot_collect(ext, env->self, NULL, 0, &second, &e) != 0 ||
+            ext->info(env->self, &info) != DS_OK) {
+            ds_check_fail(c, "%s", e.text[0] != '\0' ? e.text : "info() of the scene fails");
             ds_check_hint(c, "diffsim/ext/scene.h says what each function fills");
         } else {
-            look_at_scene(c, env, first);
+            look_at_scene(c, env, &info, first);
             compare(c, first, second);
         }
         ds_check_evaluate(env, env->x0, 0, 0, NULL, &without);
         ds_check_same(c, &with, &without, env->n, 0, "with and without DS_WANT_SCENE");
-        ds_scene_info info = {.struct_size = sizeof info};
         ds_status st = ext->info(env->self, &info);
         if (st != DS_E_STATE) {
             ds_check_fail(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s",

@@ -2,12 +2,14 @@
 /* check_search.c - conformance of run(): what an optimizer asks, that it ends, that it repeats itself. */
 #include "config.h"
 
+#include <diffsim/ext/rl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/check_apart.h"
 #include "harness/check_objective.h"
 #include "harness/check_process.h"
 #include "check/check_tests.h"
@@ -183,6 +185,29 @@ static void search_better(ds_check *c)
     }
 }
 
+/* ---- what it needs and uses ---- */
+
+/* What a search wanted stands among the needs and uses of its descriptor; `where` names the search. */
+static void look_at_wishes(ds_check *c, const ds_check_search *s, const char *where)
+{
+    const struct {
+        uint64_t wanted;
+        const char *id, *words;
+    } wishes[] = {{s->wanted_gradient, DS_HAS_GRADIENT, "gradients"},
+                  {s->wanted_residuals + s->wanted_products, DS_HAS_RESIDUALS, "residuals"},
+                  {s->wanted_episodes, DS_EXT_RL, "episodes"}};
+    for (size_t k = 0; k < sizeof wishes / sizeof wishes[0]; k++) {
+        if (wishes[k].wanted > 0 && !ds_desc_uses(c->module->plugin->desc, wishes[k].id)) {
+            ds_check_fail(c,
+                          "%s: it wants %s, and its descriptor lists \"%s\" neither in `needs` nor in `uses`",
+                          where, wishes[k].words, wishes[k].id);
+            ds_check_hint(
+                c, "list in `uses` what it asks for with some parameters, in `needs` what it cannot do "
+                   "without");
+        }
+    }
+}
+
 /* ---- gradients ---- */
 
 static void search_gradient(ds_check *c)
@@ -200,12 +225,11 @@ static void search_gradient(ds_check *c)
     free(without.trace);
     ds_check_note(c, "gradients wanted for %" PRIu64 " of %" PRIu64 " points", with.wanted_gradient,
                   with.used);
-    if (with.wanted_gradient > 0 && !uses) {
-        ds_check_fail(c, "it wants gradients, and its descriptor does not list \"" DS_HAS_GRADIENT
-                         "\" in `uses`");
-    }
-    if (with.wanted_gradient == 0 && uses && with.created) {
-        ds_check_fail(c, "the descriptor says that it uses gradients, but none was wanted");
+    look_at_wishes(c, &with, "with gradient");
+    if (with.wanted_gradient == 0 && needs && with.created) {
+        ds_check_fail(c, "the descriptor says that it needs gradients, but none was wanted");
+    } else if (with.wanted_gradient == 0 && uses && with.created) {
+        ds_check_note(c, "the descriptor says that it uses gradients: not with these parameters");
     }
     if (needs && without.created && without.status >= 0 && without.used > 0) {
         ds_check_fail(c, "the descriptor lists \"" DS_HAS_GRADIENT "\" in `needs`, but it searches without");
@@ -214,6 +238,97 @@ static void search_gradient(ds_check *c)
     if (!needs && !without.broken && (!without.created || without.status < 0)) {
         ds_check_fail(c, "it refuses a problem without gradient: %.200s", without.message);
         ds_check_hint(c, "list \"" DS_HAS_GRADIENT "\" in `needs`");
+    }
+}
+
+/* ---- other parameters ---- */
+
+/* Wall time for all searches with other parameters, for one of them, and until it is given up, seconds. */
+static const double PARAMS_SECONDS = 10, PARAM_SECONDS = 0.5, PATIENCE = 4;
+
+/* Another value of a parameter. */
+typedef struct other {
+    const ds_param *q;
+    const char *text;
+    int searched;
+} other;
+
+/* One short search with everything on offer. */
+static void search_other(ds_check *c, void *arg)
+{
+    other *o = arg;
+    const ds_param *q = o->q;
+    const char *text = o->text;
+    ds_check_search s = make_search(c, DS_CHECK_ROSENBROCK, 4, 100, PARAM_SECONDS);
+    ds_settings settings = {0};
+    ds_error e = {0};
+    char where[160];
+    s.has_gradient = s.residuals = 1;
+    s.settings = &settings;
+    snprintf(where, sizeof where, "%s = %.80s", q->name, text);
+    if (ds_settings_copy(&settings, &c->options->settings, &e) == 0 &&
+        ds_settings_add(&settings, DS_SECTION_OPT, q->name, text, "check", NULL, DS_EXIT_CONFIG, 2, &e) ==
+            0) {
+        ds_check_search_run(c, where, &s);
+        free(s.trace);
+        look_at_wishes(c, &s, where);
+    }
+    ds_settings_clear(&settings);
+    o->searched = s.created && s.used > 0;
+}
+
+/* 1 = it searched. What does not end is no matter of its wishes. */
+static int try_other(ds_check *c, const ds_param *q, const char *text)
+{
+    other o = {q, text, 0};
+    if (!ds_check_limited(c, search_other, &o, sizeof o, PATIENCE)) {
+        ds_check_note(c, "%s = %s: no end within %g s", q->name, text, PATIENCE);
+    }
+    return o.searched;
+}
+
+/* Values beside the default: every choice, and for a whole number the next ones and some more. */
+static unsigned try_others(ds_check *c, const ds_param *q, double end)
+{
+    static const int64_t steps[] = {1, 4, -1};
+    char text[32];
+    int64_t value = 0;
+    unsigned searches = 0;
+    for (size_t i = 0; q->type == DS_PARAM_ENUM && q->choices[i] != NULL && ds_check_now() < end; i++) {
+        if (strcmp(q->choices[i], q->default_text) != 0) {
+            searches += try_other(c, q, q->choices[i]) != 0;
+        }
+    }
+    if (q->type == DS_PARAM_BOOL) {
+        searches += try_other(c, q, "true") != 0;
+        searches += try_other(c, q, "false") != 0;
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && ds_check_now() < end; i++) {
+        if (q->type == DS_PARAM_INT && ds_parse_int(q->default_text, &value) &&
+            (double)(value + steps[i]) >= q->min && (double)(value + steps[i]) <= q->max) {
+            snprintf(text, sizeof text, "%" PRId64, value + steps[i]);
+            searches += try_other(c, q, text) != 0;
+        }
+    }
+    return searches;
+}
+
+static void search_params(ds_check *c)
+{
+    const ds_param *const *params = c->module->plugin->desc->params;
+    double end = ds_check_now() + PARAMS_SECONDS;
+    unsigned searches = 0, left = 0;
+    for (size_t i = 0; params != NULL && params[i] != NULL; i++) {
+        uint32_t type = params[i]->type;
+        if ((type == DS_PARAM_BOOL || type == DS_PARAM_ENUM || type == DS_PARAM_INT) &&
+            ds_settings_find(&c->options->settings, DS_SECTION_OPT, params[i]->name) == NULL) {
+            left += ds_check_now() >= end;
+            searches += try_others(c, params[i], end);
+        }
+    }
+    ds_check_note(c, "%u searches with another value of one parameter", searches);
+    if (left > 0) {
+        ds_check_note(c, "no time for %u parameters: give others with --set to try those", left);
     }
 }
 
@@ -304,6 +419,44 @@ static void search_residuals(ds_check *c)
     ds_check_note(c, "residuals wanted at %" PRIu64 " points, products at %" PRIu64, values, products);
 }
 
+/* ---- the ends of episodes ---- */
+
+/* A search whose episodes reach a horizon, a part of the task or a time limit; some may end before. */
+static void search_with_ends(ds_check *c, const char *name, ds_check_search *s)
+{
+    s->strict = 1;
+    ds_check_search_run(c, name, s);
+    if (s->created && s->status < 0) {
+        ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s->status), s->message);
+        ds_check_hint(c, "an episode is over where `ended` is DS_RL_TERMINATED or DS_RL_TRUNCATED");
+    }
+}
+
+static void search_endings(ds_check *c)
+{
+    if (!ds_desc_uses(c->module->plugin->desc, DS_EXT_RL)) {
+        ds_check_skip(c, "it does not step through episodes");
+        return;
+    }
+    ds_check_search task = make_search(c, DS_CHECK_ROSENBROCK, 10, 150, 2), limit = task, mixed = task;
+    limit.time_limit = mixed.time_limit = mixed.early_ends = 1;
+    search_with_ends(c, "all episodes terminate at the horizon", &task);
+    search_with_ends(c, "all episodes are truncated at the horizon", &limit);
+    search_with_ends(c, "some episodes terminate, the others are truncated", &mixed);
+    ds_check_note(c, "%" PRIu64 " episodes terminated, %" PRIu64 " were truncated",
+                  task.terminated + mixed.terminated, limit.truncated + mixed.truncated);
+    if (task.used == limit.used && c->failed == 0) {
+        ds_check_note(c, "%s",
+                      hash_trace(&task) == hash_trace(&limit)
+                          ? "it makes no difference to the search which of both: right where no value "
+                            "of a state is learned"
+                          : "it makes a difference to the search which of both they are");
+    }
+    free(task.trace);
+    free(limit.trace);
+    free(mixed.trace);
+}
+
 static void search_repeat(ds_check *c)
 {
     ds_check_search first = standard(c, 0), again, threads;
@@ -384,9 +537,10 @@ static void search_seed(ds_check *c)
 /* ---- side effects ---- */
 
 /* 0 where it broke the contract. */
-static int short_search(ds_check *c)
+static int short_search(ds_check *c, uint32_t threads)
 {
     ds_check_search s = make_search(c, DS_CHECK_SPHERE, 3, 60, 3);
+    s.threads = threads;
     int made = ds_check_search_run(c, "sphere, n = 3", &s);
     free(s.trace);
     return made && !s.broken;
@@ -395,9 +549,11 @@ static int short_search(ds_check *c)
 static void search_state(ds_check *c)
 {
     ds_process *before = ds_process_snapshot();
-    short_search(c);
+    short_search(c, 1);
+    short_search(c, 4);
     ds_process *after = ds_process_snapshot();
     ds_process_compare(c, before, after, "create(), run() or destroy()");
+    ds_process_compare_threads(c, before, "destroy()");
     free(before);
     free(after);
 }
@@ -405,7 +561,7 @@ static void search_state(ds_check *c)
 static void search_quiet(ds_check *c)
 {
     ds_capture *capture = ds_capture_start();
-    short_search(c);
+    short_search(c, 1);
     ds_capture_end(c, capture, "create(), run() or destroy()");
 }
 
@@ -418,12 +574,12 @@ static void search_leak(ds_check *c)
         ds_check_skip(c, "a search of 60 evaluations takes %.2g s", seconds);
         return;
     }
-    if (!short_search(c)) {
+    if (!short_search(c, 1)) {
         return;
     }
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < ROUND && round > 0; i++) {
-            short_search(c);
+            short_search(c, 1);
         }
         heap[round] = ds_process_heap();
     }
@@ -453,8 +609,12 @@ const ds_check_test ds_check_search_tests[] = {
      search_failures},
     {"search.better", "on the sphere it is no worse than random search", 0, 0, 0, search_better},
     {"search.gradient", "gradients are wanted as the descriptor says", 0, 0, 0, search_gradient},
+    {"search.params", "other values of its parameters make no wishes that the descriptor hides", 0, 0, 0,
+     search_params},
     {"search.residuals", "where it uses residuals, it asks for them as it should, and gains by them", 0, 0, 0,
      search_residuals},
+    {"search.endings", "terminated and truncated episodes are both over, where it steps through them", 0, 0,
+     0, search_endings},
     {"search.repeat", "the same seed gives the same search, bit for bit", 0, 0, 0, search_repeat},
     {"search.process", "another process makes the same search", 0, 0, 0, search_process},
     {"search.seed", "another seed gives another search", 0, 0, 0, search_seed},

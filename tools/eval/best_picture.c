@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "render/picture.h"
 #include "results/point.h"
+#include "run/asked.h"
 #include "run/run.h"
 #include "store/run_folder.h"
 
@@ -36,7 +37,8 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
         shown.text = metrics;
         rc = ds_picture_best(path, scene, middle, &shown, e);
     } else {
-        rc = ds_picture_best_x(path, env->info.n, x, env->lower, env->upper, &shown, e);
+        const ds_bars bars = {env->info.n, x, env->lower, env->upper, env->variables};
+        rc = ds_picture_best_x(path, &bars, &shown, e);
     }
     ds_snapshot_free(scene);
     return rc;
@@ -62,17 +64,36 @@ static int open_run(const ds_result *run, const ds_settings *settings, const ds_
     return rc;
 }
 
+/* The noise group of the best evaluation, which belongs to what is drawn. */
+static int noise_group(const ds_result *run, uint64_t *group, ds_error *e)
+{
+    ds_store *store = NULL;
+    ds_cursor *cursor = NULL;
+    ds_row row;
+    int rc = run->best_id == 0 ? 0 : ds_result_store(run->folder, &store, e);
+    *group = 0;
+    rc = rc != 0 || store == NULL ? rc : ds_cursor_open(store, run->best_id, &cursor, e);
+    if (rc == 0 && cursor != NULL && ds_cursor_next(cursor, &row, e) == 1) {
+        *group = ds_asked_noise(&row.extra);
+    }
+    ds_cursor_close(cursor);
+    ds_store_close(store, NULL);
+    return rc;
+}
+
 static int draw_run(const ds_result *run, const ds_settings *settings, const char *path, ds_error *e)
 {
     ds_run_options options = {0};
     ds_scene_source source = {NULL, NULL};
     double *x = NULL;
+    uint64_t group = 0;
     int rc = ds_run_options_make(settings, &options, e);
+    rc = rc != 0 ? rc : noise_group(run, &group, e);
     rc = rc != 0 ? rc : open_run(run, settings, &options, &source.pool, &x, e);
     if (rc == 0) {
         const ds_caption caption = {run->env, run->opt, run->seed, run->best_loss, run->best_id, NULL};
-        rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id, 0), 0, &caption, path,
-                             e);
+        rc = ds_best_picture(&source, x, ds_pool_noise_key(source.pool, run->best_id, group), 0, &caption,
+                             path, e);
     }
     free(x);
     ds_scene_source_close(&source);

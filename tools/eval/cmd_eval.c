@@ -17,15 +17,18 @@
 #include "cli/run_flags.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
+#include "eval/eval_channels.h"
 #include "difference/finite_difference.h"
 #include "evaluate/pool.h"
 #include "results/point.h"
 #include "results/trajectory.h"
 #include "run/run.h"
 
+enum { SHOWN = 12 /* variables in the text, without derivatives */ };
+
 typedef struct request {
     const char *x_spec, *trajectory, *picture;
-    int gradient, fd, metrics, json;
+    int gradient, fd, metrics, channels, json;
 } request;
 
 /* The environment and what it answered. */
@@ -37,7 +40,8 @@ typedef struct evaluation {
     ds_answer answer;
     ds_quotient *fd;    /* n of them, or NULL */
     ds_snapshot *scene; /* or NULL */
-    int status;         /* of the pool: not 0 once it failed as a whole */
+    ds_channel_values channels;
+    int status; /* of the pool: not 0 once it failed as a whole */
     ds_error error;
 } evaluation;
 
@@ -53,6 +57,7 @@ static const char usage[] =
     "  --gradient           also d loss / d x\n"
     "  --fd                 also finite differences, the step chosen per component\n"
     "  --metrics            also the metrics of every output step\n"
+    "  --channels           also the values of its channels: residuals, constraints, images ...\n"
     "  --trajectory F.npz   write the frames as NumPy arrays\n"
     "  --picture F.png      draw the episode: start, middle, end, target\n"
     "  --seed N             seed of the environment\n"
@@ -149,6 +154,9 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     if (status == 0 && (want_grad || !want_scene)) {
         status = ds_pool_evaluate(v->source.pool, 1, v->x, want_grad ? DS_WANT_GRAD : 0, 1, keep, &d, e);
     }
+    if (status == 0 && q->channels) {
+        status = ds_channel_values_get(v->source.pool, v->id, v->x, &v->channels, e);
+    }
     if (status == 0 && q->fd && v->answer.outcome <= DS_EVAL_BAD_GRAD) {
         status = differences(v, e);
     }
@@ -187,6 +195,7 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     if (q->fd) {
         json_object_set_new(o, "gradient_fd", v->fd != NULL ? fd_json(v->fd, n) : json_null());
     }
+    ds_json_add_variables(o, v->env->variables, n);
     json_object_set_new(o, "steps", json_integer((json_int_t)v->env->info.steps));
     json_object_set_new(o, "wall_s", ds_json_real(v->answer.wall_s));
     if (q->metrics) {
@@ -197,17 +206,41 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
         }
         json_object_set_new(o, "metrics", m);
     }
+    if (q->channels) {
+        json_object_set_new(o, "channels", ds_channel_values_json(&v->channels));
+    }
     int status = ds_json_write(o, stdout, "standard output", e);
     json_decref(o);
     return status;
 }
 
+/* Width of the labels of the first `count` variables, with the gap before them; 0 = they have no names. */
+static int label_width(const evaluation *v, uint64_t count)
+{
+    size_t width = 0;
+    for (uint64_t i = 0; i < count && v->env->variables != NULL; i++) {
+        char label[DS_VARIABLE_LABEL];
+        ds_variable_label(v->env->variables, i, label);
+        width = strlen(label) + 2 > width ? strlen(label) + 2 : width;
+    }
+    return (int)width;
+}
+
+/* All of them with derivatives, else the first ones. */
 static void print_variables(const evaluation *v, int gradient)
 {
-    printf("\nvariable                        x%s%s\n", gradient ? "                 gradient" : "",
+    uint64_t n = v->env->info.n, count = gradient || v->fd != NULL || n <= SHOWN ? n : SHOWN;
+    int width = label_width(v, count);
+    printf("\nvariable%*s                        x%s%s\n", width, "",
+           gradient ? "                 gradient" : "",
            v->fd != NULL ? "        finite difference   spread" : "");
-    for (uint64_t i = 0; i < v->env->info.n; i++) {
-        printf("%8" PRIu64 " %24.17g", i, v->x[i]);
+    for (uint64_t i = 0; i < count; i++) {
+        char label[DS_VARIABLE_LABEL] = "";
+        if (width > 0) {
+            ds_variable_label(v->env->variables, i, label);
+        }
+        int gap = width > 0 ? 2 : 0;
+        printf("%8" PRIu64 "%*s%-*s %24.17g", i, gap, "", width - gap, label, v->x[i]);
         if (gradient) {
             printf(" %24.17g", v->grad[i]);
         }
@@ -216,6 +249,9 @@ static void print_variables(const evaluation *v, int gradient)
                    v->fd[i].agreed ? "" : "  (no two steps agree: a switch or noise)");
         }
         printf("\n");
+    }
+    if (count < n) {
+        printf("%8s and %" PRIu64 " more; --json prints all\n", "...", n - count);
     }
 }
 
@@ -230,8 +266,9 @@ static void print_text(const evaluation *v, const request *q)
     }
     printf("loss      %.17g\n", a->loss);
     printf("time      %.4g s\n", a->wall_s);
-    if (q->gradient || v->fd != NULL) {
-        print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
+    print_variables(v, q->gradient && a->grad_kind != DS_GRAD_NONE);
+    if (q->channels) {
+        ds_channel_values_print(&v->channels);
     }
     if (q->metrics && v->scene != NULL && v->scene->metrics > 0) {
         printf("\nmetric                     step 0                last step\n");
@@ -266,6 +303,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"gradient", .set = &q->gradient},
                              {"fd", .set = &q->fd},
                              {"metrics", .set = &q->metrics},
+                             {"channels", .set = &q->channels},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
                              {"seed", .take = ds_run_flag_take},
@@ -323,6 +361,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     free(v.x);
     free(v.fd);
     ds_snapshot_free(v.scene);
+    ds_channel_values_clear(&v.channels);
     ds_scene_source_close(&v.source);
     return status;
 }

@@ -88,6 +88,10 @@ struct ds_check {
     int fd;                   /* lines go there, or, where it is negative, to `lines` */
     ds_check_lines *lines;
     unsigned failed, hints; /* lines DS_CHECK_FAILURE and DS_CHECK_HINT so far */
+    /* Of an environment: how far its answers may be apart (0 = every bit is the same), the largest distance
+     * that a test has seen, and the widths of the box; NULL as long as no instance was made. */
+    double tolerance, distance;
+    double *width;
 };
 
 /* Records of the test (of sightings and hints at most 8 are kept). Each is one line. */

@@ -14,6 +14,7 @@ enum { LANES = 64, N_OBS = 2 };
 
 typedef struct lane {
     int open;
+    uint32_t ended; /* DS_RL_*: the episode that was here last */
     uint64_t t;
     double loss; /* with the variables so far */
     double x[DS_CHECK_MAX_N];
@@ -25,6 +26,25 @@ typedef struct ds_check_episodes {
     uint64_t open;
     lane lane[LANES];
 } ds_check_episodes;
+
+/* A row with a lane where it must not be. */
+static void wrong_lane(ds_check_watch *w, uint64_t row, uint64_t at, int twice)
+{
+    const ds_check_episodes *s = w->episodes;
+    uint32_t ended = at < LANES ? s->lane[at].ended : DS_RL_GOES_ON;
+    ds_check_breach(w, "row %llu: lane %llu is %s", (unsigned long long)row, (unsigned long long)at,
+                    at >= LANES                 ? "out of range"
+                    : twice                     ? "named twice"
+                    : s->lane[at].open          ? "taken by an open episode"
+                    : ended == DS_RL_TRUNCATED  ? "without an episode: its last one was truncated"
+                    : ended == DS_RL_TERMINATED ? "without an episode: its last one has terminated"
+                                                : "without an episode");
+    if (at < LANES && ended != DS_RL_GOES_ON) {
+        ds_check_advise(
+            w, "an episode is over, and its lane free, wherever `ended` is not DS_RL_GOES_ON: terminated "
+               "or truncated");
+    }
+}
 
 /* Are the rows what the contract says? */
 static int sound_rows(ds_check_watch *w, const ds_episode_rows *r, int stepping)
@@ -41,12 +61,9 @@ static int sound_rows(ds_check_watch *w, const ds_episode_rows *r, int stepping)
     }
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t at = r->lane[k];
-        if (at >= LANES || (seen >> at & 1) != 0 || (s->lane[at].open != 0) != stepping) {
-            ds_check_breach(w, "row %llu: lane %llu is %s", (unsigned long long)k, (unsigned long long)at,
-                            at >= LANES             ? "out of range"
-                            : (seen >> at & 1) != 0 ? "named twice"
-                            : stepping              ? "without an episode"
-                                                    : "taken by an open episode");
+        int twice = at < LANES && (seen >> at & 1) != 0;
+        if (at >= LANES || twice || (s->lane[at].open != 0) != stepping) {
+            wrong_lane(w, k, at, twice);
             return 0;
         }
         seen |= (uint64_t)1 << at;
@@ -110,11 +127,13 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
     for (uint64_t k = 0; k < r->count && s->used + e->open < limit; k++) {
         lane *l = &e->lane[r->lane[k]];
         l->open = 1;
+        l->ended = DS_RL_GOES_ON;
         l->t = 0;
         memcpy(l->x, w->problem.x0, s->n * sizeof l->x[0]);
         l->loss = value_of(s, l->x);
         observe(e, l, r->obs + k * N_OBS);
         e->open++;
+        s->wanted_episodes++;
         r->done++;
     }
     return DS_OK;
@@ -130,6 +149,17 @@ static int fails(const ds_check_watch *w, const lane *l)
                                            : s->failure == DS_CHECK_FAIL_SOME && last && chance < 0.3;
 }
 
+/* How the step ends an episode that has not failed. */
+static uint32_t end_of(const ds_check_watch *w, const lane *l)
+{
+    const ds_check_search *s = w->s;
+    double chance = (double)(ds_check_hash_row(l->x, s->n, 78) >> 12) * 0x1p-52;
+    return s->early_ends && chance < 0.15     ? DS_RL_TERMINATED
+           : l->t < w->episodes->info.horizon ? DS_RL_GOES_ON
+           : s->time_limit                    ? DS_RL_TRUNCATED
+                                              : DS_RL_TERMINATED;
+}
+
 static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
 {
     ds_check_search *s = w->s;
@@ -140,10 +170,12 @@ static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
     memcpy(l->x + l->t * m, r->action + k * m, m * sizeof l->x[0]);
     l->t++;
     l->loss = value_of(s, l->x);
-    int failed = fails(w, l), over = failed || l->t == e->info.horizon;
+    int failed = fails(w, l);
+    l->ended = failed ? DS_RL_TERMINATED : end_of(w, l);
+    int over = l->ended != DS_RL_GOES_ON;
     observe(e, l, r->obs + k * N_OBS);
     r->reward[k] = failed ? 0.0 : before - l->loss;
-    r->ended[k] = over != 0;
+    r->ended[k] = l->ended;
     r->loss[k] = failed ? (double)INFINITY : over ? l->loss : 0.0;
     if (r->outcome != NULL) {
         r->outcome[k] = failed ? DS_EVAL_DIVERGED : DS_EVAL_OK;
@@ -152,6 +184,8 @@ static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
         l->open = 0;
         e->open--;
         s->trace[s->used++] = ds_check_hash_row(l->x, s->n, 0);
+        s->terminated += !failed && l->ended == DS_RL_TERMINATED;
+        s->truncated += l->ended == DS_RL_TRUNCATED;
         s->best = failed ? s->best : fmin(s->best, l->loss);
     }
 }
@@ -184,8 +218,11 @@ const ds_episodes *ds_check_episodes_of(ds_check_watch *w)
             return NULL;
         }
         uint64_t m = w->s->n > 2 && w->s->n % 2 == 0 ? 2 : 1;
-        s->info =
-            (ds_rl_info){.struct_size = sizeof s->info, .horizon = w->s->n / m, .n_act = m, .n_obs = N_OBS};
+        s->info = (ds_rl_info){.struct_size = sizeof s->info,
+                               .flags = w->s->time_limit ? DS_RL_TIME_LIMIT : 0,
+                               .horizon = w->s->n / m,
+                               .n_act = m,
+                               .n_obs = N_OBS};
         s->table = (ds_episodes){sizeof s->table, 0, &s->info, LANES, episodes_begin, episodes_step};
         w->episodes = s;
     }

@@ -4,6 +4,7 @@
 
 #include "harness/check_host.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,11 @@ void ds_check_said_why(ds_check *c, const ds_check_host *h, const char *function
 
 /* ---- environments ---- */
 
+static int is_inexact(const ds_check *c)
+{
+    return (c->module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
+}
+
 static int ask_environment(ds_check *c, ds_check_env *env)
 {
     ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
@@ -178,6 +184,11 @@ static int ask_environment(ds_check *c, ds_check_env *env)
     if (st != DS_OK || info.n < 1 || info.n > (1u << 24)) {
         ds_check_fail(c, "info() returned %s and n = %llu; DS_OK and 1 to 16777216 variables are possible",
                       ds_status_name(st), (unsigned long long)info.n);
+        return 0;
+    }
+    if (!(isfinite(info.tolerance) && info.tolerance >= 0) || (info.tolerance > 0 && !is_inexact(c))) {
+        ds_check_fail(c, "info() says a tolerance of %g", info.tolerance);
+        ds_check_hint(c, "with DS_ENV_INEXACT it is finite and at least 0, without the flag 0");
         return 0;
     }
     env->n = info.n;
@@ -199,7 +210,16 @@ static int ask_environment(ds_check *c, ds_check_env *env)
         return 0;
     }
     memcpy(env->x, env->x0, info.n * sizeof *env->x);
-    return 1;
+    c->tolerance = info.tolerance;
+    free(c->width);
+    c->width = malloc(info.n * sizeof *c->width);
+    for (uint64_t i = 0; c->width != NULL && i < info.n; i++) {
+        c->width[i] = env->upper[i] - env->lower[i];
+    }
+    if (c->width == NULL) {
+        ds_check_fail(c, "out of memory");
+    }
+    return c->width != NULL;
 }
 
 int ds_check_env_open(ds_check *c, uint32_t threads, ds_check_env *env)
@@ -350,10 +370,24 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
     return 1;
 }
 
-ds_check_bits ds_check_answer_bits(const ds_check_answer *a, uint64_t n)
+static double longest(const ds_check *c, const double *grad, uint64_t n)
+{
+    double size = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        size = fmax(size, fabs(grad[i]) * c->width[i]);
+    }
+    return size;
+}
+
+ds_check_bits ds_check_answer_bits(const ds_check *c, const ds_check_answer *a, uint64_t n)
 {
     ds_check_bits b = {0, 0};
     memcpy(&b.loss, &a->io.loss, sizeof b.loss);
+    if (is_inexact(c) && a->io.grad != NULL) {
+        double size = longest(c, a->io.grad, n);
+        memcpy(&b.grad, &size, sizeof b.grad);
+        return b;
+    }
     for (uint64_t i = 0; a->io.grad != NULL && i < n; i++) {
         uint64_t v;
         memcpy(&v, &a->io.grad[i], sizeof v);
@@ -362,9 +396,71 @@ ds_check_bits ds_check_answer_bits(const ds_check_answer *a, uint64_t n)
     return b;
 }
 
+/* Numbers whose bits differ are apart, whatever their values say. */
+static double relative(double difference, double size)
+{
+    return isfinite(difference) && size > 0 ? fmax(difference / size, DBL_MIN) : (double)INFINITY;
+}
+
+double ds_check_loss_distance(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 ? 0 : relative(fabs(a - b), fmax(fabs(a), fabs(b)));
+}
+
+static double gradient_distance(const ds_check *c, const double *a, const double *b, uint64_t n)
+{
+    double difference = 0, size = fmax(longest(c, a, n), longest(c, b, n));
+    if (memcmp(a, b, n * sizeof *a) == 0) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double d = fabs(a[i] - b[i]) * c->width[i];
+        difference = d > difference || isnan(d) ? d : difference;
+    }
+    return relative(difference, size);
+}
+
+double ds_check_distance(const ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n,
+                         int grad)
+{
+    if (a->status != b->status || a->io.outcome != b->io.outcome) {
+        return INFINITY;
+    }
+    double d = ds_check_loss_distance(a->io.loss, b->io.loss);
+    int both = grad && a->io.grad != NULL && b->io.grad != NULL && a->io.outcome == DS_EVAL_OK;
+    return both ? fmax(d, gradient_distance(c, a->io.grad, b->io.grad, n)) : d;
+}
+
+int ds_check_near(ds_check *c, double distance)
+{
+    c->distance = fmax(c->distance, distance);
+    return distance <= c->tolerance;
+}
+
+int ds_check_is_reference(ds_check *c, const ds_check_answer *a, uint64_t n, int grad)
+{
+    ds_check_bits is = ds_check_answer_bits(c, a, n), was = c->options->reference;
+    double before, sizes[2];
+    memcpy(&before, &was.loss, sizeof before);
+    if (!ds_check_near(c, ds_check_loss_distance(before, a->io.loss)) || !grad || a->io.grad == NULL) {
+        return ds_check_loss_distance(before, a->io.loss) <= c->tolerance;
+    }
+    memcpy(&sizes[0], &was.grad, sizeof sizes[0]);
+    memcpy(&sizes[1], &is.grad, sizeof sizes[1]);
+    return is_inexact(c) ? ds_check_near(c, ds_check_loss_distance(sizes[0], sizes[1])) : is.grad == was.grad;
+}
+
 void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n, int grad,
                    const char *what)
 {
+    double distance = ds_check_distance(c, a, b, n, grad);
+    if (ds_check_near(c, distance)) {
+        return;
+    }
+    if (c->tolerance > 0 && isfinite(distance)) {
+        ds_check_fail(c, "%s: %.2g apart, and info() says a tolerance of %.2g", what, distance, c->tolerance);
+        return;
+    }
     if (a->status != b->status || a->io.outcome != b->io.outcome) {
         ds_check_fail(c, "%s: outcome %s, then %s", what, ds_outcome_name(a->io.outcome),
                       ds_outcome_name(b->io.outcome));

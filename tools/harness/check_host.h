@@ -71,9 +71,23 @@ int ds_check_is_poison(double v);
 /* Records every breach of evaluate()'s contract; `where` describes the point. 1 = there is a loss. */
 int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_answer *a, const char *where);
 
-ds_check_bits ds_check_answer_bits(const ds_check_answer *a, uint64_t n);
+/* Of an inexact environment the second one holds, in place of a hash, the longest component of the gradient. */
+ds_check_bits ds_check_answer_bits(const ds_check *c, const ds_check_answer *a, uint64_t n);
 
-/* Records it where two answers (`grad`: and gradients) differ in a bit: "what" should not have mattered. */
+/* How far two answers (`grad`: and gradients) are apart, as ds_env_info.tolerance measures it: 0 where every
+ * bit is the same, INFINITY where one has failed. */
+double ds_check_distance(const ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n,
+                         int grad);
+double ds_check_loss_distance(double a, double b);
+
+/* Is this near enough? Remembers it. */
+int ds_check_near(ds_check *c, double distance);
+
+/* Is it the parent's measurement of the start point (`grad`: with its gradient)? There is one. */
+int ds_check_is_reference(ds_check *c, const ds_check_answer *a, uint64_t n, int grad);
+
+/* Records it where two answers (`grad`: and gradients) differ, in a bit or by more than the tolerance: "what"
+ * should not have mattered. */
 void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n, int grad,
                    const char *what);
 

@@ -230,11 +230,14 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
 
     s->created = s->broken = 0;
     s->used = s->asked_after = s->wanted_gradient = s->wanted_residuals = s->wanted_products = 0;
+    s->terminated = s->truncated = 0;
+    s->wanted_episodes = 0;
     s->best = INFINITY;
     s->told_stop = s->wall = 0;
     s->trace = calloc(s->budget + 1, sizeof *s->trace);
     if (w == NULL || s->trace == NULL ||
-        !ds_check_host_open(c, &c->options->settings, s->seed, s->threads > 0 ? s->threads : 1, 0, &w->h)) {
+        !ds_check_host_open(c, s->settings != NULL ? s->settings : &c->options->settings, s->seed,
+                            s->threads > 0 ? s->threads : 1, 0, &w->h)) {
         free(w);
         return 0;
     }

@@ -32,6 +32,9 @@ ds_process *ds_process_snapshot(void);
 /* Records every difference with a hint; `who` names what was called in between ("loading", "evaluate()"). */
 void ds_process_compare(ds_check *c, const ds_process *before, const ds_process *after, const char *who);
 
+/* The same where there are more threads than before: none outlives destroy(). */
+void ds_process_compare_threads(ds_check *c, const ds_process *before, const char *who);
+
 /* Bytes of the heap in use (0 with a sanitizer's allocator), and resident bytes of the process. */
 uint64_t ds_process_heap(void);
 uint64_t ds_process_resident(void);

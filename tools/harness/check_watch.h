@@ -31,8 +31,11 @@ typedef struct ds_check_search {
     uint64_t stop_after; /* evaluations after which the objective says DS_STOPPED; 0 = the budget */
     uint64_t seed;
     uint32_t threads;
+    const ds_settings *settings; /* NULL = the user's */
     int has_gradient;
     int residuals;  /* the problem offers them (sphere, rosenbrock, rastrigin) */
+    int time_limit; /* of stepwise control: who reaches the horizon is truncated, not terminated */
+    int early_ends; /* of stepwise control: some episodes terminate before */
     double seconds; /* the objective also stops after this wall time; 0 = never */
     int strict;     /* breaches of the contract fail this test, too, not only search.points and search.stop */
     double stop_at; /* should_stop() and the objective say so this many seconds after the start; 0 = never */
@@ -47,6 +50,8 @@ typedef struct ds_check_search {
     double told_stop;         /* when DS_STOPPED was said first, seconds since the start; 0 = never */
     uint64_t wanted_gradient; /* rows for which a gradient was wanted */
     uint64_t wanted_residuals, wanted_products; /* rows for which these were wanted */
+    uint64_t terminated, truncated;             /* episodes that did not fail, by how they ended */
+    uint64_t wanted_episodes;                   /* begun */
     uint64_t *trace;                            /* per evaluation a hash of x and want; free() it */
     char message[256];                          /* of host->error() */
 } ds_check_search;

@@ -8,7 +8,7 @@
 #include "results/printer.h"
 #include "landscape/landscape_internal.h"
 #include "results/export.h"
-#include "results/npy_write.h"
+#include "results/npy_names.h"
 
 static void number(ds_printer *p, double v)
 {
@@ -90,7 +90,8 @@ static int write_samples(const ds_landscape *l, const char *path, ds_error *e)
     return ds_printer_close(p, 0, e);
 }
 
-/* Arrays loss, g0, g1, norm (rows are the second axis), and the coordinates c0 and c1. */
+/* Arrays loss, g0, g1, norm (rows are the second axis), the coordinates c0 and c1, the point `center`,
+ * and the names of its variables. */
 static int write_arrays(const ds_landscape *l, const char *path, ds_error *e)
 {
     static const char *const names[] = {"loss", "g0", "g1", "norm"};
@@ -116,6 +117,7 @@ static int write_arrays(const ds_landscape *l, const char *path, ds_error *e)
         rc = ds_npz_add(z, a == 0 ? "c0" : "c1", DS_NPY_F8, 1, &s->count[a], c, e);
     }
     rc = rc != 0 ? rc : ds_npz_add(z, "center", DS_NPY_F8, 1, &s->n, s->center, e);
+    rc = rc != 0 ? rc : ds_npz_add_variables(z, l->session.env->variables, s->n, e);
     if (rc == 0) {
         rc = ds_npz_close(z, e);
     } else {

@@ -9,10 +9,9 @@
 static const char *const gradients[] = {"auto", "yes", "no", NULL};
 
 const ds_param *const ds_landscape_schema[] = {
-    DS_TEXT(
-        "axes", "",
-        "One or two variables (numbers from 0) or random directions: 0,1 or 3 or random,random; empty = the "
-        "first two, or none where a line is given."),
+    DS_TEXT("axes", "",
+            "One or two variables (numbers from 0, or names) or random directions: 0,1 or velocity.y or "
+            "random,random; empty = the first two, or none where a line is given."),
     DS_TEXT("center", "",
             "Where the other variables are: start, center, random:SEED, FILE, or DIR or DIR:ID of a run (its "
             "best point, or an evaluation); empty = start."),

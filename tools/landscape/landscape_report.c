@@ -62,9 +62,12 @@ static json_t *axis_slice(const ds_landscape *l, int axis)
     static const char *const kinds[] = {"variable", "random", "line"};
     const ds_slice *s = &l->slice;
     int kind = s->kind[axis];
+    const ds_named_variable *v = kind == DS_AXIS_VARIABLE ? l->session.env->variables : NULL;
     return ds_json_object((ds_json_entry[]){
         {"kind", json_string(kinds[kind])},
         {"variable", kind == DS_AXIS_VARIABLE ? ds_json_whole(s->variable[axis]) : json_null()},
+        {"name", v != NULL ? ds_json_text(v[s->variable[axis]].name) : json_null()},
+        {"unit", v != NULL ? ds_json_text(v[s->variable[axis]].unit) : json_null()},
         {"label", ds_json_text(s->label[axis])},
         {"low", ds_json_real(s->low[axis])},
         {"high", ds_json_real(s->high[axis])},

@@ -50,6 +50,13 @@ static int wrong(const char **key, const char *name, char *why, const char *form
     return -1;
 }
 
+_Static_assert((int)PIECE == (int)DS_MAX_NAME + 1, "a name fits into a piece");
+
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static int parse_axes(const char *text, ds_slice_plan *p, char *why)
 {
     while (text != NULL) {
@@ -59,20 +66,19 @@ static int parse_axes(const char *text, ds_slice_plan *p, char *why)
             snprintf(why, WHY, "a slice has at most two axes");
             return -1;
         }
-        if (!piece(text, ',', one, &text) ||
-            (strcmp(one, "random") != 0 && !(ds_parse_int(one, &v) && v >= 0))) {
-            snprintf(why, WHY,
-                     "expected the numbers of one or two variables (from 0), or random: 0,1 or 3,random");
+        int found = piece(text, ',', one, &text), named = found && is_letter(one[0]);
+        if (!found || (!named && !(ds_parse_int(one, &v) && v >= 0))) {
+            snprintf(
+                why, WHY,
+                "expected numbers (from 0) or names of one or two variables, or random: 0,1 or 3,random");
             return -1;
         }
         p->kind[p->dims] = strcmp(one, "random") == 0 ? DS_AXIS_RANDOM : DS_AXIS_VARIABLE;
         p->variable[p->dims] = (uint64_t)v;
+        if (named && p->kind[p->dims] == DS_AXIS_VARIABLE) {
+            strcpy(p->name[p->dims], one);
+        }
         p->dims++;
-    }
-    if (p->dims == 2 && p->kind[0] == DS_AXIS_VARIABLE && p->kind[1] == DS_AXIS_VARIABLE &&
-        p->variable[0] == p->variable[1]) {
-        snprintf(why, WHY, "both axes are the same variable");
-        return -1;
     }
     return 0;
 }
@@ -210,7 +216,18 @@ static void random_directions(ds_slice *s, uint64_t seed)
     }
 }
 
-static void label_axes(ds_slice *s, const ds_slice_text *text, uint64_t seed)
+/* "variable 3", and its name and unit where it has some. */
+static void label_variable(char out[DS_SLICE_LABEL], const ds_pool_env *env, uint64_t i, int offset)
+{
+    char label[DS_VARIABLE_LABEL] = "";
+    if (env->variables != NULL) {
+        ds_variable_label(env->variables, i, label);
+    }
+    snprintf(out, DS_SLICE_LABEL, "%svariable %" PRIu64 "%s%s", offset ? "offset of " : "", i,
+             label[0] != '\0' ? ": " : "", label);
+}
+
+static void label_axes(ds_slice *s, const ds_slice_text *text, const ds_pool_env *env, uint64_t seed)
 {
     int line = s->kind[0] == DS_AXIS_LINE;
     for (int k = 0; k < s->dims; k++) {
@@ -219,8 +236,7 @@ static void label_axes(ds_slice *s, const ds_slice_text *text, uint64_t seed)
         } else if (s->kind[k] == DS_AXIS_RANDOM) {
             snprintf(s->label[k], DS_SLICE_LABEL, "random direction %d (seed %" PRIu64 ")", k + 1, seed);
         } else {
-            snprintf(s->label[k], DS_SLICE_LABEL, "%svariable %" PRIu64, line ? "offset of " : "",
-                     s->variable[k]);
+            label_variable(s->label[k], env, s->variable[k], line);
         }
     }
 }
@@ -253,6 +269,31 @@ static void place(ds_slice *s, const ds_slice_plan *p, uint64_t seed)
     }
 }
 
+/* The number of the variable of that name, n where there is none. */
+static uint64_t find_variable(const ds_pool_env *env, const char *name)
+{
+    uint64_t i = env->variables != NULL ? 0 : env->info.n;
+    while (i < env->info.n && strcmp(env->variables[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static int find_names(const ds_slice_plan *p, const ds_pool_env *env, ds_slice *s, const char **key,
+                      char *why)
+{
+    for (int k = 0; k < p->dims; k++) {
+        const char *name = p->name[k];
+        s->variable[k] = name[0] != '\0' ? find_variable(env, name) : s->variable[k];
+        if (name[0] != '\0' && s->variable[k] == s->n) {
+            return wrong(key, "axes", why, "there is no variable '%s': %s", name,
+                         env->variables != NULL ? "`dshost eval` shows what they are called"
+                                                : "those of this environment have numbers alone");
+        }
+    }
+    return 0;
+}
+
 /* What a plan asks for must exist in this environment. */
 static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **key, char *why)
 {
@@ -262,6 +303,10 @@ static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **ke
                          "there is no variable %" PRIu64 ": the environment has %" PRIu64 ", numbered from 0",
                          s->variable[k], s->n);
         }
+    }
+    if (s->dims == 2 && s->kind[0] == DS_AXIS_VARIABLE && s->kind[1] == DS_AXIS_VARIABLE &&
+        s->variable[0] == s->variable[1] && s->n > 1) {
+        return wrong(key, "axes", why, "both axes are the same variable");
     }
     if (s->n == 1 && s->dims == 2) {
         return wrong(key, "axes", why, "the environment has one variable: give one axis");
@@ -319,7 +364,8 @@ int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const ch
     }
     int line = s->kind[0] == DS_AXIS_LINE;
     ds_point_request q = {line ? "--from" : "--center", id, env};
-    int rc = check_plan(plan, s, key, why);
+    int rc = find_names(plan, env, s, key, why);
+    rc = rc != 0 ? rc : check_plan(plan, s, key, why);
     const char *center = line ? text->from : text->center[0] != '\0' ? text->center : "start";
     rc = rc != 0 ? rc : ds_point_read(&q, center, s->center, e);
     if (rc == 0 && line) {
@@ -328,7 +374,7 @@ int ds_slice_make(const ds_slice_plan *plan, const ds_slice_text *text, const ch
     }
     if (rc == 0) {
         place(s, plan, seed);
-        label_axes(s, text, seed);
+        label_axes(s, text, env, seed);
         rc = check_place(s, key, why);
     }
     if (rc != 0) {

@@ -11,13 +11,13 @@
 
 #include "results/point.h"
 
-enum { DS_SLICE_DIMS = 2, DS_SLICE_LABEL = 96 };
+enum { DS_SLICE_DIMS = 2, DS_SLICE_LABEL = 160 };
 
 enum { DS_AXIS_VARIABLE = 0, DS_AXIS_RANDOM = 1, DS_AXIS_LINE = 2 };
 
 /* What the user said, as text; "" = not given. */
 typedef struct ds_slice_text {
-    const char *axes;      /* "3", "0,1", "random", "random,random", "2,random" */
+    const char *axes;      /* "3", "0,1", "random", "random,random", "2,random", "velocity.x,1" */
     const char *from, *to; /* points: their line is the first axis */
     const char *center;    /* point */
     const char *range;     /* "-1:1", "-1:1,0:2" */
@@ -29,7 +29,8 @@ typedef struct ds_slice_plan {
     int dims; /* 0 = choose when the environment is known */
     int kind[DS_SLICE_DIMS];
     uint64_t variable[DS_SLICE_DIMS];
-    int ranges; /* 0 = defaults, 1 = one for all axes, 2 */
+    char name[DS_SLICE_DIMS][DS_MAX_NAME + 1]; /* "" = by its number */
+    int ranges;                                /* 0 = defaults, 1 = one for all axes, 2 */
     double low[DS_SLICE_DIMS], high[DS_SLICE_DIMS];
     int grids; /* 0 = default, 1 = one number for all axes, 2 */
     uint64_t count[DS_SLICE_DIMS];

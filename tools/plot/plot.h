@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/variables.h"
 
 enum { DS_PLOT_WIDTH = 1200, DS_PLOT_HEIGHT = 800 };
 
@@ -45,8 +46,15 @@ typedef struct ds_caption {
 void ds_caption_title(char *out, size_t room, const ds_caption *caption);
 void ds_caption_line(char *out, size_t room, const ds_caption *caption);
 
-/* Writes a PNG of the best x as bars within its bounds, for environments that show no scene. */
-int ds_picture_best_x(const char *path, uint64_t n, const double *x, const double *lower, const double *upper,
-                      const ds_caption *caption, ds_error *e);
+/* A point, its bounds, and what the variables are called. */
+typedef struct ds_bars {
+    uint64_t n;
+    const double *x, *lower, *upper;
+    const ds_named_variable *variables; /* NULL = without names */
+} ds_bars;
+
+/* Writes a PNG of the best x as bars within its bounds, for environments that show no scene. Names stand
+ * below them where all of them have room, else numbers. */
+int ds_picture_best_x(const char *path, const ds_bars *bars, const ds_caption *caption, ds_error *e);
 
 #endif

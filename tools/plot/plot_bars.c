@@ -10,7 +10,7 @@
 
 #include "plot/plot_axes.h"
 
-enum { BAR_MAX = 120 /* pixels: few variables do not fill the page */ };
+enum { NAMES_MAX = 40, BAR_MAX = 120 /* pixels: few variables do not fill the page */ };
 enum { LEFT = 100, RIGHT = DS_PLOT_WIDTH - 40, TOP = 120, BOTTOM = DS_PLOT_HEIGHT - 84 };
 
 #define DOT "\xc2\xb7"
@@ -55,6 +55,24 @@ static void draw_axis(ds_canvas *c, int values, double lower, double upper)
                    values ? "value of the variable" : "position between its bounds");
 }
 
+/* Names of the variables with their units under the bars, where they fit; 0 = they do not. */
+static int draw_names(ds_canvas *c, uint64_t n, const ds_named_variable *variables)
+{
+    double wide = (double)(RIGHT - LEFT) / (double)n;
+    char label[DS_VARIABLE_LABEL];
+    int fit = variables != NULL && n <= NAMES_MAX;
+    for (uint64_t i = 0; i < n && fit; i++) {
+        ds_variable_label(variables, i, label);
+        fit = ds_canvas_text_width(c, 13, 0, label) + 8 < wide;
+    }
+    for (uint64_t i = 0; i < n && fit; i++) {
+        ds_variable_label(variables, i, label);
+        ds_canvas_text(c, LEFT + ((double)i + 0.5) * wide, BOTTOM + 22, 13, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
+                       label);
+    }
+    return fit;
+}
+
 /* Numbers of the variables under the bars, as many as fit. */
 static void draw_numbers(ds_canvas *c, uint64_t n)
 {
@@ -73,8 +91,6 @@ static void draw_numbers(ds_canvas *c, uint64_t n)
         ds_canvas_text(c, LEFT + ((double)i + 0.5) * wide, BOTTOM + 22, 15, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
                        text);
     }
-    ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 56, 18, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
-                   "decision variable");
 }
 
 static void draw_bar(ds_canvas *c, double left, double wide, double from, double to)
@@ -130,9 +146,10 @@ static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *l
     }
 }
 
-int ds_picture_best_x(const char *path, uint64_t n, const double *x, const double *lower, const double *upper,
-                      const ds_caption *caption, ds_error *e)
+int ds_picture_best_x(const char *path, const ds_bars *bars, const ds_caption *caption, ds_error *e)
 {
+    uint64_t n = bars->n;
+    const double *lower = bars->lower, *upper = bars->upper;
     ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, DS_PLOT_WIDTH, DS_PLOT_HEIGHT);
     if (c == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path);
@@ -144,8 +161,12 @@ int ds_picture_best_x(const char *path, uint64_t n, const double *x, const doubl
     int values = n > 0 && same_bounds(n, lower, upper);
     if (n > 0) {
         draw_axis(c, values, lower[0], upper[0]);
-        draw_bars(c, n, x, lower, upper, values);
-        draw_numbers(c, n);
+        draw_bars(c, n, bars->x, lower, upper, values);
+        if (!draw_names(c, n, bars->variables)) {
+            draw_numbers(c, n);
+        }
+        ds_canvas_text(c, (LEFT + RIGHT) / 2.0, BOTTOM + 56, 18, DS_TEXT_CENTER, DS_PLOT_TEXT, 0,
+                       "decision variable");
     }
     int status = ds_canvas_write(c, path, e);
     ds_canvas_free(c);

@@ -17,6 +17,7 @@
 #include "report/report_figures.h"
 #include "report/report_html.h"
 #include "report/report_pictures.h"
+#include "report/report_point.h"
 #include "report/report_settings.h"
 #include "store/run_folder.h"
 
@@ -310,6 +311,7 @@ static void put_best_run(page *p, size_t i)
     fprintf(p->f, "<figcaption>%sest run: ", shown ? "The best episode. B" : "B");
     ds_html_text(p->f, env->best_run->folder);
     fputs("</figcaption></figure>\n", p->f);
+    ds_report_point(p->f, env->best_run);
     free(path);
     free(made);
 }

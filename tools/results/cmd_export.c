@@ -15,7 +15,7 @@
 
 typedef struct request {
     const char *folder, *format, *out;
-    int no_times;
+    int no_times, plain;
 } request;
 
 static const char usage[] =
@@ -27,18 +27,17 @@ static const char usage[] =
     "with a\n"
     "                folder for each optimizer where there are several, of finished runs\n"
     "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
-    "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n";
+    "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n"
+    "  --plain       call variables x0, x1, ... instead of by the names that the environment gives\n";
 
 static const char *const formats[] = {"csv", "jsonl", "npz", "ioh", "coco"};
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
-    const ds_flag flags[] = {{"format", .text = &q->format},
-                             {"out", .text = &q->out},
-                             {"no-times", .set = &q->no_times},
-                             {"help", .usage = usage},
-                             {0}};
+    const ds_flag flags[] = {{"format", .text = &q->format},    {"out", .text = &q->out},
+                             {"no-times", .set = &q->no_times}, {"plain", .set = &q->plain},
+                             {"help", .usage = usage},          {0}};
     *q = (request){0};
     int rc = ds_arguments_read(argc, argv, "export", flags, -1, q, e);
     if (rc != 0) {
@@ -142,6 +141,9 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
     }
     for (size_t i = 0; i < count && rc == 0; i++) {
         char *folder = ds_folder_path(runs[i].folder, "export");
+        if (q->plain) {
+            ds_export_plain(&runs[i]);
+        }
         char *name = NULL;
         rc = folder == NULL || asprintf(&name, "%s/evaluations.%s", folder, q->format) < 0
                  ? ds_no_memory(e)

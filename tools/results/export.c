@@ -47,6 +47,22 @@ static int read_seed(ds_export_run *r, ds_error *e)
     return rc;
 }
 
+/* Of a landscape the store has coordinates, not variables. */
+static int read_names(ds_export_run *r, ds_error *e)
+{
+    uint64_t count = 0;
+    int rc = ds_store_get_variables(r->store, &r->variables, &count, e);
+    return rc != 0 || r->variables == NULL || count == r->n
+               ? rc
+               : ds_fail(e, DS_EXIT_IO, "%s: damaged: the names of its variables", ds_store_path(r->store));
+}
+
+void ds_export_plain(ds_export_run *r)
+{
+    free(r->variables);
+    r->variables = NULL;
+}
+
 /* One pass over all evaluations. */
 static int survey(ds_export_run *r, ds_error *e)
 {
@@ -95,7 +111,8 @@ int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)
     rc = rc != 0 ? rc : read_seed(out, e);
     if (rc == 0) {
         out->n = ds_store_n(out->store);
-        rc = survey(out, e);
+        rc = is_run ? read_names(out, e) : 0;
+        rc = rc != 0 ? rc : survey(out, e);
     }
     free(path);
     if (rc != 0) {
@@ -107,6 +124,7 @@ int ds_export_open(const char *folder, ds_export_run *out, ds_error *e)
 void ds_export_close(ds_export_run *r)
 {
     ds_store_close(r->store, NULL);
+    free(r->variables);
     free(r->folder);
     free(r->env);
     free(r->opt);

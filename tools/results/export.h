@@ -12,21 +12,27 @@ typedef struct ds_export_run {
     char *env, *opt; /* ids */
     char *env_version, *opt_version;
     uint64_t seed, n, count;
-    int gradients;    /* some evaluations have one */
-    uint64_t best_id; /* 0 = none */
-    double best;      /* +INFINITY = none */
+    ds_named_variable *variables; /* n; NULL = without names */
+    int gradients;                /* some evaluations have one */
+    uint64_t best_id;             /* 0 = none */
+    double best;                  /* +INFINITY = none */
 } ds_export_run;
 
 /* Opens the store in a result folder for reading, and looks for the best loss. */
 int ds_export_open(const char *folder, ds_export_run *out, ds_error *e);
 void ds_export_close(ds_export_run *r);
+void ds_export_plain(ds_export_run *r);
 
 /* One row per evaluation; `path` "-" is the standard output. Without `times` the columns that differ from run
- * to run (wall_s, at) are left out. */
+ * to run (wall_s, at) are left out. The columns of x in CSV are headed by the names of the variables, those
+ * of the gradient by "g." and the name: "x." goes before a name that could be taken for another column.
+ * Without names, and in a run from which ds_export_plain() has taken them, they are x0, x1, ... and g0, g1,
+ * ... */
 int ds_export_csv(ds_export_run *r, const char *path, int times, ds_error *e);
 int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e);
 
-/* Arrays x, loss, best, grad, outcome, grad_kind, group, cost_steps, bad_step, wall_s, at. */
+/* Arrays x, loss, best_loss, gradient, outcome, ...; names, units and groups of the variables where they have
+ * some. */
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e);
 
 /* Closes the store until the run is woken again: many runs would need many open files. */

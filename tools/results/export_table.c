@@ -10,7 +10,7 @@
 
 #include "results/printer.h"
 #include "results/export.h"
-#include "results/npy_write.h"
+#include "results/npy_names.h"
 
 /* The columns of all formats, in the order of the texts; x and the gradient come after them. */
 typedef struct column {
@@ -152,6 +152,29 @@ static void put_row(void *ctx, const ds_export_run *r, const ds_row *row, double
     ds_print_text(o->p, o->json ? "}\n" : "\n");
 }
 
+/* Is it that of a column, or could it be one of the gradient's? */
+static int is_taken(const char *name)
+{
+    int taken = strncmp(name, "g.", 2) == 0 || strncmp(name, "x.", 2) == 0;
+    for (int k = 0; k < COLUMNS; k++) {
+        taken |= strcmp(name, columns[k].name) == 0;
+    }
+    return taken;
+}
+
+/* The heads of the columns of x, or of the gradient. */
+static void put_names(const printing *o, const ds_export_run *r, char what)
+{
+    for (uint64_t i = 0; i < r->n; i++) {
+        if (r->variables == NULL) {
+            ds_print(o->p, ",%c%llu", what, (unsigned long long)i);
+        } else {
+            const char *name = r->variables[i].name;
+            ds_print(o->p, what == 'g' ? ",g.%s" : is_taken(name) ? ",x.%s" : ",%s", name);
+        }
+    }
+}
+
 static int print_rows(ds_export_run *r, const char *path, int json, int times, ds_error *e)
 {
     printing o = {NULL, json, times ? COLUMNS : COLUMNS - TIMES};
@@ -162,8 +185,11 @@ static int print_rows(ds_export_run *r, const char *path, int json, int times, d
     for (int k = 0; !json && k < o.columns; k++) {
         ds_print(o.p, k > 0 ? ",%s" : "%s", columns[k].name);
     }
-    for (uint64_t i = 0; !json && i < (r->gradients ? 2 : 1) * r->n; i++) {
-        ds_print(o.p, i < r->n ? ",x%llu" : ",g%llu", (unsigned long long)(i % r->n));
+    if (!json) {
+        put_names(&o, r, 'x');
+    }
+    if (!json && r->gradients) {
+        put_names(&o, r, 'g');
     }
     ds_print_text(o.p, json ? "" : "\n");
     return ds_printer_close(o.p, for_rows(r, put_row, &o, e), e);
@@ -233,7 +259,7 @@ static int add_arrays(ds_npz *z, const ds_export_run *r, const arrays *a, int ti
             rc = ds_npz_add(z, "gradient", DS_NPY_F8, 2, shape, a->data[GRADIENT], e);
         }
     }
-    return rc;
+    return rc != 0 ? rc : ds_npz_add_variables(z, r->variables, r->n, e);
 }
 
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e)

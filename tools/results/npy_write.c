@@ -20,7 +20,7 @@ static const struct {
     size_t size;
 } types[] = {
     [DS_NPY_F8] = {"<f8", 8}, [DS_NPY_I4] = {"<i4", 4}, [DS_NPY_U4] = {"<u4", 4},
-    [DS_NPY_I8] = {"<i8", 8}, [DS_NPY_U8] = {"<u8", 8},
+    [DS_NPY_I8] = {"<i8", 8}, [DS_NPY_U8] = {"<u8", 8}, [DS_NPY_TEXT] = {"<U48", 4 * DS_NPY_CHARACTERS},
 };
 
 size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const uint64_t *shape)

@@ -14,8 +14,8 @@
  * Link with the flags of `pkg-config --cflags --libs libdiffsim`. Nothing is recorded and nothing is
  * isolated: a plugin that crashes takes the program with it; use dshost where that matters. The points depend
  * on plugin, options and answers alone. Functions are to be called from one thread at a time for each search;
- * searches are independent of each other, and their optimizers never compute at the same time. A program that
- * forks closes its searches before.
+ * searches are independent of each other and may compute at the same time. A program that forks closes its
+ * searches before.
  */
 #ifndef DIFFSIM_SEARCH_H
 #define DIFFSIM_SEARCH_H

@@ -8,7 +8,8 @@
  *
  * Link with the flags of `pkg-config --cflags --libs libdiffsim`. Evaluations happen in this process: a
  * plugin that crashes takes the program with it; use dshost where that matters. An environment is used by one
- * thread at a time; several may be open and used at once.
+ * thread at a time; several may be open and used at once. One that wants a process for each instance is
+ * refused.
  */
 #ifndef DIFFSIM_ENVIRONMENT_H
 #define DIFFSIM_ENVIRONMENT_H

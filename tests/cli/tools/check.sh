@@ -64,11 +64,24 @@ asks_nan search.failures 8
 ignores_stopped search.stop 8
 not_repeatable search.repeat 8
 wants_gradient search.gradient 8
+hidden_gradient search.params 8
+leaves_thread eval.threads 8
+four_threads pure.threads 8
+odd_want eval.want 8
+too_inexact pure.repeat 8
+secret_tolerance eval.points 8
+needs_later load.host 4
 needs_services inst.sizes 8
 maximises search.better 8
 half_squares ext.residuals 8
 wrong_product ext.residuals 8
 batch_warm ext.batch 8
+limit_terminates rl.ended 8
+task_truncates rl.ended 8
+unknown_end rl.ended 8
+steps_truncated search.endings 8
+same_names ext.variables 8
+renames ext.variables 8
 END
 
 "$dshost" check ./destroys_null.so --only inst.leak > out 2> err
@@ -76,21 +89,36 @@ grep -q ' in destroy(NULL), which must do nothing' out && grep -q '^# hint: .* c
 result $? "a crash in destroy(NULL) says so, and how to look at it"
 
 # A sin fails the tests of its own promise and no others.
-for id in wrong_gradient leaks_file prints maximises half_squares batch_warm; do
+for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates task_truncates \
+	unknown_end steps_truncated same_names renames leaves_thread four_threads odd_want; do
     "$dshost" check ./$id.so > out 2> err
     [ "$(grep -c '^not ok' out)" -eq 1 ]
     result $? "$id fails one test only"
 done
 
+"$dshost" eval --env ./same_names.so > out 2> err
+is=$?
+[ $is -eq 4 ] && [ ! -s out ] && grep -qx "dshost: error: same_names: ds.env.variables/1: variables 0 and 2 are both called 'push.x': names must be unique" err
+result $? "two variables of one name are refused in one line, status 4"
+
 # Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
 "$dshost" check analytic > out 2> err
 is=$?
-[ $is -eq 0 ] && grep -qx '1\.\.38' out && [ "$(grep -c '^ok ' out)" -eq 38 ] && grep -qx 'TAP version 13' out
-result $? "analytic passes 38 tests"
+[ $is -eq 0 ] && grep -qx '1\.\.42' out && [ "$(grep -c '^ok ' out)" -eq 42 ] && grep -qx 'TAP version 13' out
+result $? "analytic passes 42 tests"
 "$dshost" check rand > out 2> err
 is=$?
-[ $is -eq 0 ] && grep -qx '1\.\.29' out && [ "$(grep -c '^ok ' out)" -eq 29 ]
-result $? "rand passes 29 tests"
+[ $is -eq 0 ] && grep -qx '1\.\.31' out && [ "$(grep -c '^ok ' out)" -eq 31 ]
+result $? "rand passes 31 tests"
+for case in "steps=5 a time limit; 6 were" "steps=500 a time limit; 0 were"; do
+    "$dshost" check cartpole_gym --set env."${case%% *}" --only rl.ended > out 2> err &&
+        grep -q "^# . of 6 .*, ${case#* } truncated" out
+    result $? "cartpole_gym, ${case%% *}: $(grep '^# . of 6' out)"
+done
+"$dshost" check ppo --only search.endings > out 2> err
+grep -q '^# [1-9][0-9]* episodes terminated, [1-9][0-9]* were truncated' out &&
+    grep -q '^# it makes a difference to the search' out
+result $? "ppo learns otherwise where its episodes are truncated"
 for f in rosenbrock rastrigin branin hartmann6; do
     "$dshost" check analytic --set env.function=$f --seed 3 > out 2> err
     result $? "analytic passes with function = $f"
@@ -99,6 +127,33 @@ done
 result $? "gradient of 60 variables by components and directions"
 "$dshost" check analytic --set env.noise=0.1 --set env.fail_rate=0.2 > out 2> err
 result $? "analytic passes with noise and failures"
+
+# A team of threads may live until destroy(), and what depends on parameters is found where they are given.
+"$dshost" check torus --set env.preset=small --only eval.threads > out 2> err
+result $? "torus joins its team of threads in destroy()"
+compile "$bad/optimizers/hidden_gradient.c" > out 2> err
+"$dshost" check ./hidden_gradient.so --only search.gradient > out 2> err
+is=$?
+"$dshost" check ./hidden_gradient.so --only search.gradient --set opt.steps=3 > out 2> err
+[ $? -eq 8 ] && [ $is -eq 0 ] && grep -q 'it wants gradients, and its descriptor lists "ds.env.gradient/1" neither' out
+result $? "a hidden wish for gradients is found with --set, too"
+"$dshost" check ./too_inexact.so --only pure.repeat > out 2> err
+grep -q '^# .*: 1e-09 apart, and info() says a tolerance of 1e-12' out
+result $? "how far the answers of an inexact environment are apart"
+
+# An instance for each process, whatever it does there; and answers that are exact to a tolerance.
+alone=$DS_TOP_BUILD/tests/plugins/.libs/alone.so
+"$dshost" check "$alone" > out 2> err
+result $? "an environment that wants a process for each instance passes"
+"$dshost" check "$alone" --set env.wobble=1e-11 --only pure,eval,rl > out 2> err &&
+    grep -q '^# answers are up to [1-9.]*e-1[12] apart, the tolerance is 1e-11' out
+result $? "also where it is inexact, and the distance is told"
+DS_TEST_WOBBLE=1e-9 "$dshost" check "$alone" --set env.wobble=1e-11 --only pure.repeat,pure.process,eval.want > out 2> err
+[ $? -eq 8 ] && [ "$(grep -c '^not ok .*pure.repeat' out)" -eq 1 ]
+result $? "but not beyond its tolerance"
+"$dshost" check "$alone" --in-process > out 2> err
+[ $? -eq 2 ] && [ "$(wc -l < err)" -eq 1 ] && grep -q 'leave out --in-process' err
+result $? "it is not for --in-process"
 
 compile "$DS_TOP_SRC/tests/abi/plugin_v0_1.c"
 "$dshost" check ./plugin_v0_1.so > out 2> err

@@ -126,7 +126,19 @@ bad 2 "landscape: name an environment with --env" landscape
 bad 4 "nosuch" landscape --env nosuch
 bad 2 "--axes 0,1,2: a slice has at most two axes" landscape --env pinball --axes 0,1,2
 bad 2 "--axes 5: there is no variable 5: the environment has 2" landscape --env pinball --axes 5
-bad 2 "--axes a: expected the numbers of one or two variables" landscape --env pinball --axes a
+bad 2 "--axes ?: expected numbers (from 0) or names of one or two variables" landscape --env pinball --axes '?'
+bad 2 "--axes a: there is no variable 'a': \`dshost eval\` shows" landscape --env pinball --axes a
+bad 2 "--axes a: there is no variable 'a': those of this environment have numbers alone" landscape --env analytic --axes a
+bad 2 "--axes bar.0.1,1: both axes are the same variable" landscape --env pinball --axes bar.0.1,1
+status 0 "a variable by its name" "$dshost" landscape --env bounce --axes velocity.y --grid 5 --samples 0 --jumps 0 --out by_name --pictures no --jobs 1
+status 0 "by its number" "$dshost" landscape --env bounce --axes 1 --grid 5 --samples 0 --jumps 0 --out by_number --pictures no --jobs 1
+cmp -s by_name/grid.csv by_number/grid.csv
+result $? "is the same slice"
+grep -q '"name": "velocity.y"' by_name/summary.json && grep -q '"unit": "m/s"' by_name/summary.json &&
+    grep -q '"label": "variable 1: velocity.y \[m/s\]"' by_name/summary.json
+result $? "the axis has name, unit and label"
+grep -qa 'names\.npy' by_name/landscape.npz
+result $? "landscape.npz has the names"
 bad 2 "--range 0:2: variable 0 has the bounds -1 to 1" landscape --env pinball --axes 0 --range 0:2
 bad 2 "--grid 2x2: expected N or NxM points" landscape --env pinball --grid 2x2
 bad 2 "--grid 9999x9999: 9999 x 9999 points are more than 4000000" landscape --env pinball --grid 9999x9999

@@ -81,6 +81,13 @@ status 0 "another reference and place" "$dshost" report all/sphere --reference r
 grep -q 'compared with <b>rand</b>' here/index.html
 result $? "is on the page"
 
+[ "$(grep -c '<summary>The best point: evaluation ' $page)" -eq 2 ] && grep -q '<tr><td>x3</td>' $page
+result $? "the best points stand in it, without names"
+"$dshost" --env bounce --opt rand --runs 2 --budget 10 --pictures no --out named >"$tmp/out" 2>"$tmp/err"
+status 0 "a report of named variables" "$dshost" report named --no-pictures
+grep -q '<tr><td>velocity.y</td><td>[^<]*</td><td>m/s</td><td>velocity</td></tr>' named/report/index.html
+result $? "has their names, units and groups"
+
 status 0 "a report of two" "$dshost" report all/sphere/rand all/sphere/cmaes --reference rand --no-pictures --out pair
 grep -q '<td class=g>better</td>' pair/index.html && grep -q ',better$' pair/cells.csv
 result $? "marks what is significantly better"

@@ -8,6 +8,7 @@
 #include <diffsim/lib/ask_tell.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +62,7 @@ static ds_search *must_open(const char *optimizer, const ds_search_options *o)
 /* Asks and tells once: the rows are appended to `points`, where there is one. Returns what ask() did. */
 static ds_status step(ds_search *s, double *points)
 {
-    static double loss[ROOM], grad[ROOM * N];
+    static _Thread_local double loss[ROOM], grad[ROOM * N];
     uint64_t count, again, used = ds_search_used(s);
     uint32_t want, want_again;
     const double *x, *x_again;
@@ -158,10 +159,25 @@ static void test_closed_at_any_moment(void **state)
     ds_search_close(NULL);
 }
 
+typedef struct walk {
+    ds_search *search;
+    double points[BUDGET * N];
+} walk;
+
+static void *walk_on(void *arg)
+{
+    walk *w = arg;
+    while (step(w->search, w->points) == DS_OK) {
+    }
+    return NULL;
+}
+
 static void test_two_at_once(void **state)
 {
     double alone[2][BUDGET * N], together[2][BUDGET * N];
     static const char *const plugins[2] = {"boleap", "cmaes"};
+    static walk beside[2];
+    pthread_t thread;
     ds_search *s[2];
     int running = 2;
     (void)state;
@@ -172,6 +188,7 @@ static void test_two_at_once(void **state)
         }
         ds_search_close(s[k]);
         s[k] = must_open(plugins[k], &o);
+        beside[k].search = must_open(plugins[k], &o);
     }
     while (running > 0) {
         running = 0;
@@ -182,6 +199,14 @@ static void test_two_at_once(void **state)
     for (int k = 0; k < 2; k++) {
         assert_memory_equal(alone[k], together[k], sizeof alone[k]);
         ds_search_close(s[k]);
+    }
+    /* From two threads of the program they compute at the same time. */
+    assert_int_equal(pthread_create(&thread, NULL, walk_on, &beside[1]), 0);
+    walk_on(&beside[0]);
+    pthread_join(thread, NULL);
+    for (int k = 0; k < 2; k++) {
+        assert_memory_equal(alone[k], beside[k].points, sizeof alone[k]);
+        ds_search_close(beside[k].search);
     }
 }
 
@@ -276,7 +301,7 @@ static void test_refused(void **state)
     refused("cmeas", &o, "cmaes"); /* the nearest name */
     refused("torus", &o, "torus");
     refused(NULL, &o, "missing");
-    refused("ppo", &o, "steps through episodes");
+    refused("ppo", &o, "ppo needs stepwise control, which a search with ask and tell does not have; take");
     refused("cmaes", NULL, "options");
     bad.struct_size = 8;
     refused("cmaes", &bad, "struct_size");
@@ -375,6 +400,14 @@ static void test_environment_refused(void **state)
         }
     }
     assert_null(ds_environment_open(NULL, NULL, 1, 1, NULL, 0));
+    /* This process is not for it alone. */
+    const char *top = getenv("DS_TOP_BUILD");
+    char path[4096], why[600] = "";
+    snprintf(path, sizeof path, "%s/tests/plugins/.libs/alone.so", top != NULL ? top : ".");
+    assert_null(ds_environment_open(path, NULL, 1, 1, why, sizeof why));
+    assert_string_equal(
+        why, "alone needs a process of its own for each instance, which an environment of libdiffsim "
+             "does not give; let dshost evaluate it");
 }
 
 /* A simulation that breaks down says so, and is told as a failure. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <diffsim/ext/variables.h>
 
 #include "base/log.h"
 #include "plugin/instance.h"
@@ -24,6 +25,7 @@ static struct plan {
     ds_status create, info, bounds, evaluate;
     int no_instance;
     uint64_t n;
+    double tolerance;
     double lower, upper, x0, loss, grad;
     uint32_t outcome, kind;
     const char *error;
@@ -51,6 +53,7 @@ static ds_status info(void *self, ds_env_info *out)
 {
     (void)self;
     out->n = plan.n;
+    out->tolerance = plan.tolerance;
     return plan.info;
 }
 
@@ -81,21 +84,54 @@ static ds_status evaluate(void *self, ds_eval *io)
     return plan.evaluate;
 }
 
+/* Stepwise control: two steps, the outcome and status of which are those of the plan. */
+static ds_status rl_info(void *self, ds_rl_info *out)
+{
+    (void)self;
+    out->horizon = 2;
+    out->n_act = out->n_obs = 1;
+    return DS_OK;
+}
+
+static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
+{
+    (void)self;
+    (void)noise_key;
+    obs[0] = 0;
+    return DS_OK;
+}
+
+static ds_status rl_step(void *self, ds_rl_step *io)
+{
+    (void)self;
+    io->outcome = plan.outcome;
+    io->obs[0] = 1;
+    io->reward = 0;
+    return plan.evaluate;
+}
+
+static const void *with_rl(void *self, const char *extension)
+{
+    static const ds_rl rl = {.struct_size = sizeof rl, .info = rl_info, .reset = rl_reset, .step = rl_step};
+    (void)self;
+    return strcmp(extension, DS_EXT_RL) == 0 ? &rl : NULL;
+}
+
 static const ds_param *const params[] = {
     DS_INT("steps", "5", 1, 9, "", ""), DS_REAL("mass", "2.5", 0, 9, "", ""),
     DS_TEXT("label", "hello", ""),      DS_LIST("list", "1 2", 0, 9, 0, "", ""),
     DS_ARRAY("array", "", ""),          NULL};
 
-static const ds_desc desc = {.struct_size = sizeof desc,
-                             .kind = DS_KIND_ENV,
-                             .flags = DS_ENV_GRADIENT,
-                             .id = "toy",
-                             .version = "1",
-                             .license = "",
-                             .summary = "",
-                             .description = "",
-                             .citation = "",
-                             .params = params};
+static ds_desc desc = {.struct_size = sizeof desc,
+                       .kind = DS_KIND_ENV,
+                       .flags = DS_ENV_GRADIENT,
+                       .id = "toy",
+                       .version = "1",
+                       .license = "",
+                       .summary = "",
+                       .description = "",
+                       .citation = "",
+                       .params = params};
 static const ds_env_vtable vtable = {sizeof vtable, 0, create, destroy, info, bounds, evaluate, NULL};
 static const ds_plugin plugin = {DS_MAGIC, sizeof plugin, DS_ABI_MAJOR, DS_ABI_MINOR, DS_LAYOUT, 0,
                                  "",       &desc,         &vtable,      NULL};
@@ -107,6 +143,8 @@ static int good_plan(void **state)
 {
     (void)state;
     module.env = vtable;
+    desc.flags = DS_ENV_GRADIENT;
+    desc.needs = NULL;
     plan = (struct plan){.n = 2, .lower = -1, .upper = 1, .loss = 3, .grad = 4, .kind = DS_GRAD_ADJOINT};
     return 0;
 }
@@ -132,8 +170,8 @@ static void services(void **state)
     const double *list = NULL;
     uint64_t n = 0, shape[8];
     (void)state;
-    assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->seed == 42 &&
-                h->threads == 3);
+    assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->threads == 3);
+    assert_int_equal(h->seed, 0); /* an environment draws from its parameters and the noise key alone */
     assert_int_equal(h->should_stop(h), 0);
     assert_null(h->get_extension(h, "ds.host.nothing/1"));
     assert_int_equal(h->get_int(h, "steps", &i), DS_OK);
@@ -222,6 +260,14 @@ static void refuses_instances(void **state)
     refused(4, "toy: info() says 0 variables, 1 to ");
     plan.n = UINT64_MAX;
     refused(4, "toy: info() says 18446744073709551615 variables");
+    plan.tolerance = 1e-6;
+    refused(4, "toy: info() says a tolerance of 1e-06, and the descriptor has no DS_ENV_INEXACT");
+    desc.flags = DS_ENV_INEXACT;
+    plan.tolerance = -1;
+    refused(4, "toy: info() says a tolerance of -1: it must be finite and at least 0");
+    desc.flags = DS_ENV_INEXACT;
+    plan.tolerance = NAN;
+    refused(4, "tolerance of nan");
     plan.bounds = DS_E_IO;
     refused(6, "toy: bounds() failed");
     plan.lower = 1;
@@ -275,8 +321,6 @@ static void vets_answers(void **state)
         answers(want, DS_EVAL_INVALID, "not finite");
         plan.outcome = DS_EVAL_CRASHED;
         answers(want, DS_EVAL_INVALID, "an outcome that only the host sets");
-        plan.outcome = 99;
-        answers(want, DS_EVAL_INVALID, "an outcome that only the host sets");
         plan.outcome = DS_EVAL_DIVERGED;
         plan.error = "det F < 0";
         answers(want, DS_EVAL_DIVERGED, "det F < 0");
@@ -294,11 +338,155 @@ static void vets_answers(void **state)
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "component 0 of the gradient is not finite");
     plan.kind = DS_GRAD_NONE;
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "which kind");
-    plan.kind = 17;
-    answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "which kind");
     plan.outcome = DS_EVAL_BAD_GRAD;
     plan.error = "at a kink";
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "at a kink");
+}
+
+/* ---- names of variables ---- */
+
+static ds_variable called[2];
+static ds_status describe_status;
+static ds_env_variables table;
+
+static ds_status describe(void *self, uint64_t i, ds_variable *out)
+{
+    (void)self;
+    if (describe_status != DS_OK) {
+        host_seen->error(host_seen, describe_status, "no names today");
+        return describe_status;
+    }
+    out->flags = called[i].flags;
+    out->name = called[i].name;
+    out->unit = called[i].unit;
+    out->group = called[i].group;
+    return DS_OK;
+}
+
+static const void *offer(void *self, const char *wanted)
+{
+    (void)self;
+    return strcmp(wanted, DS_EXT_VARIABLES) == 0 ? &table : NULL;
+}
+
+static void good_names(void)
+{
+    table = (ds_env_variables){.struct_size = sizeof table, .describe = describe};
+    describe_status = DS_OK;
+    called[0] = (ds_variable){.name = "push.x.12", .unit = "N/m\xc2\xb2", .group = "push"};
+    called[1] = (ds_variable){.name = "K_2", .unit = "", .group = "", .flags = DS_VARIABLE_LOG};
+}
+
+/* Asking for the names ends with this status, and this text where it is not 0. */
+static void asked(int status, const char *text)
+{
+    ds_error e = {0};
+    module.env.get_extension = offer;
+    ds_env *env = open_env();
+    assert_null(env->variables);
+    assert_int_equal(ds_env_ask_variables(env, &e), status);
+    if (strcmp(e.text, text) != 0) {
+        fail_msg("'%s' instead of '%s'", e.text, text);
+    }
+    if (status == 0 && table.describe != NULL) {
+        assert_string_equal(ds_env_facts_of(env).variables[1].name, called[1].name);
+        assert_int_equal(env->variables[1].flags, called[1].flags);
+    }
+    ds_env_close(env);
+    good_names();
+}
+
+static void variables(void **state)
+{
+    static char longest[DS_MAX_NAME + 1], too_long[DS_MAX_NAME + 2];
+    char room[24], label[DS_VARIABLE_LABEL];
+    (void)state;
+    memset(longest, 'n', DS_MAX_NAME);
+    memset(too_long, 'n', DS_MAX_NAME + 1);
+    good_names();
+    asked(0, "");
+    called[1].name = called[1].unit = called[1].group = longest;
+    asked(0, "");
+    called[1].name = "push.x.12";
+    asked(4, "toy: ds.env.variables/1: variables 0 and 1 are both called 'push.x.12': names must be unique");
+    called[1].name = too_long;
+    asked(4, "toy: ds.env.variables/1: variable 1: the name is longer than 47 bytes");
+    called[0].unit = too_long;
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is longer than 47 bytes");
+    called[0].unit = "a\nb";
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is not one line of UTF-8");
+    called[0].unit = "\xff";
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is not one line of UTF-8");
+    called[0].unit = NULL;
+    asked(4, "toy: ds.env.variables/1: variable 0: the unit is NULL");
+    static const char *const bad[] = {"", "2x", "_x", "a b", "a-b", "gr\xc3\xb6\xc3\x9f"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "toy: ds.env.variables/1: variable 1: the name is '%s': a letter, then letters, digits, '_' "
+                 "and '.' are "
+                 "possible",
+                 bad[i]);
+        called[1].name = bad[i];
+        asked(4, text);
+    }
+    called[1].group = "two words";
+    asked(4, "toy: ds.env.variables/1: variable 1: the group is 'two words': a letter, then letters, digits, "
+             "'_' and '.' "
+             "are possible");
+    describe_status = DS_E_STATE;
+    asked(4, "toy: describe() of ds.env.variables/1 failed: no names today (DS_E_STATE)");
+    table.describe = NULL;
+    asked(4, "toy: extension ds.env.variables/1: a function is missing");
+    table.struct_size = offsetof(ds_env_variables, describe);
+    asked(4, "toy: extension ds.env.variables/1: a function is missing");
+    plan.n = DS_MAX_NAMED + 1;
+    table.describe = NULL; /* would be a breach, but is not looked at */
+    asked(0, "");
+    assert_string_equal(ds_variable_name(NULL, 17, room), "x17");
+    ds_variable_label(NULL, 17, label);
+    assert_string_equal(label, "x17");
+}
+
+/* What a later version of the interface knows and this host does not, as base.h rules. */
+static void later_versions(void **state)
+{
+    static const char *const later[] = {"ds.host.later/1", NULL};
+    double x[2] = {0, 0}, grad[2] = {7, 7};
+    ds_answer a;
+    (void)state;
+    for (uint32_t want = 0; want < 2; want++) {
+        plan.outcome = DS_EVAL_OUTCOMES;
+        answers(want, DS_EVAL_ERROR, "an outcome that this host does not know");
+        plan.outcome = UINT32_MAX;
+        answers(want, DS_EVAL_ERROR, "an outcome that this host does not know");
+        plan.evaluate = -1234;
+        answers(want, DS_EVAL_ERROR, "error");
+    }
+    desc.flags |= (uint64_t)1 << 40;
+    ds_env *env = open_env();
+    plan.kind = DS_GRAD_SMOOTHED + 1;
+    assert_int_equal(ds_env_evaluate(env, x, 0, DS_WANT_GRAD, grad, &a), DS_OK);
+    assert_true(a.outcome == DS_EVAL_OK && a.grad_kind == DS_GRAD_SMOOTHED && grad[0] == 4);
+    plan.evaluate = DS_STOPPED + 1;
+    assert_int_equal(ds_env_evaluate(env, x, 0, 0, NULL, &a), DS_STOPPED);
+    assert_int_equal(a.outcome, DS_EVAL_STOPPED);
+    ds_env_close(env);
+    module.env.get_extension = with_rl;
+    plan.evaluate = DS_OK;
+    env = open_env();
+    ds_episode episode = {.env = env};
+    ds_episode_answer step;
+    plan.outcome = DS_EVAL_OUTCOMES;
+    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_OK);
+    assert_int_equal(step.answer.outcome, DS_EVAL_ERROR);
+    plan.outcome = DS_EVAL_OK;
+    plan.evaluate = DS_STOPPED + 1;
+    assert_int_equal(ds_episode_advance(&episode, 0, 1, x, grad, &step), DS_STOPPED);
+    ds_env_close(env);
+    desc.needs = later;
+    refused(4, "toy needs ds.host.later/1, which this host does not have; take a newer host, or another "
+               "environment");
 }
 
 static void names(void **state)
@@ -306,8 +494,10 @@ static void names(void **state)
     (void)state;
     assert_string_equal(ds_status_name(DS_E_PARAM), "DS_E_PARAM");
     assert_string_equal(ds_status_text(DS_E_PARAM), "bad or unknown parameter");
-    assert_string_equal(ds_status_name(-1234), "?");
-    assert_string_equal(ds_status_text(-1234), "?");
+    assert_string_equal(ds_status_name(-1234), "DS_E_GENERIC");
+    assert_string_equal(ds_status_text(-1234), "error");
+    assert_int_equal(ds_status_exit(-1234), 4);
+    assert_string_equal(ds_status_name(1234), "?");
     assert_string_equal(ds_outcome_name(DS_EVAL_BAD_GRAD), "bad_gradient");
     assert_string_equal(ds_outcome_name(77), "?");
     assert_int_equal(ds_status_exit(DS_E_DATA), 3);
@@ -362,6 +552,8 @@ int main(void)
         cmocka_unit_test_setup(resources, good_plan),
         cmocka_unit_test_setup(refuses_instances, good_plan),
         cmocka_unit_test_setup(vets_answers, good_plan),
+        cmocka_unit_test_setup(variables, good_plan),
+        cmocka_unit_test_setup(later_versions, good_plan),
         cmocka_unit_test(names),
         cmocka_unit_test(terminal),
     };

@@ -142,6 +142,46 @@ static void test_round_trip(void **state)
 }
 
 /* Where the file system offers no shared memory: exclusive locking. */
+/* Names of variables come back as they were; a store without any has none, and a damaged table is told. */
+static void test_variables(void **state)
+{
+    ds_store *s = NULL;
+    ds_error e = {0, ""};
+    ds_named_variable v[3], *got = NULL;
+    uint64_t count = 7;
+    char why[DS_VARIABLE_WHY];
+    (void)state;
+    assert_int_equal(ds_variable_set(&v[0], "push.x", "N/m\xc2\xb2", "push", 0, why), 0);
+    assert_int_equal(ds_variable_set(&v[1], "push.y", "", "", 1, why), 0);
+    assert_int_equal(ds_variable_set(&v[2], "k", "m", "", 0, why), 0);
+    assert_int_equal(ds_store_create(path, NULL, 3, &s, &e), 0);
+    assert_int_equal(ds_store_get_variables(s, &got, &count, &e), 0);
+    assert_true(got == NULL && count == 0);
+    assert_int_equal(ds_store_begin(s, &e), 0);
+    assert_int_equal(ds_store_put_variables(s, v, 3, &e), 0);
+    assert_int_equal(ds_store_commit(s, &e), 0);
+    assert_int_equal(ds_store_close(s, &e), 0);
+    assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), 0);
+    assert_int_equal(ds_store_get_variables(s, &got, &count, &e), 0);
+    assert_int_equal(count, 3);
+    assert_memory_equal(got, v, sizeof v);
+    free(got);
+    assert_int_equal(ds_store_close(s, &e), 0);
+    static const char *const harm[] = {"UPDATE variable SET name='2' WHERE id=1",
+                                       "UPDATE variable SET id=9 WHERE id=2", "DELETE FROM variable"};
+    for (size_t i = 0; i < sizeof harm / sizeof *harm; i++) {
+        sqlite3 *db = NULL;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, harm[i], NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), 0);
+        assert_int_equal(ds_store_get_variables(s, &got, &count, &e), DS_EXIT_IO);
+        assert_non_null(strstr(e.text, "damaged: the names of its variables"));
+        assert_null(got);
+        ds_store_close(s, NULL);
+    }
+}
+
 static void test_without_shared_memory(void **state)
 {
     ds_store *s = NULL;
@@ -364,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_variables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_without_shared_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),

@@ -95,6 +95,33 @@ static void test_refused(void **state)
     assert_int_equal(make(text_of("0,1", "", ""), 1, &s, &key), -1);
 }
 
+/* Without names there is no such variable; with them a name is its number. */
+static void test_names(void **state)
+{
+    (void)state;
+    static const double low[2] = {-1, -1}, high[2] = {1, 1}, x0[2] = {0, 0};
+    ds_named_variable names[2];
+    ds_pool_env named = {.info = {.n = 2}, .lower = low, .upper = high, .x0 = x0, .variables = names};
+    const ds_slice_text text = text_of("push.y,push.x", "", "3x3");
+    ds_slice_plan plan;
+    ds_slice s;
+    const char *key = "";
+    char why[160] = "", breach[DS_VARIABLE_WHY];
+    ds_error e = {0};
+    assert_int_equal(ds_variable_set(&names[0], "push.x", "N", "push", 0, breach), 0);
+    assert_int_equal(ds_variable_set(&names[1], "push.y", "", "push", 0, breach), 0);
+    assert_int_equal(ds_slice_parse(&text, &plan, &key, why), 0);
+    assert_int_equal(ds_slice_make(&plan, &text, "toy", &named, 5, &s, &key, why, &e), 0);
+    assert_true(s.variable[0] == 1 && s.variable[1] == 0);
+    assert_string_equal(s.label[0], "variable 1: push.y");
+    assert_string_equal(s.label[1], "variable 0: push.x [N]");
+    ds_slice_free(&s);
+    named.variables = NULL;
+    assert_int_equal(ds_slice_make(&plan, &text, "toy", &named, 5, &s, &key, why, &e), -1);
+    assert_string_equal(key, "axes");
+    assert_string_equal(why, "there is no variable 'push.y': those of this environment have numbers alone");
+}
+
 static void test_variables(void **state)
 {
     (void)state;
@@ -212,8 +239,8 @@ static void test_gradient(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_variables),
-                                       cmocka_unit_test(test_line), cmocka_unit_test(test_random),
-                                       cmocka_unit_test(test_gradient)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),   cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_variables), cmocka_unit_test(test_line),
+                                       cmocka_unit_test(test_random),    cmocka_unit_test(test_gradient)};
     return cmocka_run_group_tests_name("slice", tests, NULL, NULL);
 }

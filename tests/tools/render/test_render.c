@@ -449,13 +449,43 @@ static void test_best_x(void **state)
     for (int mixed = 0; mixed < 2; mixed++) {
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
             const char *path = temporary_path(&t, "x.png");
-            assert_int_equal(ds_picture_best_x(path, counts[i], x, lower, upper, &caption, NULL), 0);
+            const ds_bars bars = {counts[i], x, lower, upper, NULL};
+            assert_int_equal(ds_picture_best_x(path, &bars, &caption, NULL), 0);
             assert_true(ink(path, DS_PLOT_WIDTH, DS_PLOT_HEIGHT) > 0.003);
         }
         upper[1] = 1e308;
         lower[1] = -1e308;
         lower[2] = 0;
     }
+    temporary_close(&t);
+}
+
+/* Names stand below the bars where they have room: more ink than numbers, and of 30 the same picture as
+ * without. */
+static void test_bar_names(void **state)
+{
+    (void)state;
+    temporary t;
+    temporary_open(&t);
+    double x[30] = {0}, lower[30], upper[30], drawn[2][2];
+    ds_named_variable names[30];
+    for (int i = 0; i < 30; i++) {
+        char name[24], why[DS_VARIABLE_WHY];
+        lower[i] = -1;
+        upper[i] = 1;
+        snprintf(name, sizeof name, "tool.displacement.%d", i);
+        assert_int_equal(ds_variable_set(&names[i], name, "m/step", "tool", 0, why), 0);
+    }
+    for (int many = 0; many < 2; many++) {
+        for (int named = 0; named < 2; named++) {
+            const char *path = temporary_path(&t, "x.png");
+            const ds_bars bars = {many ? 30 : 3, x, lower, upper, named ? names : NULL};
+            assert_int_equal(ds_picture_best_x(path, &bars, &caption, NULL), 0);
+            drawn[many][named] = ink(path, DS_PLOT_WIDTH, DS_PLOT_HEIGHT);
+        }
+    }
+    assert_true(drawn[0][1] > drawn[0][0]);
+    assert_true(drawn[1][1] == drawn[1][0]);
     temporary_close(&t);
 }
 
@@ -479,7 +509,8 @@ static void test_errors(void **state)
         assert_non_null(strstr(e.text, paths[i]));
         assert_int_equal(ds_picture_convergence(paths[i], NULL, &run, &e), DS_EXIT_IO);
         assert_int_equal(ds_picture_convergence(NULL, paths[i], &run, &e), DS_EXIT_IO);
-        assert_int_equal(ds_picture_best_x(paths[i], 2, loss, loss, loss, &caption, &e), DS_EXIT_IO);
+        const ds_bars bars = {2, loss, loss, loss, NULL};
+        assert_int_equal(ds_picture_best_x(paths[i], &bars, &caption, &e), DS_EXIT_IO);
     }
     d->kept = 0;
     assert_int_equal(ds_picture_best(temporary_path(&t, "x.png"), d, 0, &caption, &e), DS_EXIT_PLUGIN);
@@ -499,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_hard_scenes),
         cmocka_unit_test(test_render_depends_on_frame),
         cmocka_unit_test(test_best_x),
+        cmocka_unit_test(test_bar_names),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

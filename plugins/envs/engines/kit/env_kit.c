@@ -2,11 +2,13 @@
 /* env_kit.c - the environment interface from a table, see env_kit.h. */
 #include "env_kit.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const env_kit_scene[] = {DS_EXT_SCENE, NULL};
-const char *const env_kit_scene_rl[] = {DS_EXT_SCENE, DS_EXT_RL, NULL};
+const char *const env_kit_scene[] = {DS_EXT_SCENE, DS_EXT_VARIABLES, NULL};
+const char *const env_kit_scene_rl[] = {DS_EXT_SCENE, DS_EXT_RL, DS_EXT_VARIABLES, NULL};
 
 /* ---- an instance ---- */
 
@@ -158,6 +160,39 @@ void env_kit_keep_scene(env_kit *kit)
     s->kept = 1;
 }
 
+ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products)
+{
+    ds_status status = DS_OK;
+    for (uint64_t i = 0; status == DS_OK && i < io->asks; i++) {
+        ds_ask *ask = io->ask[i];
+        if ((ask->op != DS_ASK_VALUE) == products) {
+            ask->kind = DS_GRAD_NONE;
+            status = kit->env->answer != NULL ? kit->env->answer(kit, io, ask) : DS_E_UNSUPPORTED;
+        }
+    }
+    return status;
+}
+
+/* ---- channels ---- */
+
+static ds_status channel_count(void *self, uint64_t *count)
+{
+    *count = ((const env_kit *)self)->env->channels(self);
+    return DS_OK;
+}
+
+static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
+{
+    out->type = DS_TYPE_F64;
+    out->ndim = 1;
+    out->unit = "";
+    ((const env_kit *)self)->env->channel(self, i, out);
+    return DS_OK;
+}
+
+static const ds_env_channels env_kit_channels = {
+    .struct_size = sizeof(ds_env_channels), .count = channel_count, .describe = describe_channel};
+
 /* ---- stepwise control ---- */
 
 static ds_status rl_info(void *self, ds_rl_info *out)
@@ -167,6 +202,7 @@ static ds_status rl_info(void *self, ds_rl_info *out)
     out->n_act = kit->n / kit->horizon;
     out->n_obs = kit->n_obs;
     out->dt = kit->control_dt;
+    out->flags = kit->time_limit ? DS_RL_TIME_LIMIT : 0;
     return DS_OK;
 }
 
@@ -183,6 +219,12 @@ static ds_status rl_reset(void *self, uint64_t noise_key, double *obs)
     return status;
 }
 
+/* How an episode ends that reaches its horizon. */
+static uint32_t end_at_horizon(const env_kit *kit)
+{
+    return kit->time_limit ? DS_RL_TRUNCATED : DS_RL_TERMINATED;
+}
+
 static ds_status rl_step(void *self, ds_rl_step *io)
 {
     env_kit *kit = self;
@@ -190,7 +232,7 @@ static ds_status rl_step(void *self, ds_rl_step *io)
         return DS_E_STATE;
     }
     io->outcome = DS_EVAL_OK;
-    io->ended = 0;
+    io->ended = DS_RL_GOES_ON;
     ds_status status = kit->env->act(kit, kit->next, io);
     if (status == DS_E_ARG) { /* the action is refused, the episode as it was */
         return status;
@@ -198,20 +240,60 @@ static ds_status rl_step(void *self, ds_rl_step *io)
     kit->next++;
     int failed = status != DS_OK || io->outcome != DS_EVAL_OK;
     if (failed) {
-        io->ended = 1;
+        io->ended = DS_RL_TERMINATED;
         io->reward = 0;
         io->loss = INFINITY;
     } else {
-        io->ended = io->ended || kit->next == kit->horizon;
-        io->loss = io->ended ? io->loss : 0;
+        if (io->ended == DS_RL_GOES_ON && kit->next == kit->horizon) {
+            io->ended = end_at_horizon(kit);
+        }
+        io->loss = io->ended != DS_RL_GOES_ON ? io->loss : 0;
         kit->env->observe(kit, io->obs);
     }
-    kit->next = io->ended ? ENV_KIT_CLOSED : kit->next;
+    kit->next = io->ended != DS_RL_GOES_ON ? ENV_KIT_CLOSED : kit->next;
     return status;
 }
 
 static const ds_rl env_kit_rl = {
     .struct_size = sizeof(ds_rl), .info = rl_info, .reset = rl_reset, .step = rl_step};
+
+/* ---- names of the variables ---- */
+
+void env_variable_put(char text[DS_MAX_NAME + 1], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, DS_MAX_NAME + 1, format, args);
+    va_end(args);
+}
+
+void env_variable_unit(env_variable *v, double size, const char *unit)
+{
+    if (fabs(size) > 0 && fabs(size - 1) > 0) {
+        env_variable_put(v->unit, "%.6g %s", size, unit);
+    } else {
+        env_variable_put(v->unit, "%s", fabs(size) > 0 ? unit : "");
+    }
+}
+
+static ds_status describe(void *self, uint64_t i, ds_variable *out)
+{
+    env_kit *kit = self;
+    if (i >= kit->n) {
+        return ds_host_fail(kit->host, DS_E_ARG, "variable %llu asked for, there are %llu",
+                            (unsigned long long)i, (unsigned long long)kit->n);
+    }
+    kit->described = (env_variable){"", "", ""};
+    kit->env->variable(kit, i, &kit->described);
+    out->flags = 0;
+    out->name = kit->described.name;
+    out->unit = kit->described.unit;
+    out->group = kit->described.group;
+    return DS_OK;
+}
+
+static const ds_env_variables env_kit_variables = {.struct_size = sizeof(ds_env_variables),
+                                                   .describe = describe};
 
 const void *env_kit_extension(void *self, const char *id)
 {
@@ -221,6 +303,12 @@ const void *env_kit_extension(void *self, const char *id)
     }
     if (env->act != NULL && strcmp(id, DS_EXT_RL) == 0) {
         return &env_kit_rl;
+    }
+    if (env->channels != NULL && strcmp(id, DS_EXT_CHANNELS) == 0) {
+        return env->channels(self) > 0 ? &env_kit_channels : NULL;
+    }
+    if (env->variable != NULL && strcmp(id, DS_EXT_VARIABLES) == 0) {
+        return &env_kit_variables;
     }
     return env->extension != NULL ? env->extension(self, id) : NULL;
 }

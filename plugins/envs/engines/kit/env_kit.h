@@ -8,13 +8,19 @@
 #include "common/memory.h"
 #include "scene_kit.h"
 
-#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/channel.h>
 #include <diffsim/ext/rl.h>
+#include <diffsim/ext/variables.h>
 #include <diffsim/helper/params.h>
 #include <diffsim/plugin.h>
 #include <math.h>
 
 typedef struct env_table env_table;
+
+/* One variable, with room for texts that are put together; "" where there is nothing to say. */
+typedef struct env_variable {
+    char name[DS_MAX_NAME + 1], unit[DS_MAX_NAME + 1], group[DS_MAX_NAME + 1];
+} env_variable;
 
 /* What all instances have. read() sets the part in the middle; what it leaves is 0. */
 typedef struct env_kit {
@@ -32,8 +38,10 @@ typedef struct env_kit {
     uint64_t horizon;   /* control steps of n / horizon actions each */
     uint64_t n_obs;
     double control_dt; /* seconds per control step */
+    int time_limit; /* the horizon is one (DS_RL_TIME_LIMIT): who gets there is truncated, not terminated */
 
     uint64_t next; /* control step that comes next in the open episode, ENV_KIT_CLOSED where there is none */
+    env_variable described; /* last */
 } env_kit;
 
 #define ENV_KIT_CLOSED UINT64_MAX
@@ -56,6 +64,10 @@ struct env_table {
     double limit;
     void (*range)(const void *self, uint64_t i, double *lower, double *upper, double *start);
 
+    /* What variable i is called (diffsim/ext/variables.h), into texts that are empty; NULL where they have no
+     * names. */
+    void (*variable)(const void *self, uint64_t i, env_variable *out);
+
     /* Simulates an episode and sets io->loss; it has diverged where that is not finite, at io->bad_step if
      * that is set, else at bad_step(), which may be NULL, or negative for the last step. io->cost_steps is
      * that of the kit, and may be changed. */
@@ -76,10 +88,19 @@ struct env_table {
 
     /* Stepwise control, all NULL where there is none: begins an episode; what is observed now; control
      * step `k`. act() sets reward, cost_steps, loss as if the episode ended there, and the outcome where
-     * that is not DS_EVAL_OK; `ended` where it is over before its horizon. */
+     * that is not DS_EVAL_OK; `ended` (DS_RL_*) where the rules end it in this step: what reaches the horizon
+     * and goes on by its rules is ended by the kit. */
     ds_status (*begin)(void *self, uint64_t noise_key);
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_rl_step *io);
+
+    /* Channels (diffsim/ext/channel.h), all NULL where there are none: how many these parameters have; what
+     * channel i is, where operations, a name and a shape are missing; the answer to a question about the
+     * episode just simulated, values before gradient and scene, products last. It may add to io->cost_steps,
+     * set io->outcome, and says in ask->kind how a product was made. */
+    uint64_t (*channels)(const void *self);
+    void (*channel)(const void *self, uint64_t i, ds_channel *out);
+    ds_status (*answer)(void *self, ds_eval *io, ds_ask *ask);
 
     /* Other extensions; may be NULL. */
     const void *(*extension)(const void *self, const char *id);
@@ -97,6 +118,9 @@ void env_kit_diverged(env_kit *kit, ds_eval *io);
 ds_status env_kit_differentiate(env_kit *kit, ds_eval *io);
 void env_kit_keep_scene(env_kit *kit);
 
+/* Answers the questions about values, or about products. */
+ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products);
+
 /* An evaluation. Where the table is a constant of the caller's file, simulate() is called directly: an
  * environment of a few nanoseconds feels that. */
 static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_eval *io)
@@ -113,15 +137,25 @@ static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_ev
         env_kit_diverged(kit, io);
     } else if (status == DS_OK) {
         io->bad_step = -1;
-        status = io->want & DS_WANT_GRAD ? env_kit_differentiate(kit, io) : DS_OK;
+        status = io->asks > 0 ? env_kit_answer(kit, io, 0) : DS_OK;
+        status = status == DS_OK && (io->want & DS_WANT_GRAD) ? env_kit_differentiate(kit, io) : status;
     }
     if (status == DS_OK && (io->want & DS_WANT_SCENE) && io->outcome != DS_EVAL_DIVERGED) {
         env_kit_keep_scene(kit);
     }
+    if (status == DS_OK && io->asks > 0 && io->outcome == DS_EVAL_OK) {
+        status = env_kit_answer(kit, io, 1);
+    }
     return status;
 }
 
-/* Extensions of an environment with a scene, and with stepwise control too. */
+/* Writes one of the texts of a variable. */
+void env_variable_put(char text[DS_MAX_NAME + 1], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The unit of one that counts in multiples of `size`: "2 m/s"; none where it has no effect (0). */
+void env_variable_unit(env_variable *v, double size, const char *unit);
+
+/* Extensions of an environment with a scene and names of its variables, and with stepwise control too. */
 extern const char *const env_kit_scene[], *const env_kit_scene_rl[];
 
 /* What descriptors have in common. */

@@ -88,7 +88,7 @@ ppo_terms ppo_loss(actor_critic *ac, const ppo_coefficients *c, const ppo_miniba
 
 /* Generalised advantage estimation over one stretch of `steps` steps, backwards (J. Schulman et al.,
  * arXiv:1506.02438): delta_t = r_t + gamma V_{t+1} - V_t, A_t = delta_t + gamma lambda A_{t+1}, with V_steps
- * = `last` (0 where the episode has ended) and A_steps = 0; target_t = A_t + V_t. */
+ * = `last` (0 where the episode has terminated) and A_steps = 0; target_t = A_t + V_t. */
 void advantage_estimate(size_t steps, const double *reward, const double *value, double last, double gamma,
                         double lambda, double *advantage, double *target);
 

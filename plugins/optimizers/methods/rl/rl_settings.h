@@ -11,23 +11,26 @@
 #include <math.h>
 #include <string.h>
 
-/* Short episodes are not discounted. */
+/* Short episodes are not discounted, where their end is one of the task: a value that goes on behind it would
+ * have no bound. */
 enum { RL_SHORT_HORIZON = 10 };
 
 static const char *const rl_activations[] = {"tanh", "relu", NULL};
-static const char *const rl_ends[] = {"terminate", "truncate", NULL};
+static const char *const rl_ends[] = {"auto", "terminate", "truncate", NULL}; /* STEPWISE_* */
 
 #define RL_PARAMS(time_, activation_)                                                                        \
     DS_LIST("gamma", "", 0, 1, 1, "",                                                                        \
-            "Discount per step; empty = 1 for at most 10 control steps, else 0.99."),                        \
+            "Discount per step; empty = 1 for at most 10 control steps with an end of the task, else "       \
+            "0.99."),                                                                                        \
         DS_LIST("reward_scale", "", 0, 1e9, 1, "",                                                           \
                 "Factor of the rewards; empty = 1/(largest - smallest loss of the first ten episodes), "     \
                 "between 1e-3 and 1e3."),                                                                    \
         DS_BOOL("time", time_,                                                                               \
                 "Give the networks the time of the episode, 0 to 1, as a further observation."),             \
-        DS_ENUM("end", "terminate", rl_ends,                                                                 \
-                "What the last step of an episode is: terminate = the end of the task; truncate = a "        \
-                "mere time limit, behind which the value of the state counts."),                             \
+        DS_ENUM("end", "auto", rl_ends,                                                                      \
+                "What the last step of an episode is: auto = what the environment says; terminate = the "    \
+                "end of the task; truncate = at the horizon a mere time limit, behind which the value of "   \
+                "the state counts."),                                                                        \
         DS_ENUM("activation", activation_, rl_activations, "Of the hidden layers."),                         \
         DS_INT("evaluate_every", "0", 0, 1e9, "",                                                            \
                "After so many training episodes the policy is tried without noise; 0 = never. These "        \
@@ -67,7 +70,7 @@ static inline rl_settings rl_read_settings(ds_param_reader *in)
 {
     rl_settings s = {.look.range = 1.0};
     s.look.time = ds_param_int(in, "time") != 0;
-    s.look.truncate = ds_param_int(in, "end") != 0;
+    s.look.end = (int)ds_param_int(in, "end");
     s.hidden_count = rl_param_widths(in, "hidden", s.hidden);
     s.activation = (int)ds_param_int(in, "activation");
     s.gamma = rl_param_auto(in, "gamma", -1.0);
@@ -103,7 +106,7 @@ static inline ds_status rl_open(rl_settings *s, const opt_kit *kit, size_t lanes
                                (size_t)s->evaluate_episodes, &s->look);
     }
     if (status == DS_OK && s->gamma < 0.0) {
-        s->gamma = train->horizon <= RL_SHORT_HORIZON ? 1.0 : 0.99;
+        s->gamma = train->horizon <= RL_SHORT_HORIZON && !stepwise_has_limit(train) ? 1.0 : 0.99;
     }
     return status;
 }

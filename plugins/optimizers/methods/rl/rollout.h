@@ -13,7 +13,7 @@
 /* A stretch of one episode inside the rollout. */
 typedef struct rollout_segment {
     size_t start, length;
-    double last; /* value of the state behind it, 0 where the episode has ended */
+    double last; /* value of the state behind it, 0 where the episode has terminated */
 } rollout_segment;
 
 typedef struct rollout {

@@ -51,7 +51,7 @@ ds_status stepwise_init(stepwise *s, const ds_host *host, const ds_problem *prob
     s->objective = objective;
     s->time = options->time;
     s->worst = INFINITY;
-    s->truncate = options->truncate;
+    s->end = options->end;
     s->range = options->range;
     s->first_lane = first;
     s->horizon = (size_t)s->ext->info->horizon;
@@ -141,12 +141,18 @@ static void to_units(const stepwise *s, size_t i, const float *action, double *x
     }
 }
 
-static void finish_episode(stepwise *s, stepwise_lane *l, double loss, uint32_t outcome)
+static int truncated(const stepwise *s, const stepwise_lane *l, uint32_t ended)
+{
+    return s->end != STEPWISE_TERMINATE &&
+           (ended == DS_RL_TRUNCATED || (s->end == STEPWISE_TRUNCATE && l->t == s->horizon));
+}
+
+static void finish_episode(stepwise *s, stepwise_lane *l, uint32_t ended, double loss, uint32_t outcome)
 {
     int failed = outcome != DS_EVAL_OK;
     l->open = 0;
     l->ended = 1;
-    l->truncated = !failed && s->truncate && l->t == s->horizon;
+    l->truncated = !failed && truncated(s, l, ended);
     l->loss = loss;
     if (failed) {
         l->reward = fmin(0.0, s->worst - l->sum);
@@ -188,8 +194,8 @@ ds_status stepwise_step(stepwise *s, const float *action)
         l->reward = box_clamp(s->reward[i], -LARGEST_REWARD, LARGEST_REWARD);
         l->sum += l->reward;
         features(s, l, s->raw + i * n_obs);
-        if (s->ended[i]) {
-            finish_episode(s, l, s->loss[i], s->outcome[i]);
+        if (s->ended[i] != DS_RL_GOES_ON) {
+            finish_episode(s, l, s->ended[i], s->loss[i], s->outcome[i]);
         }
     }
     return DS_OK;
@@ -219,6 +225,12 @@ size_t stepwise_open(const stepwise *s)
         count += s->lane[i].open != 0;
     }
     return count;
+}
+
+int stepwise_has_limit(const stepwise *s)
+{
+    return s->end == STEPWISE_AUTO ? (s->ext->info->flags & DS_RL_TIME_LIMIT) != 0
+                                   : s->end == STEPWISE_TRUNCATE;
 }
 
 double stepwise_scale(const stepwise *s)

@@ -19,7 +19,7 @@ typedef struct stepwise_lane {
     float *previous;  /* ... and of the state before the step */
     double reward;    /* of the last step, as the environment has it */
     int ended;        /* the last step was the end of the episode */
-    int truncated;    /* ... at the horizon, which counts as a time limit */
+    int truncated;    /* ... which was none of the task: the value of the state behind it counts */
     double loss;      /* of the episode that has ended, +INFINITY where it failed */
     double sum;       /* of its rewards */
 } stepwise_lane;
@@ -30,7 +30,7 @@ typedef struct stepwise {
     const ds_episodes *ext;
     size_t horizon, act, obs; /* obs: features, time included */
     int time;                 /* last feature is t / horizon */
-    int truncate;             /* the horizon is a time limit, not a part of the task */
+    int end;                  /* STEPWISE_* */
     double range;             /* half width of the box in the units of the policy */
     size_t first_lane, lanes; /* of the host */
     stepwise_lane *lane;
@@ -47,9 +47,13 @@ typedef struct stepwise {
     size_t *row;
 } stepwise;
 
+/* Which ends of episodes that have not failed are truncated ones: those that the environment names so; none;
+ * those, and every end at the horizon. */
+enum { STEPWISE_AUTO = 0, STEPWISE_TERMINATE = 1, STEPWISE_TRUNCATE = 2 };
+
 /* How episodes are looked at. */
 typedef struct stepwise_options {
-    int time, truncate; /* see stepwise */
+    int time, end; /* see stepwise */
     double range;
 } stepwise_options;
 
@@ -76,6 +80,9 @@ ds_status stepwise_trial(stepwise *s, uint64_t episodes, uint64_t group, float *
                          stepwise_policy choose, void *ctx);
 
 size_t stepwise_open(const stepwise *s);
+
+/* Is an episode truncated that reaches its horizon? */
+int stepwise_has_limit(const stepwise *s);
 
 /* 1 / (largest - smallest loss of the first ten finished episodes) in [1e-3, 1e3]; 1 while there are fewer
  * than two. */

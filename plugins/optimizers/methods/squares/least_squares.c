@@ -20,6 +20,20 @@ void least_squares_free(least_squares *q)
     memset(q, 0, sizeof *q);
 }
 
+/* The channel of residuals, where it offers all that is asked of it. */
+static void find_residuals(least_squares *q)
+{
+    const uint32_t needed = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    const ds_objective_channels *all = q->objective->get_extension(q->objective, DS_EXT_OBJECTIVE_CHANNELS);
+    for (uint32_t i = 0; all != NULL && i < all->count; i++) {
+        const ds_channel *c = all->channel[i];
+        if (c->role == DS_CHANNEL_RESIDUAL && c->type == DS_TYPE_F64 && (c->ops & needed) == needed) {
+            q->vector = c;
+            q->channel = i;
+        }
+    }
+}
+
 ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_problem *problem,
                              const ds_objective *objective, int wanted, size_t arms)
 {
@@ -29,14 +43,14 @@ ds_status least_squares_open(least_squares *q, const ds_host *host, const ds_pro
     q->n = (size_t)problem->n;
     q->arms = arms;
     if (wanted != LEAST_SQUARES_SCALAR && objective->get_extension) {
-        q->vector = objective->get_extension(objective, DS_EXT_RESIDUALS);
+        find_residuals(q);
     }
     if (wanted == LEAST_SQUARES_VECTOR && !q->vector) {
         return ds_host_fail(
             host, DS_E_UNSUPPORTED,
             "parameter residuals = vector: this environment has no residuals; use auto or scalar");
     }
-    q->m = q->vector ? (size_t)q->vector->m : 1;
+    q->m = q->vector ? (size_t)ds_channel_elements(q->vector) : 1;
     size_t most = q->n > q->m ? q->n : q->m, rows = NUMBERS / most < ROWS ? NUMBERS / most + 1 : ROWS;
     q->chunk = rows;
     rows = rows > arms ? rows : arms;
@@ -61,21 +75,27 @@ void least_squares_begin(least_squares *q, size_t arm)
     q->fresh[arm] = 1;
 }
 
-/* One call of the extension; the rows of x, seeds and answers are those of q. */
-static ds_status ask(least_squares *q, uint32_t kind, batch_label label, size_t count, double *out,
+/* One question about the residuals; the rows of x, seeds and answers are those of q. */
+static ds_status ask(least_squares *q, uint32_t op, batch_label label, size_t count, double *out,
                      double *loss)
 {
-    ds_residual_batch batch = {.struct_size = sizeof batch,
-                               .kind = kind,
-                               .count = count,
-                               .x = q->x,
-                               .v = kind == DS_RESIDUALS_VALUE ? NULL : q->seed,
-                               .out = out,
-                               .loss = loss,
-                               .outcome = q->outcome,
-                               .tag = label.tag,
-                               .group = label.group};
-    return q->vector->evaluate(q->objective, &batch);
+    ds_ask question = {.struct_size = sizeof question,
+                       .op = op,
+                       .channel = q->channel,
+                       .v = op == DS_ASK_VALUE ? NULL : q->seed,
+                       .out = out,
+                       .out_bytes = count * ds_channel_bytes(q->vector, op, q->n)};
+    ds_ask *questions[] = {&question};
+    ds_batch batch = {.struct_size = sizeof batch,
+                      .count = count,
+                      .x = q->x,
+                      .loss = loss,
+                      .outcome = q->outcome,
+                      .tag = label.tag,
+                      .group = label.group,
+                      .asks = 1,
+                      .ask = questions};
+    return q->objective->evaluate(q->objective, &batch);
 }
 
 /* The loss above its floor. Where none is known, one far below the first loss of the search is made up. */
@@ -98,7 +118,7 @@ ds_status least_squares_residuals(least_squares *q, batch_label label, size_t co
         for (size_t k = 0; k < count; k++) {
             box_x_from_v(n, p->lower, p->upper, v + k * n, q->x + k * n);
         }
-        return ask(q, DS_RESIDUALS_VALUE, label, count, r, loss);
+        return ask(q, DS_ASK_VALUE, label, count, r, loss);
     }
     double *gradient = p->has_gradient ? q->out : NULL;
     ds_status status = evaluator_run(&q->evaluator, label, count, v, loss, gradient, q->outcome, &done);
@@ -117,7 +137,7 @@ static ds_status products(least_squares *q, batch_label label, const double *v, 
 {
     const ds_problem *p = q->problem;
     size_t n = q->n, m = q->m, total = m < n ? m : n;
-    uint32_t kind = m < n ? DS_RESIDUALS_JTV : DS_RESIDUALS_JV;
+    uint32_t op = m < n ? DS_ASK_JTV : DS_ASK_JV;
     size_t in = m < n ? m : n, out = m < n ? n : m;
     ds_status status = DS_OK;
     for (size_t from = 0; status == DS_OK && from < total; from += q->chunk) {
@@ -127,7 +147,7 @@ static ds_status products(least_squares *q, batch_label label, const double *v, 
             box_x_from_v(n, p->lower, p->upper, v, q->x + k * n);
             q->seed[k * in + from + k] = 1;
         }
-        status = ask(q, kind, label, count, q->out, q->loss);
+        status = ask(q, op, label, count, q->out, q->loss);
         for (size_t k = 0; status == DS_OK && k < count; k++) {
             for (size_t i = 0; i < out; i++) {
                 size_t row = m < n ? from + k : i, column = m < n ? i : from + k;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* least_squares.h - residuals and their Jacobian for a search in [-1, 1]^n, from what the environment has.
  *
- *     vector       the residuals themselves (extension residuals): 1 evaluation; their Jacobian: min(n, m)
+ *     vector       the residuals themselves (a channel of that role): 1 evaluation; their Jacobian: min(n, m)
  *                  products
  *     scalar       one residual, the loss above its floor, with its gradient as Jacobian: 1 evaluation for
  *                  both
@@ -15,14 +15,15 @@
 #include "common/memory.h"
 #include "methods/base/evaluator.h"
 
-#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/channel.h>
 
 enum { LEAST_SQUARES_AUTO = 0, LEAST_SQUARES_VECTOR = 1, LEAST_SQUARES_SCALAR = 2 };
 
 typedef struct least_squares {
     const ds_problem *problem;
     const ds_objective *objective;
-    const ds_residual_objective *vector; /* NULL = one residual */
+    const ds_channel *vector; /* NULL = one residual */
+    uint32_t channel;         /* its number */
     evaluator evaluator;
     memory memory;
     size_t n, m, arms, chunk;      /* chunk: most rows of one batch */

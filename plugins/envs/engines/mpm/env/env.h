@@ -9,6 +9,7 @@
 
 /* The functions of a task's table; read() is mpm_env_configure() for the task. */
 void mpm_env_release(void *self);
+void mpm_env_variable(const void *self, uint64_t i, env_variable *out);
 ds_status mpm_env_begin(void *self, uint64_t noise_key);
 void mpm_env_observe(const void *self, double *obs);
 ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
@@ -48,6 +49,7 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_rl_step *io);
                                          .read = read_task,                                                  \
                                          .release = mpm_env_release,                                         \
                                          .limit = 1,                                                         \
+                                         .variable = mpm_env_variable,                                       \
                                          .simulate = mpm_env_simulate,                                       \
                                          .metrics = mpm_env_metrics,                                         \
                                          .bodies = mpm_env_bodies,                                           \

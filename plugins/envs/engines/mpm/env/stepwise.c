@@ -88,11 +88,11 @@ ds_status mpm_stepwise_act(mpm_episode *e, const ds_host *host, ds_rl_step *io)
     bool good = result == MPM_OK;
     p->segment++;
     io->outcome = good ? DS_EVAL_OK : DS_EVAL_DIVERGED;
-    io->ended = !good || p->segment == e->segments;
+    p->open = good && p->segment < e->segments;
+    io->ended = p->open ? DS_RL_GOES_ON : DS_RL_TERMINATED;
     io->reward = good ? p->value - value : 0.0;
-    io->loss = !good ? (double)INFINITY : io->ended ? p->sum.loss : 0.0;
+    io->loss = !good ? (double)INFINITY : p->open ? 0.0 : p->sum.loss;
     io->cost_steps = p->sum.cost - cost;
     p->value = value;
-    p->open = !io->ended;
     return result == MPM_STOPPED ? DS_STOPPED : result == MPM_NO_MEMORY ? no_memory(e, host) : DS_OK;
 }

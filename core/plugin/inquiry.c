@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env_asks.c - questions about channels as a plugin gets them, and their answers made safe. */
+/* inquiry.c - questions about channels as a plugin gets them, and their answers made safe. */
 #include "config.h"
+
+#include "plugin/inquiry.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "plugin/instance.h"
 
 void ds_inquiry_open(const ds_inquiry *q, ds_ask ask[DS_MAX_ASKS], ds_ask *list[DS_MAX_ASKS])
 {
@@ -36,11 +36,11 @@ static uint64_t first_wild(const ds_asked *a, uint32_t type, const void *out)
     return i;
 }
 
-static void check_one(const ds_env *env, const ds_asked *a, const ds_ask *said, ds_answer *answer)
+static void check_one(const ds_channels *channels, const ds_asked *a, const ds_ask *said, ds_answer *answer)
 {
     static const char *const what[] = {"", "element", "component of J v", "component of J' v",
                                        "component of H v"};
-    const ds_channel *c = &env->channels.entry[a->channel].c;
+    const ds_channel *c = channels->list[a->channel];
     int product = a->op != DS_ASK_VALUE;
     uint64_t wild = first_wild(a, c->type, said->out);
     if (wild < a->elements) {
@@ -48,19 +48,19 @@ static void check_one(const ds_env *env, const ds_asked *a, const ds_ask *said, 
         answer->loss = product ? answer->loss : (double)INFINITY;
         snprintf(answer->message, sizeof answer->message, "channel %s: %s %llu is not finite", c->name,
                  what[a->op], (unsigned long long)wild);
-    } else if (product && (said->kind == DS_GRAD_NONE || said->kind > DS_GRAD_SMOOTHED)) {
+    } else if (product && said->kind == DS_GRAD_NONE) {
         answer->outcome = DS_EVAL_BAD_GRAD;
         snprintf(answer->message, sizeof answer->message,
                  "evaluate() did not say how it made the product with channel '%s'", c->name);
     }
 }
 
-void ds_inquiry_check(const ds_env *env, const ds_inquiry *q, const ds_ask ask[DS_MAX_ASKS],
+void ds_inquiry_check(const ds_channels *channels, const ds_inquiry *q, const ds_ask ask[DS_MAX_ASKS],
                       ds_answer *answer)
 {
     const ds_asks *asks = q->asks;
     for (uint32_t i = 0; answer->outcome == DS_EVAL_OK && i < asks->count; i++) {
-        check_one(env, &asks->ask[i], &ask[i], answer);
+        check_one(channels, &asks->ask[i], &ask[i], answer);
     }
     unsigned char *out = q->out;
     if (answer->outcome > DS_EVAL_BAD_GRAD) {
@@ -68,6 +68,7 @@ void ds_inquiry_check(const ds_env *env, const ds_inquiry *q, const ds_ask ask[D
     } else if (answer->outcome == DS_EVAL_BAD_GRAD) {
         memset(out + asks->values * 8, 0, (asks->out - asks->values) * 8);
     } else if (asks->product) {
-        answer->grad_kind = ask[asks->count - 1].kind;
+        uint32_t kind = ask[asks->count - 1].kind;
+        answer->grad_kind = kind <= DS_GRAD_SMOOTHED ? kind : DS_GRAD_SMOOTHED; /* that of a later version */
     }
 }

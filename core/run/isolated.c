@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* isolated.c - the host's side of remote.h: starts the process, makes its calls of the objective of the run on the rows
+ * in the shared memory, passes on the wish to stop, and says how the process has ended. */
+#include "config.h"
+
+#include "run/isolated.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/stop.h"
+#include "worker/probe.h"
+#include "worker/remote.h"
+
+enum {
+    POLL_MS = 50,       /* between two looks at the stop flag */
+    LATE_CALLS = 10000, /* after the end that are put up with */
+    PATIENCE_S = 10     /* for run() to return after its end, and for destroy() */
+};
+
+struct ds_isolated {
+    ds_isolated_config config;
+    ds_process process;
+    int share_fd, scene_fd;
+    ds_remote_view view;
+    ds_remote_shape shape;
+    const ds_episodes *episodes; /* what the objective has offered */
+    uint64_t told; /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
+    uint64_t late; /* calls behind it */
+    char how[300];
+};
+
+/* ---- the process ---- */
+
+static int is_overdue(const ds_isolated *p)
+{
+    return p->told != 0 && 1e-9 * (double)(ds_clock_ns() - p->told) > PATIENCE_S;
+}
+
+/* Sleeps until it says something. 1 = it is alive; *byte gets what it sent, or 0; 0 = its socket has ended. */
+static int listen_to(ds_isolated *p, char *byte)
+{
+    ds_process *m = &p->process;
+    struct pollfd fds[] = {{m->socket, POLLIN, 0}, {m->output, POLLIN, 0}};
+    *byte = 0;
+    if (poll(fds, 2, POLL_MS) > 0 && fds[1].revents != 0) {
+        ds_process_read_output(m);
+    }
+    ssize_t got = recv(m->socket, byte, 1, MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* The process has ended, or is ended here and `text` says why: how it was goes to p->how. Returns its wait status. */
+static int bury(ds_isolated *p, const char *text)
+{
+    int status = ds_process_bury(&p->process, text != NULL);
+    if (text != NULL) {
+        snprintf(p->how, sizeof(p->how), "%s", text);
+    } else {
+        ds_process_say_how(&p->process, "the optimizer's process", status, 0.0, p->how, sizeof(p->how));
+    }
+    return status;
+}
+
+static int ended(const ds_isolated *p, ds_error *e)
+{
+    const ds_journal *j = p->config.journal;
+    return ds_fail(e, DS_EXIT_PLUGIN,
+                   "%s: after %llu evaluations %s; everything is saved; once it is mended go on with: dshost "
+                   "resume %s",
+                   p->config.module->id, (unsigned long long)j->statistics.count, p->how, j->folder);
+}
+
+static int not_returned(ds_isolated *p, const char *function, ds_error *e)
+{
+    char text[120];
+    snprintf(text, sizeof(text), "%s did not return within %d s or %d calls of its end", function, PATIENCE_S,
+             LATE_CALLS);
+    bury(p, text);
+    return ended(p, e);
+}
+
+/* ---- start ---- */
+
+/* The process that has described the plugin, or a memory file for a new one. */
+static int take_process(ds_isolated *p, ds_error *e)
+{
+    ds_probe probe;
+    p->share_fd = p->scene_fd = -1;
+    if (ds_probe_take(p->config.module, &probe)) {
+        p->process = probe.process;
+        p->share_fd = probe.share_fd;
+        p->scene_fd = probe.scene_fd;
+    } else if ((p->share_fd = ds_memory_file("diffsim-share")) < 0) {
+        return ds_fail(e, DS_EXIT_IO, "cannot make the shared memory of the optimizer's process: %s",
+                       strerror(errno));
+    }
+    return 0;
+}
+
+/* Gives it the settings. */
+static int start(ds_isolated *p, ds_error *e)
+{
+    const ds_isolated_config *c = &p->config;
+    const ds_process_place place = {NULL, p->share_fd, p->share_fd, c->module->id};
+    ds_orders orders = {
+        .seed = c->seed, .memory = c->memory > 0 ? c->memory << 20 : 0, .threads = c->threads};
+    int rc = ds_orders_write(&orders, c->module->path, c->module->id, c->params, e);
+    if (rc == 0 && p->process.state != DS_PROCESS_NONE && ds_process_instruct(&p->process, &orders) != 0) {
+        ds_process_bury(&p->process, 1); /* it died meanwhile: another one is started */
+    }
+    if (rc == 0 && p->process.state == DS_PROCESS_NONE) {
+        rc = ds_process_start(&p->process, &place, &orders, 0, 0, e);
+    }
+    free(orders.texts);
+    return rc;
+}
+
+/* Waits until it has made an instance, or says why not. */
+static int wait_created(ds_isolated *p, ds_error *e)
+{
+    const char *id = p->config.module->id;
+    ds_worker_hello hello;
+    for (char byte = 0; byte != DS_WORKER_HELLO;) {
+        if (!listen_to(p, &byte)) {
+            bury(p, NULL);
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", id, p->how);
+        }
+        if (byte == 0 && atomic_load(&ds_stop_flag) != 0) {
+            return ds_fail(e, DS_EXIT_SIGINT, "stopped before the first evaluation");
+        }
+    }
+    if (pread(p->process.start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
+        hello.magic != DS_WORKER_MAGIC) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the answer of its process is incomplete", id);
+    }
+    hello.error.text[sizeof(hello.error.text) - 1] = '\0';
+    return hello.error.status != 0 ? ds_fail(e, hello.error.status, "%s", hello.error.text) : 0;
+}
+
+int ds_isolated_open(const ds_isolated_config *config, ds_isolated **out, ds_error *e)
+{
+    ds_isolated *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        return ds_no_memory(e);
+    }
+    p->config = *config;
+    p->shape.n = config->problem->n;
+    int rc = take_process(p, e);
+    rc = rc != 0 ? rc : ds_remote_make(&p->view, p->share_fd, config->problem, e);
+    rc = rc != 0 ? rc : start(p, e);
+    rc = rc != 0 ? rc : wait_created(p, e);
+    if (rc != 0) {
+        ds_isolated_close(p);
+        return rc;
+    }
+    p->process.state = DS_PROCESS_READY;
+    p->view.socket = p->process.socket;
+    *out = p;
+    return 0;
+}
+
+void ds_isolated_close(ds_isolated *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    if (p->process.state != DS_PROCESS_NONE) {
+        ds_process_bury(&p->process, 1);
+    }
+    ds_remote_leave(&p->view);
+    int fds[] = {p->share_fd, p->scene_fd};
+    for (int i = 0; i < 2; i++) {
+        if (fds[i] >= 0) {
+            close(fds[i]);
+        }
+    }
+    free(p);
+}
+
+/* ---- calls ---- */
+
+/* The array of a call in the rows, or NULL. */
+static void *rows(const ds_isolated *p, const ds_remote_call *c, const ds_remote_array *array, int k)
+{
+    return (c->given >> k & 1u) != 0 ? p->view.rows + array[k].at : NULL;
+}
+
+static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
+                          const ds_remote_array *array)
+{
+    ds_ask ask[DS_MAX_ASKS];
+    ds_ask *list[DS_MAX_ASKS];
+    for (int i = 0; i < (int)DS_MAX_ASKS; i++) {
+        const ds_remote_ask *a = &c->ask[i];
+        const int k = DS_REMOTE_ASKS + 3 * i;
+        ask[i] = (ds_ask){.struct_size = a->struct_size,
+                          .op = a->op,
+                          .channel = a->channel,
+                          .kind = a->kind,
+                          .v = rows(p, c, array, k),
+                          .w = rows(p, c, array, k + 1),
+                          .out = rows(p, c, array, k + 2),
+                          .out_bytes = a->out_bytes};
+        list[i] = a->struct_size != 0 ? &ask[i] : NULL;
+    }
+    ds_batch b = {.struct_size = c->struct_size,
+                  .want = c->want,
+                  .count = c->count,
+                  .x = rows(p, c, array, DS_REMOTE_X),
+                  .loss = rows(p, c, array, DS_REMOTE_LOSS),
+                  .grad = rows(p, c, array, DS_REMOTE_GRAD),
+                  .outcome = rows(p, c, array, DS_REMOTE_OUTCOME),
+                  .tag = c->tag,
+                  .group = c->group,
+                  .done = c->done,
+                  .asks = c->asks,
+                  .ask = c->asks > 0 && c->asks <= DS_MAX_ASKS ? list : NULL,
+                  .noise = rows(p, c, array, DS_REMOTE_NOISE),
+                  .cost_steps = rows(p, c, array, DS_REMOTE_COST)};
+    ds_status st = objective->evaluate(objective, &b);
+    c->done = b.done;
+    for (int i = 0; i < (int)DS_MAX_ASKS; i++) {
+        c->ask[i].kind = ask[i].kind;
+    }
+    return st;
+}
+
+static ds_status advance(const ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
+                         const ds_remote_array *array)
+{
+    ds_episode_rows r = {.struct_size = c->struct_size,
+                         .count = c->count,
+                         .lane = rows(p, c, array, DS_REMOTE_LANE),
+                         .action = rows(p, c, array, DS_REMOTE_ACTION),
+                         .obs = rows(p, c, array, DS_REMOTE_OBS),
+                         .reward = rows(p, c, array, DS_REMOTE_REWARD),
+                         .ended = rows(p, c, array, DS_REMOTE_ENDED),
+                         .loss = rows(p, c, array, DS_REMOTE_EPISODE_LOSS),
+                         .outcome = rows(p, c, array, DS_REMOTE_EPISODE_OUTCOME),
+                         .tag = c->tag,
+                         .group = c->group,
+                         .done = c->done};
+    ds_status st =
+        c->what == DS_REMOTE_BEGIN ? p->episodes->begin(objective, &r) : p->episodes->step(objective, &r);
+    c->done = r.done;
+    return st;
+}
+
+/* ---- extensions ---- */
+
+/* Writes the channels into the rows. */
+static ds_status put_channels(ds_isolated *p, const ds_objective_channels *list)
+{
+    if (ds_remote_grow(&p->view, list->count * sizeof(ds_channel_entry)) != 0) {
+        return DS_E_NOMEM;
+    }
+    ds_channel_entry *to = (ds_channel_entry *)(void *)p->view.rows;
+    for (uint64_t i = 0; i < list->count; i++) {
+        const ds_channel *c = list->channel[i];
+        to[i].c = *c;
+        snprintf(to[i].name, sizeof(to[i].name), "%s", c->name);
+        snprintf(to[i].unit, sizeof(to[i].unit), "%s", c->unit);
+        snprintf(to[i].doc, sizeof(to[i].doc), "%s", c->doc);
+    }
+    p->shape.channels = list->count;
+    p->shape.channel = list->channel;
+    return DS_OK;
+}
+
+static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c)
+{
+    c->text[sizeof(c->text) - 1] = '\0';
+    int channels_asked = strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0;
+    int known = channels_asked || strcmp(c->text, DS_EXT_EPISODES) == 0;
+    const void *table = known ? objective->get_extension(objective, c->text) : NULL;
+    if (table == NULL) {
+        return DS_E_UNSUPPORTED;
+    }
+    if (channels_asked) {
+        const ds_objective_channels *channels = table;
+        c->count = channels->count;
+        return put_channels(p, channels);
+    }
+    p->episodes = table;
+    c->rl = *p->episodes->info;
+    c->count = p->episodes->lanes;
+    p->shape.n_act = c->rl.n_act;
+    p->shape.n_obs = c->rl.n_obs;
+    return DS_OK;
+}
+
+/* ---- the search ---- */
+
+/* May this call be made? The process, or what has gone wild in it, may have left anything there. */
+static int is_sound(const ds_isolated *p, const ds_remote_call *c, ds_remote_array *array)
+{
+    return c->what >= DS_REMOTE_ROOM && c->what <= DS_REMOTE_RETURN &&
+           ((c->what != DS_REMOTE_BEGIN && c->what != DS_REMOTE_STEP) || p->episodes != NULL) &&
+           ds_remote_lay_out(&p->shape, c, array) <= p->view.mapped;
+}
+
+/* Makes a call of the objective: the answer replaces it. */
+static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c,
+                   const ds_remote_array *array)
+{
+    int stop = p->told != 0;
+    c->tag[sizeof(c->tag) - 1] = '\0';
+    switch (c->what) {
+    case DS_REMOTE_ROOM:
+        c->status = ds_remote_grow(&p->view, c->count) == 0 ? DS_OK : DS_E_NOMEM;
+        return;
+    case DS_REMOTE_EXTENSION:
+        c->status = offer(p, objective, c);
+        return;
+    case DS_REMOTE_EVALUATE:
+        c->status = evaluate(p, objective, c, array);
+        break;
+    default:
+        c->status = advance(p, objective, c, array);
+        break;
+    }
+    p->late += stop;
+    p->told = c->status != DS_OK && !stop ? ds_clock_ns() : p->told;
+}
+
+/* Waits for the next call. */
+static int wait_call(ds_isolated *p, ds_error *e)
+{
+    for (;;) {
+        int stop = atomic_load_explicit(&ds_stop_flag, memory_order_relaxed) != 0;
+        char byte;
+        atomic_store(&p->view.head->stop, stop);
+        p->told = stop && p->told == 0 ? ds_clock_ns() : p->told;
+        if (p->late > LATE_CALLS) {
+            return not_returned(p, "run()", e);
+        }
+        if (ds_remote_await(&p->view)) {
+            return 0;
+        }
+        if (is_overdue(p)) {
+            return not_returned(p, "run()", e);
+        }
+        if (!listen_to(p, &byte)) {
+            if (ds_remote_await(&p->view)) { /* its last call */
+                return 0;
+            }
+            bury(p, NULL);
+            return ended(p, e);
+        }
+    }
+}
+
+/* run() has returned: destroy() is called, and the process ends. */
+static int wait_end(ds_isolated *p, ds_error *e)
+{
+    char byte;
+    p->told = ds_clock_ns();
+    while (listen_to(p, &byte)) {
+        if (is_overdue(p)) {
+            return not_returned(p, "destroy()", e);
+        }
+    }
+    return bury(p, NULL) != 0 ? ended(p, e) : 0;
+}
+
+ds_status ds_isolated_run(ds_isolated *p, const ds_objective *objective, char why[DS_MAX_ERROR + 1],
+                          ds_error *e)
+{
+    ds_remote_array array[DS_REMOTE_ARRAYS];
+    char go = DS_WORKER_GO;
+    send(p->process.socket, &go, 1, MSG_NOSIGNAL); /* the end of its socket tells where it died */
+    for (;;) {
+        if (wait_call(p, e) != 0) {
+            return DS_STOPPED;
+        }
+        ds_remote_call c = p->view.head->call;
+        if (!is_sound(p, &c, array)) {
+            bury(p, "its process made a call with damaged numbers");
+            ended(p, e);
+            return DS_STOPPED;
+        }
+        if (c.what == DS_REMOTE_RETURN) {
+            c.text[sizeof(c.text) - 1] = '\0';
+            snprintf(why, DS_MAX_ERROR + 1, "%s", c.text);
+            ds_remote_pass(&p->view);
+            return wait_end(p, e) == 0 ? c.status : DS_STOPPED;
+        }
+        answer(p, objective, &c, array);
+        p->view.head->call = c;
+        ds_remote_pass(&p->view);
+    }
+}

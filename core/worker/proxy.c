@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proxy.c - an optimizer in a worker process. Its objective copies each call into the shared memory, and the answers
+ * back into the plugin's buffers: as many rows as were answered, so that the plugin sees what it would see in the
+ * host. What it logs goes to stderr, as that of environments in worker processes; parameters it has here. */
+#include "config.h"
+
+#include "worker/proxy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "worker/remote.h"
+
+struct ds_proxy {
+    const ds_module *module;
+    ds_services services;
+    void *self;
+    ds_remote_view view;
+    ds_remote_shape shape;
+    ds_problem problem;
+    double *bounds; /* of the problem */
+    /* What run() gets. */
+    ds_objective objective;
+    ds_episodes episodes;
+    ds_rl_info rl;
+    ds_objective_channels channels;
+    ds_channel_entry *channel; /* as they came from the host */
+    const ds_channel **list;   /* in the same block */
+};
+
+/* ---- calls ---- */
+
+/* Makes a call whose rows are in place: *c becomes the host's answer. Without a host there is nothing left to do. */
+static void exchange(ds_proxy *p, ds_remote_call *c)
+{
+    ds_remote_view *v = &p->view;
+    v->head->call = *c;
+    ds_remote_pass(v);
+    while (!ds_remote_await(v)) {
+        char bytes[64];
+        ssize_t got = recv(v->socket, bytes, sizeof(bytes), 0);
+        if (got == 0 || (got < 0 && errno != EINTR)) {
+            _exit(DS_EXIT_UNMET);
+        }
+    }
+    *c = v->head->call;
+}
+
+static ds_status no_room(ds_proxy *p)
+{
+    p->services.host.error(&p->services.host, DS_E_NOMEM, "no shared memory for the rows of a call");
+    return DS_E_NOMEM;
+}
+
+static ds_status make_room(ds_proxy *p, uint64_t bytes)
+{
+    ds_remote_call c = {.what = DS_REMOTE_ROOM, .count = bytes};
+    if (bytes <= p->view.mapped) {
+        return DS_OK;
+    }
+    if (bytes == UINT64_MAX) {
+        return no_room(p);
+    }
+    exchange(p, &c);
+    return c.status == DS_OK && ds_remote_follow(&p->view) == 0 ? DS_OK : no_room(p);
+}
+
+/* A call with the arrays whose pointers are set. Afterwards c->done is what the host has left there. */
+static ds_status call(ds_proxy *p, ds_remote_call *c, ds_remote_array array[DS_REMOTE_ARRAYS])
+{
+    c->done = DS_REMOTE_UNTOUCHED;
+    for (int k = 0; k < DS_REMOTE_ARRAYS; k++) {
+        c->given |= (uint64_t)(array[k].in != NULL || array[k].out != NULL) << k;
+    }
+    ds_status st = make_room(p, ds_remote_lay_out(&p->shape, c, array));
+    if (st != DS_OK) {
+        return st;
+    }
+    for (int k = 0; k < DS_REMOTE_ARRAYS; k++) {
+        if (array[k].in != NULL && array[k].each > 0) {
+            memcpy(p->view.rows + array[k].at, array[k].in, array[k].each * c->count);
+        }
+    }
+    uint64_t count = c->count;
+    exchange(p, c);
+    uint64_t done = c->done == DS_REMOTE_UNTOUCHED ? 0 : c->done < count ? c->done : count;
+    for (int k = 0; k < DS_REMOTE_ARRAYS; k++) {
+        if (array[k].out != NULL && done > 0) {
+            memcpy(array[k].out, p->view.rows + array[k].at, array[k].each * done);
+        }
+    }
+    return c->status;
+}
+
+/* As much of a struct of the plugin as we know; 0 where it is shorter than `least`. */
+static uint32_t take(void *out, size_t size, const void *given, size_t least)
+{
+    uint32_t theirs = 0;
+    memset(out, 0, size);
+    if (given != NULL) {
+        memcpy(&theirs, given, sizeof(theirs));
+    }
+    theirs = theirs > size ? (uint32_t)size : theirs;
+    if (theirs < least) {
+        return 0;
+    }
+    memcpy(out, given, theirs);
+    return theirs;
+}
+
+static void copy_tag(ds_remote_call *c, const char *tag)
+{
+    strncat(c->tag, tag != NULL ? tag : "", sizeof(c->tag) - 1);
+}
+
+/* ---- extensions ---- */
+
+static ds_status ask_extension(ds_proxy *p, const char *id, ds_remote_call *c)
+{
+    ds_remote_array none[DS_REMOTE_ARRAYS] = {{0}};
+    *c = (ds_remote_call){.what = DS_REMOTE_EXTENSION};
+    strncat(c->text, id, sizeof(c->text) - 1);
+    return call(p, c, none);
+}
+
+/* The channels, asked for once. */
+static const ds_objective_channels *channels(ds_proxy *p)
+{
+    ds_remote_call c;
+    if (p->list != NULL) {
+        return &p->channels;
+    }
+    if (ask_extension(p, DS_EXT_OBJECTIVE_CHANNELS, &c) != DS_OK || ds_remote_follow(&p->view) != 0) {
+        return NULL;
+    }
+    p->channel = malloc(c.count * (sizeof(*p->channel) + sizeof(const ds_channel *)));
+    if (p->channel == NULL) {
+        return NULL;
+    }
+    p->list = (const ds_channel **)(void *)(p->channel + c.count);
+    memcpy(p->channel, p->view.rows, c.count * sizeof(*p->channel));
+    for (uint64_t i = 0; i < c.count; i++) {
+        p->channel[i].c.name = p->channel[i].name;
+        p->channel[i].c.unit = p->channel[i].unit;
+        p->channel[i].c.doc = p->channel[i].doc;
+        p->list[i] = &p->channel[i].c;
+    }
+    p->channels =
+        (ds_objective_channels){.struct_size = sizeof(p->channels), .count = c.count, .channel = p->list};
+    p->shape.channels = c.count;
+    p->shape.channel = p->list;
+    return &p->channels;
+}
+
+/* ---- evaluations ---- */
+
+static void put_questions(ds_proxy *p, const ds_batch *b, ds_remote_call *c, ds_remote_array *array)
+{
+    c->asks = b->asks;
+    if (b->asks > 0) {
+        channels(p); /* the sizes depend on them */
+    }
+    for (uint64_t i = 0; b->ask != NULL && i < b->asks && i < DS_MAX_ASKS; i++) {
+        ds_ask a;
+        ds_remote_array *to = &array[DS_REMOTE_ASKS + 3 * i];
+        uint32_t size = take(&a, sizeof(a), b->ask[i], DS_ASK_SIZE_1_0);
+        c->ask[i] = (ds_remote_ask){size, a.op, a.channel, a.kind, a.out_bytes};
+        to[0].in = a.v;
+        to[1].in = a.w;
+        to[2].out = a.out;
+    }
+}
+
+static ds_status evaluate(const ds_objective *objective, ds_batch *given)
+{
+    ds_proxy *p = objective->ctx;
+    ds_batch b;
+    ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
+    ds_remote_call c = {.what = DS_REMOTE_EVALUATE};
+    c.struct_size = take(&b, sizeof(b), given, DS_SIZE_WITH(ds_batch, done));
+    c.want = b.want;
+    c.count = b.count;
+    c.group = b.group;
+    copy_tag(&c, b.tag);
+    array[DS_REMOTE_X].in = b.x;
+    array[DS_REMOTE_LOSS].out = b.loss;
+    array[DS_REMOTE_GRAD].out = (b.want & DS_WANT_GRAD) != 0 ? b.grad : NULL;
+    array[DS_REMOTE_OUTCOME].out = b.outcome;
+    array[DS_REMOTE_NOISE].in = b.noise;
+    array[DS_REMOTE_COST].out = b.cost_steps;
+    put_questions(p, &b, &c, array);
+    ds_status st = call(p, &c, array);
+    if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
+        given->done = c.done;
+    }
+    for (uint64_t i = 0; i < DS_MAX_ASKS; i++) {
+        if (c.ask[i].struct_size != 0) {
+            b.ask[i]->kind = c.ask[i].kind;
+        }
+    }
+    return st;
+}
+
+/* ---- episodes ---- */
+
+static ds_status advance(const ds_objective *objective, uint32_t what, ds_episode_rows *given)
+{
+    ds_episode_rows r;
+    ds_remote_array array[DS_REMOTE_ARRAYS] = {{0}};
+    ds_remote_call c = {.what = what};
+    c.struct_size = take(&r, sizeof(r), given, DS_EPISODE_ROWS_SIZE_1_0);
+    c.count = r.count;
+    c.group = r.group;
+    if (r.count <= DS_MAX_LANES) { /* more are refused */
+        array[DS_REMOTE_LANE].in = r.lane;
+        array[DS_REMOTE_OBS].out = r.obs;
+    }
+    if (r.count <= DS_MAX_LANES && what == DS_REMOTE_STEP) {
+        array[DS_REMOTE_ACTION].in = r.action;
+        array[DS_REMOTE_REWARD].out = r.reward;
+        array[DS_REMOTE_ENDED].out = r.ended;
+        array[DS_REMOTE_EPISODE_LOSS].out = r.loss;
+        array[DS_REMOTE_EPISODE_OUTCOME].out = r.outcome;
+    } else {
+        copy_tag(&c, r.tag);
+    }
+    ds_status st = call(objective->ctx, &c, array);
+    if (c.struct_size != 0 && c.done != DS_REMOTE_UNTOUCHED) {
+        given->done = c.done;
+    }
+    return st;
+}
+
+static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
+{
+    return advance(objective, DS_REMOTE_BEGIN, r);
+}
+
+static ds_status step(const ds_objective *objective, ds_episode_rows *r)
+{
+    return advance(objective, DS_REMOTE_STEP, r);
+}
+
+/* ---- the objective ---- */
+
+static const ds_episodes *episodes(ds_proxy *p)
+{
+    ds_remote_call c;
+    if (ask_extension(p, DS_EXT_EPISODES, &c) != DS_OK) {
+        return NULL;
+    }
+    p->rl = c.rl;
+    p->shape.n_act = c.rl.n_act;
+    p->shape.n_obs = c.rl.n_obs;
+    p->episodes = (ds_episodes){
+        .struct_size = sizeof(p->episodes), .info = &p->rl, .lanes = c.count, .begin = begin, .step = step};
+    return &p->episodes;
+}
+
+static const void *extension(const ds_objective *objective, const char *id)
+{
+    ds_proxy *p = objective->ctx;
+    return strcmp(id, DS_EXT_EPISODES) == 0             ? (const void *)episodes(p)
+           : strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? (const void *)channels(p)
+                                                        : NULL;
+}
+
+/* ---- life ---- */
+
+/* The problem, in memory of this process. */
+static int take_problem(ds_proxy *p, ds_error *e)
+{
+    p->problem = p->view.head->problem;
+    size_t bytes = p->problem.n * sizeof(double);
+    p->bounds = malloc(3 * bytes);
+    if (p->bounds == NULL) {
+        return ds_no_memory(e);
+    }
+    memcpy(p->bounds, p->view.rows, 3 * bytes);
+    p->problem.lower = p->bounds;
+    p->problem.upper = p->bounds + p->problem.n;
+    p->problem.x0 = p->problem.upper + p->problem.n;
+    p->shape.n = p->problem.n;
+    return 0;
+}
+
+static int create(ds_proxy *p, ds_error *e)
+{
+    ds_status st = p->module->opt.create(&p->services.host, &p->problem, &p->self);
+    if (st == DS_OK && p->self != NULL) {
+        return 0;
+    }
+    p->self = NULL;
+    return ds_services_fail(&p->services, e, "create()", st != DS_OK ? st : DS_E_GENERIC);
+}
+
+int ds_proxy_open(const ds_proxy_config *config, ds_proxy **out, ds_error *e)
+{
+    const ds_module *module = config->module;
+    ds_params *params = NULL;
+    ds_proxy *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        return ds_no_memory(e);
+    }
+    p->module = module;
+    int rc = ds_params_make(module->plugin->desc->params, module->id, config->settings, DS_SECTION_OPT,
+                            &params, e);
+    p->view.socket = config->socket;
+    if (rc == 0 && ds_remote_join(&p->view, config->share) != 0) {
+        rc = ds_fail(e, DS_EXIT_MEMORY, "%s: the optimizer's process cannot map the shared memory",
+                     module->id);
+    }
+    ds_services_init(&p->services, module, params, config->seed, config->threads,
+                     rc == 0 ? &p->view.head->stop : NULL);
+    p->objective = (ds_objective){
+        .struct_size = sizeof(p->objective), .ctx = p, .evaluate = evaluate, .get_extension = extension};
+    rc = rc != 0 ? rc : take_problem(p, e);
+    rc = rc != 0 ? rc : create(p, e);
+    if (rc != 0) {
+        ds_proxy_close(p);
+        return rc;
+    }
+    *out = p;
+    return 0;
+}
+
+void ds_proxy_run(ds_proxy *p)
+{
+    ds_remote_array none[DS_REMOTE_ARRAYS] = {{0}};
+    ds_remote_call c = {.what = DS_REMOTE_RETURN};
+    c.status = p->module->opt.run(p->self, &p->objective);
+    snprintf(c.text, sizeof(c.text), "%s", p->services.last_error);
+    call(p, &c, none);
+}
+
+void ds_proxy_close(ds_proxy *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    if (p->self != NULL) {
+        p->module->opt.destroy(p->self);
+    }
+    ds_services_clear(&p->services);
+    ds_remote_leave(&p->view);
+    free(p->bounds);
+    free(p->channel);
+    free(p);
+}

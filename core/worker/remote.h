@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* remote.h - the memory that the host shares with an optimizer in a process of its own, and how a call crosses it.
+ *
+ * The optimizer's process (proxy.h) gives run() an objective whose functions write a call and the rows that go with it
+ * into this memory and hand the turn to the host; the host (run/isolated.h) makes the same call of its own objective on
+ * pointers into the rows and hands the turn back. One side is at work at a time, so nothing is locked. Who waits spins
+ * for a moment and then sleeps on the socket of the process, which also tells the end of the other side. Where the
+ * numbers of a call lie follows from the call alone (ds_remote_lay_out()): no offset crosses, and the host reads nothing
+ * outside of the rows whatever stands in the call. The plugin gets copies and no pointer into this memory.
+ */
+#ifndef DS_WORKER_REMOTE_H
+#define DS_WORKER_REMOTE_H
+
+#include <diffsim/ext/rl.h>
+#include <diffsim/optimizer.h>
+
+#include "plugin/channels.h"
+#include "worker/ring.h"
+
+#define DS_REMOTE_MAGIC 0x3130544f4d455244u /* "DREMOT01" */
+
+/* What is called. */
+enum {
+    DS_REMOTE_ROOM = 1, /* the rows are to have `count` bytes */
+    DS_REMOTE_EXTENSION, /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry */
+    DS_REMOTE_EVALUATE,
+    DS_REMOTE_BEGIN, /* of episodes */
+    DS_REMOTE_STEP,
+    DS_REMOTE_RETURN /* run() has returned `status`; `text` is the last message of error() */
+};
+
+/* The arrays of a call, one after the other in the rows. */
+enum { DS_REMOTE_X, DS_REMOTE_LOSS, DS_REMOTE_GRAD, DS_REMOTE_OUTCOME, DS_REMOTE_NOISE, DS_REMOTE_COST };
+enum {
+    DS_REMOTE_LANE,
+    DS_REMOTE_ACTION,
+    DS_REMOTE_OBS,
+    DS_REMOTE_REWARD,
+    DS_REMOTE_ENDED,
+    DS_REMOTE_EPISODE_LOSS,
+    DS_REMOTE_EPISODE_OUTCOME
+};
+enum {
+    DS_REMOTE_ASKS = 7, /* v, w and out of each question */
+    DS_REMOTE_ARRAYS = DS_REMOTE_ASKS + 3 * DS_MAX_ASKS
+};
+
+/* A question of a batch without its pointers. */
+typedef struct ds_remote_ask {
+    uint32_t struct_size; /* 0 = there is none */
+    uint32_t op, channel, kind;
+    uint64_t out_bytes;
+} ds_remote_ask;
+
+/* The fields of the structs of a call without their pointers. */
+typedef struct ds_remote_call {
+    uint32_t what;        /* DS_REMOTE_* */
+    int32_t status;       /* what it returned; of an extension: DS_OK where there is one */
+    uint32_t struct_size; /* of the struct, as far as this host knows it */
+    uint32_t want;        /* DS_WANT_* */
+    uint64_t count, group, asks;
+    uint64_t done;  /* DS_REMOTE_UNTOUCHED = the call has left it alone */
+    uint64_t given; /* bit k: array k is not NULL */
+    char tag[DS_MAX_TAG + 2];
+    char text[DS_MAX_ERROR + 1];
+    ds_rl_info rl; /* of the extension for episodes; its `count` are the lanes */
+    ds_remote_ask ask[DS_MAX_ASKS];
+} ds_remote_call;
+
+#define DS_REMOTE_UNTOUCHED UINT64_MAX
+
+enum { DS_REMOTE_HOST = 0, DS_REMOTE_OPTIMIZER = 1 }; /* sides */
+
+/* The shared memory: this head, from DS_REMOTE_HEAD on the rows. At the start they hold lower, upper and x0. */
+enum { DS_REMOTE_HEAD = 1 << 16 };
+typedef struct ds_remote {
+    uint64_t magic;
+    ds_problem problem; /* its pointers mean nothing here */
+    uint64_t rows;      /* bytes of the rows; grows, by the host's hand */
+    uint32_t spin_ns;   /* longest busy wait */
+    ds_remote_call call;
+    alignas(64) atomic_uint turn; /* the side that is at work */
+    atomic_uint asleep[2];        /* this side sleeps on its socket */
+    alignas(64) atomic_int stop;  /* nonzero = the run should end */
+} ds_remote;
+
+/* One side's view of it. */
+typedef struct ds_remote_view {
+    ds_remote *head; /* stays where it is; the rows may move when they grow */
+    unsigned char *rows;
+    uint64_t mapped; /* bytes of the rows that are */
+    int fd, socket;
+    uint32_t side;
+    ds_spin spin;
+} ds_remote_view;
+
+/* Host: makes the memory for a problem, in an empty memory file. */
+int ds_remote_make(ds_remote_view *v, int fd, const ds_problem *problem, ds_error *e);
+/* Optimizer: maps it; -1 where that fails. */
+int ds_remote_join(ds_remote_view *v, int fd);
+void ds_remote_leave(ds_remote_view *v);
+
+/* Host: the rows get at least `bytes`. Optimizer: maps them where they have grown. -1 without memory. */
+int ds_remote_grow(ds_remote_view *v, uint64_t bytes);
+int ds_remote_follow(ds_remote_view *v);
+
+/* Hands the turn to the other side, and wakes it. */
+void ds_remote_pass(ds_remote_view *v);
+
+/* Waits a moment for the turn: 1 = it is ours; 0 = it is time to sleep, and a byte comes on the socket when it is. */
+int ds_remote_await(ds_remote_view *v);
+
+/* What the sizes of arrays depend on. */
+typedef struct ds_remote_shape {
+    uint64_t n, n_act, n_obs;
+    uint64_t channels;
+    const ds_channel *const *channel;
+} ds_remote_shape;
+
+/* An array of a call. The optimizer's side sets one of the pointers to the plugin's buffer. */
+typedef struct ds_remote_array {
+    uint64_t each, at; /* bytes of a row, offset in the rows */
+    const void *in;
+    void *out;
+} ds_remote_array;
+
+/* Fills `each` and `at` of all arrays of a call. Returns the bytes that they take, UINT64_MAX where that is absurd. */
+uint64_t ds_remote_lay_out(const ds_remote_shape *s, const ds_remote_call *c,
+                           ds_remote_array array[DS_REMOTE_ARRAYS]);
+
+#endif
