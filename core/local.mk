@@ -6,41 +6,42 @@ host_cppflags = $(host_include) $(INIH_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS
 core/%.$(OBJEXT) core/%.lo: AM_CPPFLAGS += $(host_cppflags)
 core_libs = $(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 noinst_LTLIBRARIES += core/libcore.la
-base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/error.c core/base/error.h \
-	core/base/file.c core/base/file.h core/base/guard.c core/base/guard.h core/base/json_text.c \
-	core/base/json_text.h core/base/log.c core/base/log.h core/base/program.c core/base/program.h \
-	core/base/stop.c core/base/stop.h core/base/text.c core/base/text.h core/base/variables.c \
-	core/base/variables.h
-config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h core/config/npy_read.c \
-	core/config/params.c core/config/params.h core/config/run_options.c core/config/run_options.h \
-	core/config/settings.c core/config/settings.h
+base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/error.c \
+	core/base/error.h core/base/file.c core/base/file.h core/base/guard.c core/base/guard.h \
+	core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h \
+	core/base/program.c core/base/program.h core/base/stop.c core/base/stop.h core/base/text.c \
+	core/base/text.h core/base/variables.c core/base/variables.h
+config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
+	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \
+	core/config/run_options.h core/config/settings.c core/config/settings.h
 plugin_sources = core/plugin/accept.c core/plugin/accept.h core/plugin/channels.c \
-	core/plugin/channels.h core/plugin/descriptor.c \
-	core/plugin/descriptor.h core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c \
-	core/plugin/env_rl.c core/plugin/env_variables.c core/plugin/inquiry.c core/plugin/inquiry.h \
+	core/plugin/channels.h core/plugin/descriptor.c core/plugin/descriptor.h \
+	core/plugin/elf_file.c core/plugin/elf_file.h core/plugin/env.c core/plugin/env_rl.c \
+	core/plugin/env_variables.c core/plugin/inquiry.c core/plugin/inquiry.h \
 	core/plugin/instance.c core/plugin/instance.h core/plugin/loader.c core/plugin/loader.h \
-	core/plugin/needs.c core/plugin/needs.h core/plugin/search_path.c core/plugin/search_path.h \
-	core/plugin/services.c core/plugin/services.h
+	core/plugin/needs.c core/plugin/needs.h core/plugin/search_path.c \
+	core/plugin/search_path.h core/plugin/services.c core/plugin/services.h
 scene_sources = core/scene/scene_write.h core/scene/scene_write.c
-worker_sources = core/worker/probe.c core/worker/probe.h core/worker/process.c core/worker/process.h \
-	core/worker/protocol.h core/worker/proxy.c core/worker/proxy.h core/worker/remote.c \
-	core/worker/remote.h core/worker/ring.c core/worker/ring.h core/worker/supervisor.c \
-	core/worker/supervisor.h
+worker_sources = core/worker/probe.c core/worker/probe.h core/worker/process.c \
+	core/worker/process.h core/worker/protocol.h core/worker/proxy.c core/worker/proxy.h \
+	core/worker/remote.c core/worker/remote.h core/worker/ring.c core/worker/ring.h \
+	core/worker/supervisor.c core/worker/supervisor.h
 evaluate_sources = core/evaluate/pool.c core/evaluate/pool.h core/evaluate/rl_pool.c \
 	core/evaluate/rl_pool.h
-store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c core/store/replay.h \
-	core/store/run_folder.c core/store/run_folder.h core/store/runlock.c core/store/runlock.h \
-	core/store/store.c core/store/store.h core/store/store_internal.h core/store/store_rows.c \
-	core/store/store_variables.c
+store_sources = core/store/recorder.c core/store/recorder.h core/store/replay.c \
+	core/store/replay.h core/store/run_folder.c core/store/run_folder.h core/store/runlock.c \
+	core/store/runlock.h core/store/store.c core/store/store.h core/store/store_internal.h \
+	core/store/store_rows.c core/store/store_variables.c
 run_sources = core/run/asked.c core/run/asked.h core/run/isolated.c core/run/isolated.h \
 	core/run/journal.c core/run/journal.h core/run/objective.c core/run/objective.h \
-	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h core/run/run_recheck.c \
-	core/run/run_series.c core/run/session.c core/run/session.h core/run/signals.c core/run/signals.h
+	core/run/progress.c core/run/progress.h core/run/run.c core/run/run.h \
+	core/run/run_recheck.c core/run/run_series.c core/run/session.c core/run/session.h \
+	core/run/signals.c core/run/signals.h
 embed_sources = core/embed/embed.c core/embed/embed.h core/embed/environment.c core/embed/search.c \
 	core/embed/search_internal.h
 cli_sources = core/cli/arguments.c core/cli/arguments.h core/cli/command.c core/cli/command.h \
-	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h core/cli/run_flags.c \
-	core/cli/run_flags.h
+	core/cli/dispatch.c core/cli/dispatch.h core/cli/pictures.c core/cli/pictures.h \
+	core/cli/run_flags.c core/cli/run_flags.h
 
 core_libcore_la_SOURCES = $(base_sources) $(config_sources) $(plugin_sources) $(scene_sources) \
 	$(worker_sources) $(evaluate_sources) $(store_sources) $(run_sources) $(embed_sources) \

@@ -51,8 +51,9 @@ if HAVE_CMOCKA
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
 	%D%/core/config/test_settings %D%/core/embed/test_search \
-	%D%/core/evaluate/test_pool %D%/core/plugin/test_instance %D%/core/scene/test_snapshot \
-	%D%/core/run/test_isolated %D%/core/store/test_store
+	%D%/core/evaluate/test_pool %D%/core/plugin/test_channels %D%/core/plugin/test_instance \
+	%D%/core/run/test_asked %D%/core/run/test_isolated %D%/core/scene/test_snapshot \
+	%D%/core/store/test_store
 # As other programs use libdiffsim.
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
@@ -104,29 +105,31 @@ endif
 check_PROGRAMS += %D%/fuzz/parameters
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
-check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/faulty.la \
-	%D%/plugins/faulty_rl.la %D%/plugins/foreign.la %D%/plugins/shapes.la
+check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/channels.la \
+	%D%/plugins/digester.la %D%/plugins/faulty.la %D%/plugins/faulty_rl.la %D%/plugins/foreign.la \
+	%D%/plugins/shapes.la
 %C%_plugins_alone_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_digester_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_asker_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_badopt_la_LDFLAGS = $(plugin_link) -rpath /nowhere
+%C%_plugins_channels_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_faulty_rl_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 %C%_plugins_foreign_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined -rpath /nowhere
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-dist_check_SCRIPTS = %D%/layers.sh \
-	%D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
-	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
-	%D%/cli/isolate_optimizer.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh \
-	%D%/cli/loader.sh %D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh \
-	%D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
-	%D%/cli/squares.sh \
-	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
-	%D%/cli/tools/bench_merge.sh %D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh \
-	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh \
-	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh
+dist_check_SCRIPTS = %D%/layers.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
+	%D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh %D%/cli/flags.sh \
+	%D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh %D%/cli/isolate_optimizer.sh \
+	%D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/loader.sh \
+	%D%/cli/optimizer_edges.sh %D%/cli/optimizers.sh %D%/cli/own_process.sh %D%/cli/plugins.sh \
+	%D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh %D%/cli/squares.sh %D%/cli/tools/bench.sh \
+	%D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh %D%/cli/tools/bench_merge.sh \
+	%D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh %D%/cli/tools/landscape.sh \
+	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/report.sh \
+	%D%/cli/tools/report_sets.sh
 EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
-	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad $(slow_scripts) core/LAYERS
+	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad %D%/data $(slow_scripts) core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/kill_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh \

@@ -8,56 +8,63 @@ noinst_LTLIBRARIES += tools/libtools.la
 tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stats/distribution.c \
 	%D%/stats/distribution.h %D%/stats/hypothesis.c %D%/stats/hypothesis.h %D%/stats/sample.c \
 	%D%/stats/sample.h %D%/plot/canvas.c %D%/plot/canvas.h %D%/plot/canvas_svg.c \
-	%D%/plot/canvas_svg.h %D%/plot/plot.c %D%/plot/plot.h %D%/plot/plot_axes.c %D%/plot/plot_axes.h \
-	%D%/plot/plot_bars.c %D%/plot/plot_color.c %D%/plot/plot_color.h %D%/plot/plot_contour.c \
-	%D%/plot/plot_contour.h %D%/plot/plot_groups.c %D%/plot/plot_groups.h %D%/plot/plot_lines.c \
-	%D%/plot/plot_lines.h %D%/plot/plot_map.c %D%/plot/plot_map.h %D%/plot/plot_panels.c \
-	%D%/plot/plot_panels.h %D%/plot/plot_scale.c %D%/plot/plot_scale.h %D%/snapshot/snapshot.h \
-	%D%/snapshot/snapshot.c %D%/snapshot/episode_scene.h %D%/snapshot/episode_scene.c \
-	%D%/render/picture.c %D%/render/picture.h %D%/render/render.c %D%/render/render.h \
-	%D%/render/render_flat.c %D%/render/render_flat.h %D%/render/render_geometry.c \
-	%D%/render/render_internal.h %D%/render/render_primitives.c %D%/render/render_raster.c \
-	%D%/render/render_shade.c %D%/render/render_shapes.c %D%/render/render_smooth.c \
-	%D%/results/trajectory.h %D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c \
-	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c %D%/results/export_table.c \
-	%D%/results/npy_names.c %D%/results/npy_names.h %D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h \
+	%D%/plot/canvas_svg.h %D%/plot/plot.c %D%/plot/plot.h %D%/plot/plot_axes.c \
+	%D%/plot/plot_axes.h %D%/plot/plot_bars.c %D%/plot/plot_color.c %D%/plot/plot_color.h \
+	%D%/plot/plot_contour.c %D%/plot/plot_contour.h %D%/plot/plot_groups.c \
+	%D%/plot/plot_groups.h %D%/plot/plot_lines.c %D%/plot/plot_lines.h %D%/plot/plot_map.c \
+	%D%/plot/plot_map.h %D%/plot/plot_panels.c %D%/plot/plot_panels.h %D%/plot/plot_scale.c \
+	%D%/plot/plot_scale.h %D%/snapshot/snapshot.h %D%/snapshot/snapshot.c \
+	%D%/snapshot/episode_scene.h %D%/snapshot/episode_scene.c %D%/render/picture.c \
+	%D%/render/picture.h %D%/render/render.c %D%/render/render.h %D%/render/render_flat.c \
+	%D%/render/render_flat.h %D%/render/render_geometry.c %D%/render/render_internal.h \
+	%D%/render/render_primitives.c %D%/render/render_raster.c %D%/render/render_shade.c \
+	%D%/render/render_shapes.c %D%/render/render_smooth.c %D%/results/trajectory.h \
+	%D%/results/compare.c %D%/results/compare.h %D%/results/disambiguate.c \
+	%D%/results/export.c %D%/results/export.h %D%/results/export_bench.c \
+	%D%/results/export_table.c %D%/results/npy_names.c %D%/results/npy_names.h \
+	%D%/results/npy_write.c %D%/results/npy_write.h %D%/results/point.c %D%/results/point.h \
 	%D%/results/printer.c %D%/results/printer.h %D%/results/results.c %D%/results/results.h \
-	%D%/results/trajectory.c %D%/eval/best_picture.c %D%/eval/best_picture.h %D%/report/report.c \
-	%D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h %D%/report/report_figures.c \
-	%D%/report/report_figures.h %D%/report/report_html.c %D%/report/report_html.h \
-	%D%/report/report_page.c %D%/report/report_page.h %D%/report/report_pictures.c \
-	%D%/report/report_pictures.h %D%/report/report_point.c %D%/report/report_point.h \
-	%D%/report/report_settings.c %D%/report/report_settings.h \
-	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c %D%/landscape/landscape_evaluate.c \
-	%D%/landscape/landscape_files.c %D%/landscape/landscape_gradient.c \
-	%D%/landscape/landscape_internal.h %D%/landscape/landscape_loss.c \
-	%D%/landscape/landscape_measure.h %D%/landscape/landscape_options.c \
-	%D%/landscape/landscape_options.h %D%/landscape/landscape_pictures.c \
-	%D%/landscape/landscape_report.c %D%/landscape/landscape_run.c %D%/landscape/landscape_run_path.c \
-	%D%/landscape/landscape_slice.c %D%/landscape/landscape_slice.h %D%/landscape/landscape_survey.c \
-	%D%/landscape/landscape_time.c %D%/landscape/landscape_verdict.c \
-	%D%/landscape/landscape_verdict.h %D%/bench/bench_file.c %D%/bench/bench_file.h \
-	%D%/bench/bench_lines.c %D%/bench/bench_lines.h %D%/bench/bench_loop.c %D%/bench/bench_loop.h \
-	%D%/bench/bench_parts.c %D%/bench/bench_parts.h %D%/bench/bench_plan.c %D%/bench/bench_plan.h \
+	%D%/results/trajectory.c %D%/eval/best_picture.c %D%/eval/best_picture.h \
+	%D%/report/report.c %D%/report/report.h %D%/report/report_csv.c %D%/report/report_csv.h \
+	%D%/report/report_figures.c %D%/report/report_figures.h %D%/report/report_html.c \
+	%D%/report/report_html.h %D%/report/report_page.c %D%/report/report_page.h \
+	%D%/report/report_pictures.c %D%/report/report_pictures.h %D%/report/report_point.c \
+	%D%/report/report_point.h %D%/report/report_settings.c %D%/report/report_settings.h \
+	%D%/landscape/landscape.h %D%/landscape/landscape_basins.c \
+	%D%/landscape/landscape_evaluate.c %D%/landscape/landscape_files.c \
+	%D%/landscape/landscape_gradient.c %D%/landscape/landscape_internal.h \
+	%D%/landscape/landscape_loss.c %D%/landscape/landscape_measure.h \
+	%D%/landscape/landscape_options.c %D%/landscape/landscape_options.h \
+	%D%/landscape/landscape_pictures.c %D%/landscape/landscape_report.c \
+	%D%/landscape/landscape_run.c %D%/landscape/landscape_run_path.c \
+	%D%/landscape/landscape_slice.c %D%/landscape/landscape_slice.h \
+	%D%/landscape/landscape_survey.c %D%/landscape/landscape_time.c \
+	%D%/landscape/landscape_verdict.c %D%/landscape/landscape_verdict.h %D%/bench/bench_file.c \
+	%D%/bench/bench_file.h %D%/bench/bench_lines.c %D%/bench/bench_lines.h \
+	%D%/bench/bench_loop.c %D%/bench/bench_loop.h %D%/bench/bench_parts.c \
+	%D%/bench/bench_parts.h %D%/bench/bench_plan.c %D%/bench/bench_plan.h \
 	%D%/bench/bench_progress.c %D%/bench/bench_state.c %D%/bench/bench_state.h \
-	%D%/bench/bench_sweep.c %D%/bench/bench_sweep.h %D%/bench/bench_trial.c %D%/bench/bench_trial.h \
-	%D%/bench/bench_work.c %D%/bench/bench_work.h %D%/bench/bench_write.c %D%/bench/existing_runs.c \
-	%D%/bench/optimizer_cost.c %D%/bench/optimizer_cost.h %D%/merge/bench_merge.c \
-	%D%/merge/bench_merge.h %D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c \
-	%D%/ranks/ranks.h %D%/harness/check.h %D%/harness/check_apart.c \
-	%D%/harness/check_apart.h %D%/harness/check_episodes.c %D%/harness/check_episodes.h \
-	%D%/harness/check_guard.c %D%/harness/check_guard.h %D%/harness/check_host.c \
-	%D%/harness/check_host.h %D%/harness/check_objective.c %D%/harness/check_objective.h \
-	%D%/harness/check_problem.c %D%/harness/check_problem.h %D%/harness/check_process.c \
-	%D%/harness/check_process.h %D%/harness/check_record.c %D%/harness/check_watch.c \
-	%D%/harness/check_watch.h %D%/check/check_eval.c %D%/check/check_extensions.c \
-	%D%/check/check_gradient.c %D%/check/check_info.c %D%/check/check_instance.c \
-	%D%/check/check_load.c %D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
+	%D%/bench/bench_sweep.c %D%/bench/bench_sweep.h %D%/bench/bench_trial.c \
+	%D%/bench/bench_trial.h %D%/bench/bench_work.c %D%/bench/bench_work.h \
+	%D%/bench/bench_write.c %D%/bench/existing_runs.c %D%/bench/optimizer_cost.c \
+	%D%/bench/optimizer_cost.h %D%/merge/bench_merge.c %D%/merge/bench_merge.h \
+	%D%/merge/compare_runs.c %D%/merge/compare_runs.h %D%/ranks/ranks.c %D%/ranks/ranks.h \
+	%D%/harness/check.h %D%/harness/check_apart.c %D%/harness/check_apart.h \
+	%D%/harness/check_asks.c %D%/harness/check_asks.h %D%/harness/check_episodes.c \
+	%D%/harness/check_episodes.h %D%/harness/check_guard.c %D%/harness/check_guard.h \
+	%D%/harness/check_host.c %D%/harness/check_host.h %D%/harness/check_objective.c \
+	%D%/harness/check_objective.h %D%/harness/check_problem.c %D%/harness/check_problem.h \
+	%D%/harness/check_process.c %D%/harness/check_process.h %D%/harness/check_record.c \
+	%D%/harness/check_watch.c %D%/harness/check_watch.h %D%/check/check_asking.c \
+	%D%/check/check_asking.h %D%/check/check_channels.c %D%/check/check_eval.c \
+	%D%/check/check_extensions.c %D%/check/check_gradient.c %D%/check/check_info.c \
+	%D%/check/check_instance.c %D%/check/check_load.c %D%/check/check_products.c \
+	%D%/check/check_pure.c %D%/check/check_report.c %D%/check/check_report.h \
 	%D%/check/check_rl.c %D%/check/check_run.c %D%/check/check_run.h %D%/check/check_scene.c \
 	%D%/check/check_search.c %D%/check/check_tests.h %D%/check/check_variables.c \
-	%D%/difference/finite_difference.c \
-	%D%/difference/finite_difference.h %D%/catalog/describe.c %D%/catalog/describe.h \
-	%D%/catalog/plugin_list.c %D%/catalog/plugin_list.h
+	%D%/difference/finite_difference.c %D%/difference/finite_difference.h \
+	%D%/catalog/describe.c %D%/catalog/describe.h %D%/catalog/plugin_list.c \
+	%D%/catalog/plugin_list.h
 
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
 pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare \

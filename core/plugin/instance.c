@@ -50,6 +50,15 @@ static void validate_gradient(const ds_eval *io, ds_answer *a)
     }
 }
 
+/* Without success there is no gradient. */
+static void drop_gradient(const ds_eval *io, ds_answer *a)
+{
+    if (io->grad != NULL && a->outcome != DS_EVAL_OK) {
+        memset(io->grad, 0, io->n * sizeof *io->grad);
+        a->grad_kind = DS_GRAD_NONE;
+    }
+}
+
 /* What evaluate() answered, made safe. */
 static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
 {
@@ -71,10 +80,7 @@ static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
     } else if ((io->want & DS_WANT_GRAD) != 0) {
         validate_gradient(io, a);
     }
-    if ((io->want & DS_WANT_GRAD) != 0 && a->outcome != DS_EVAL_OK) {
-        memset(io->grad, 0, io->n * sizeof *io->grad);
-        a->grad_kind = DS_GRAD_NONE;
-    }
+    drop_gradient(io, a);
 }
 
 static ds_eval question(const ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad)
@@ -109,12 +115,11 @@ ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint3
         answer->bad_step = -1;
         answer->cost_steps = io.cost_steps;
         ds_answer_fail_status(env, answer, st);
-        if (io.grad != NULL) {
-            memset(io.grad, 0, io.n * sizeof *io.grad);
-        }
+        drop_gradient(&io, answer);
     }
     if (inquiry != NULL) {
         ds_inquiry_check(&env->channels, inquiry, ask, answer);
+        drop_gradient(&io, answer); /* an answer that is not finite spoils the row */
     }
     answer->wall_s = ds_clock_s() - start;
     return st > 0 ? DS_STOPPED : DS_OK;

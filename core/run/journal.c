@@ -224,7 +224,7 @@ static int deliver(ds_journal *j, ds_question *q, uint64_t i, const ds_answer *a
     int product = q->asks != NULL && q->asks->product;
     uint32_t want = product ? DS_WANT_GRAD : q->want; /* a product counts as one */
     q->loss[i] = answer->loss;
-    q->kind = product ? answer->grad_kind : q->kind;
+    q->kind = product && answer->outcome == DS_EVAL_OK ? answer->grad_kind : q->kind;
     if (q->outcome != NULL) {
         q->outcome[i] = answer->outcome;
     }

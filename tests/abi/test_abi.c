@@ -5,7 +5,6 @@
 #include <diffsim/diffsim.h>
 #include <diffsim/lib/environment.h>
 #include <diffsim/ext/batch.h>
-#include <diffsim/ext/residuals.h>
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/lib/ask_tell.h>
@@ -51,10 +50,6 @@ static const row sizes[] = {
     SIZE(ds_scene, 40),
     SIZE(ds_status, 4),
     SIZE(ds_env_batch, 16),
-    SIZE(ds_residuals, 24),
-    SIZE(ds_residual_eval, 88),
-    SIZE(ds_residual_batch, 80),
-    SIZE(ds_residual_objective, 24),
     SIZE(ds_rl_info, 40),
     SIZE(ds_rl_step, 56),
     SIZE(ds_rl, 32),
@@ -217,32 +212,6 @@ static const row offsets[] = {
     AT(ds_episodes, begin, 24),
     AT(ds_episodes, step, 32),
     AT(ds_env_batch, evaluate, 8),
-    AT(ds_residuals, size, 8),
-    AT(ds_residuals, evaluate, 16),
-    AT(ds_residual_eval, kind, 4),
-    AT(ds_residual_eval, n, 8),
-    AT(ds_residual_eval, m, 16),
-    AT(ds_residual_eval, x, 24),
-    AT(ds_residual_eval, v, 32),
-    AT(ds_residual_eval, noise_key, 40),
-    AT(ds_residual_eval, out, 48),
-    AT(ds_residual_eval, loss, 56),
-    AT(ds_residual_eval, outcome, 64),
-    AT(ds_residual_eval, grad_kind, 68),
-    AT(ds_residual_eval, bad_step, 72),
-    AT(ds_residual_eval, cost_steps, 80),
-    AT(ds_residual_batch, kind, 4),
-    AT(ds_residual_batch, count, 8),
-    AT(ds_residual_batch, x, 16),
-    AT(ds_residual_batch, v, 24),
-    AT(ds_residual_batch, out, 32),
-    AT(ds_residual_batch, loss, 40),
-    AT(ds_residual_batch, outcome, 48),
-    AT(ds_residual_batch, tag, 56),
-    AT(ds_residual_batch, group, 64),
-    AT(ds_residual_batch, done, 72),
-    AT(ds_residual_objective, m, 8),
-    AT(ds_residual_objective, evaluate, 16),
 };
 
 /* Numbers are as much a part of the interface as offsets. */
@@ -300,9 +269,6 @@ static const row numbers[] = {
     IS(DS_BODY_LINES, 8),
     IS(DS_ROLE_MATERIAL, 0),
     IS(DS_INFO_NO_GRADIENT, 1),
-    IS(DS_RESIDUALS_VALUE, 1),
-    IS(DS_RESIDUALS_JV, 2),
-    IS(DS_RESIDUALS_JTV, 3),
     IS(DS_ROLE_TARGET, 3),
 };
 

@@ -36,7 +36,7 @@ curve="--set env.file=$foreign --set env.symbol=curve --set env.residuals=7 --se
 status 0 "a fit with residuals and Jacobian" "$dshost" run --env ffi --opt lm --budget 60 --pictures no $curve \
     --set 'env.signature=void(m:i32, x:f64*, r:f64*, J:f64*)' --set env.factor=0.5 --target 1e-16 --out fit
 # shellcheck disable=SC2086
-status 0 "passes the tests of residuals" "$dshost" check ffi $curve --only ext,grad,pure.want \
+status 0 "passes the tests of residuals" "$dshost" check ffi $curve --only channel,grad,pure.want \
     --set 'env.signature=void(m:i32, x:f64*, r:f64*, J:f64*)' --set env.factor=0.5
 
 # Half of the box crashes: each costs one evaluation, and leaves a file that repeats it.

@@ -179,7 +179,7 @@ static void check_answer(const ds_env *env, const ds_answer *a, const double *gr
      * no memory where a loss has. */
     bool no_memory = a->outcome == DS_EVAL_ERROR && strncmp(a->message, "no memory for", 13) == 0;
     if ((a->outcome > DS_EVAL_INFEASIBLE && !no_memory) || strncmp(a->message, "component", 9) == 0 ||
-        strncmp(a->message, "evaluate()", 10) == 0) {
+        strncmp(a->message, "channel", 7) == 0 || strncmp(a->message, "evaluate()", 10) == 0) {
         fail("evaluation", a->message);
     }
     bool has_loss = a->outcome == DS_EVAL_OK || a->outcome == DS_EVAL_BAD_GRAD;
@@ -207,24 +207,38 @@ static void check_steps(ds_env *env, const double *x, const ds_answer *whole)
     free(obs);
 }
 
-static void check_residuals(ds_random *r, ds_env *env, const double *x)
+/* One question about a channel, with random vectors. */
+static void check_question(ds_random *r, ds_env *env, const double *x, uint32_t channel, uint32_t op)
 {
-    uint64_t n = env->info.n, m = env->residual_count, most = n > m ? n : m;
-    double *v = malloc(2 * most * sizeof *v), *out = v + most;
-    REQUIRE(v != NULL);
-    for (uint64_t i = 0; i < most; i++) {
-        v[i] = ds_random_normal(r);
+    ds_asks asks = {.count = 1, .ask = {{.op = op, .channel = channel, .weighted = op == DS_ASK_HV}}};
+    char text[DS_ASKS_TEXT];
+    ds_answer a;
+    REQUIRE(ds_asks_make(&asks, &env->channels, env->info.n, NULL, text) == 0);
+    double *in = malloc((asks.in + asks.out + 1) * sizeof *in);
+    REQUIRE(in != NULL);
+    for (uint64_t i = 0; i < asks.in; i++) {
+        in[i] = ds_random_normal(r);
     }
-    for (uint32_t kind = DS_RESIDUALS_VALUE; kind <= DS_RESIDUALS_JTV; kind++) {
-        ds_answer a;
-        if (ds_env_evaluate_residuals(env, kind, x, v, 0, out, &a) == DS_OK) {
-            check_answer(env, &a, NULL);
-            for (uint64_t i = 0; i < ds_residual_output(kind, n, m); i++) {
-                REQUIRE(isfinite(out[i]));
+    const ds_inquiry q = {&asks, in, in + asks.in};
+    if (ds_env_inquire(env, x, 0, 0, NULL, &q, &a) == DS_OK) {
+        check_answer(env, &a, NULL);
+        bool doubles = op != DS_ASK_VALUE || env->channels.list[channel]->type == DS_TYPE_F64;
+        for (uint64_t i = 0; doubles && i < asks.out; i++) {
+            REQUIRE(isfinite(in[asks.in + i]));
+        }
+    }
+    free(in);
+}
+
+static void check_channels(ds_random *r, ds_env *env, const double *x)
+{
+    for (uint32_t i = 0; i < env->channels.count; i++) {
+        for (uint32_t op = DS_ASK_VALUE; op <= DS_ASK_HV; op++) {
+            if ((env->channels.list[i]->ops & DS_CAN(op)) != 0) {
+                check_question(r, env, x, i, op);
             }
         }
     }
-    free(v);
 }
 
 static void evaluate(ds_random *r, ds_env *env, tally *t)
@@ -259,9 +273,7 @@ static void evaluate(ds_random *r, ds_env *env, tally *t)
         if (env->rl != NULL) {
             check_steps(env, x, &a);
         }
-        if (env->residual_count > 0) {
-            check_residuals(r, env, x);
-        }
+        check_channels(r, env, x);
     }
     free(x);
 }

@@ -2,7 +2,7 @@
 /* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a
  * sphere function with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
 #include <diffsim/ext/batch.h>
-#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/channel.h>
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -48,7 +48,7 @@ static const ds_param *const params[] = {
     DS_REAL("work", "0", 0, 10, "s", "Busy time of one evaluation."),
     DS_REAL("noise", "0", 0, 1, "", "Amplitude of noise by the noise key."),
     DS_BOOL("batch", "false", "Offer many points in one call."),
-    DS_BOOL("residuals", "false", "Offer the residuals x_i and 0."),
+    DS_BOOL("residuals", "false", "Offer the residuals x_i and 0 as a channel."),
     NULL};
 
 typedef struct env {
@@ -192,6 +192,23 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The residuals; J is the identity over a row of zeros. */
+static void answer_asks(ds_eval *io, int64_t fault)
+{
+    for (uint64_t k = 0; k < io->asks; k++) {
+        ds_ask *q = io->ask[k];
+        double *out = q->out;
+        memcpy(out, q->op == DS_ASK_VALUE ? io->x : q->v, io->n * sizeof(double));
+        if (q->op != DS_ASK_JTV) {
+            out[io->n] = 0;
+        }
+        if (fault == F_NANGRAD && q->op != DS_ASK_VALUE) {
+            out[0] = NAN;
+        }
+        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+    }
+}
+
 static ds_status evaluate(void *self, ds_eval *io)
 {
     env *e = self;
@@ -220,6 +237,7 @@ static ds_status evaluate(void *self, ds_eval *io)
         }
         io->grad_kind = DS_GRAD_ADJOINT;
     }
+    answer_asks(io, fault);
     switch (fault) {
     case F_NAN:
         io->loss = NAN;
@@ -273,52 +291,40 @@ static ds_status evaluate_many(void *self, uint64_t count, ds_eval *const *io)
     return status;
 }
 
-static ds_status residual_count(void *self, uint64_t *m)
+static ds_status count_channels(void *self, uint64_t *count)
 {
-    *m = (uint64_t)((const env *)self)->n + 1;
+    (void)self;
+    *count = 1;
     return DS_OK;
 }
 
-/* J is the identity over a row of zeros. */
-static ds_status evaluate_residuals(void *self, ds_residual_eval *io)
+static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
 {
-    double grad[16];
-    ds_eval plain = {.struct_size = sizeof(plain),
-                     .want = io->kind == DS_RESIDUALS_VALUE || io->n > 15 ? 0 : DS_WANT_GRAD,
-                     .n = io->n,
-                     .x = io->x,
-                     .noise_key = io->noise_key,
-                     .grad = grad,
-                     .bad_step = -1};
-    ds_status status = evaluate(self, &plain);
-    const double *from = io->kind == DS_RESIDUALS_VALUE ? io->x : io->v;
-    io->loss = plain.loss;
-    io->outcome = plain.outcome;
-    io->bad_step = plain.bad_step;
-    io->cost_steps = plain.cost_steps;
-    io->grad_kind = io->kind == DS_RESIDUALS_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
-    memcpy(io->out, from, io->n * sizeof(double));
-    if (io->kind != DS_RESIDUALS_JTV) {
-        io->out[io->n] = 0;
-    }
-    if (plain.want != 0 && isnan(grad[io->n - 1])) { /* fault = nangrad */
-        io->out[0] = NAN;
-    }
-    return status;
+    (void)i;
+    out->role = DS_CHANNEL_RESIDUAL;
+    out->type = DS_TYPE_F64;
+    out->ops = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV);
+    out->ndim = 1;
+    out->shape[0] = (uint64_t)((const env *)self)->n + 1;
+    out->name = "residual";
+    out->unit = "";
+    out->doc = "The variables, and a zero.";
+    return DS_OK;
 }
 
 static const void *get_extension(void *self, const char *id)
 {
     static const ds_env_batch batch = {sizeof(batch), 0, evaluate_many};
-    static const ds_residuals residuals = {sizeof(residuals), 0, residual_count, evaluate_residuals};
+    static const ds_env_channels channels = {
+        .struct_size = sizeof(channels), .count = count_channels, .describe = describe_channel};
     const env *e = self;
     if (strcmp(id, DS_EXT_BATCH) == 0) {
         return e->batch ? &batch : NULL;
     }
-    return strcmp(id, DS_EXT_RESIDUALS) == 0 && e->residuals ? &residuals : NULL;
+    return strcmp(id, DS_EXT_CHANNELS) == 0 && e->residuals ? &channels : NULL;
 }
 
-static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_RESIDUALS, NULL};
+static const char *const extensions[] = {DS_EXT_BATCH, DS_EXT_CHANNELS, NULL};
 
 static const ds_desc desc = {
     .struct_size = sizeof(ds_desc),

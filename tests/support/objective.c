@@ -2,17 +2,20 @@
 /* objective.c - analytic objectives for optimizer tests, see objective.h. */
 #include "objective.h"
 
-#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/channel.h>
 #include <diffsim/helper/random.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugin/channels.h"
+
 typedef struct fake_objective {
     const fake_problem *problem;
     ds_problem described;
     ds_objective objective;
-    ds_residual_objective residuals;
+    ds_channels channels; /* the point and the residuals, where the problem has some */
+    ds_objective_channels table;
     fake_result *result;
     uint64_t room;
     int stopped;
@@ -54,6 +57,142 @@ static void record(fake_objective *f, const ds_batch *batch, const double *x, do
     r->best = loss < r->best ? loss : r->best;
 }
 
+/* ---- channels ---- */
+
+enum { POINT, RESIDUAL, CHANNELS };
+
+/* The residuals are not the first channel: their role has to be looked for. */
+static void offer_channels(fake_objective *f)
+{
+    const fake_problem *p = f->problem;
+    ds_channel_entry *entry = calloc(CHANNELS, sizeof(*entry));
+    ds_error e;
+    for (uint32_t i = 0; i < CHANNELS; i++) {
+        int residual = i == RESIDUAL;
+        entry[i].c = (ds_channel){.struct_size = sizeof(ds_channel),
+                                  .role = residual ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_STATE,
+                                  .type = DS_TYPE_F64,
+                                  .ops = DS_CAN(DS_ASK_VALUE),
+                                  .ndim = 1,
+                                  .shape = {residual ? p->m : p->n},
+                                  .lower = -INFINITY,
+                                  .upper = INFINITY};
+        entry[i].c.ops |= residual ? DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) : 0;
+        snprintf(entry[i].name, sizeof(entry[i].name), "%s", residual ? "residual" : "point");
+    }
+    if (ds_channels_take("test", entry, CHANNELS, &f->channels, &e) != 0) {
+        fprintf(stderr, "%s\n", e.text);
+        abort();
+    }
+    f->table = (ds_objective_channels){
+        .struct_size = sizeof(f->table), .count = f->channels.count, .channel = f->channels.list};
+}
+
+/* Do the questions keep the contract? */
+static int sound_asks(const fake_objective *f, const ds_batch *b)
+{
+    ds_asks asks = {.count = (uint32_t)b->asks};
+    uint32_t place[DS_MAX_ASKS];
+    char text[DS_ASKS_TEXT];
+    if (b->asks == 0) {
+        return 1;
+    }
+    if (b->asks > DS_MAX_ASKS || !b->ask) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < b->asks; i++) {
+        const ds_ask *q = b->ask[i];
+        asks.ask[i] = (ds_asked){.op = q->op, .channel = q->channel, .weighted = q->w != NULL};
+    }
+    if (ds_asks_make(&asks, &f->channels, f->problem->n, place, text) != 0 ||
+        (asks.product && (b->want & DS_WANT_GRAD) != 0)) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < b->asks; i++) {
+        const ds_ask *q = b->ask[i];
+        const ds_asked *a = &asks.ask[place[i]];
+        if (q->struct_size < DS_ASK_SIZE_1_0 || !q->out || q->out_bytes != b->count * a->bytes || q->w ||
+            (q->v != NULL) != (a->v_count > 0)) {
+            return 0;
+        }
+        for (uint64_t k = 0; k < b->count * a->v_count; k++) {
+            if (!isfinite(q->v[k])) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Values of the residuals, or one of their products, at x. */
+static void answer_residuals(const fake_problem *p, const ds_ask *q, uint64_t row, const double *x,
+                             double *to)
+{
+    double *r = calloc(p->m * (p->n + 1), sizeof(double)), *j = r + p->m;
+    size_t in = q->op == DS_ASK_JV ? p->n : p->m, out = q->op == DS_ASK_JTV ? p->n : p->m;
+    p->squares(p->ctx, p->n, x, r, j);
+    for (size_t i = 0; i < out; i++) {
+        to[i] = q->op == DS_ASK_VALUE ? r[i] : 0;
+    }
+    for (size_t i = 0; q->op != DS_ASK_VALUE && i < p->m * p->n; i++) {
+        size_t line = i / p->n, column = i % p->n;
+        to[q->op == DS_ASK_JV ? line : column] +=
+            j[i] * q->v[row * in + (q->op == DS_ASK_JV ? column : line)];
+    }
+    free(r);
+}
+
+static void answer_asks(const fake_problem *p, const ds_batch *b, uint64_t row, uint32_t outcome)
+{
+    for (uint64_t i = 0; i < b->asks; i++) {
+        ds_ask *q = b->ask[i];
+        uint64_t bytes = q->out_bytes / b->count;
+        double *to = (double *)q->out + row * (bytes / sizeof(double));
+        const double *x = b->x + row * p->n;
+        q->kind = q->op == DS_ASK_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
+        if (outcome > (q->op == DS_ASK_VALUE ? DS_EVAL_BAD_GRAD : DS_EVAL_OK)) {
+            memset(to, 0, bytes);
+        } else if (q->channel == POINT) {
+            memcpy(to, x, bytes);
+        } else {
+            answer_residuals(p, q, row, x, to);
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+/* Answers row i, the next evaluation of the run. */
+static void answer_row(fake_objective *f, ds_batch *batch, uint64_t i)
+{
+    const fake_problem *p = f->problem;
+    fake_result *r = f->result;
+    const double *x = batch->x + i * p->n;
+    double *g = (batch->want & DS_WANT_GRAD) != 0 ? batch->grad + i * p->n : NULL;
+    double loss = p->f(p->ctx, p->n, x, g);
+    uint32_t outcome = DS_EVAL_OK;
+    if (happens(r->evaluations, "failure", p->failure_rate)) {
+        loss = INFINITY;
+        outcome = DS_EVAL_DIVERGED;
+    } else if (g && happens(r->evaluations, "gradient", p->bad_gradient_rate)) {
+        outcome = DS_EVAL_BAD_GRAD;
+    }
+    if (g && outcome != DS_EVAL_OK) {
+        memset(g, 0, p->n * sizeof(double));
+    }
+    batch->loss[i] = loss;
+    if (batch->outcome) {
+        batch->outcome[i] = outcome;
+    }
+    if (batch->cost_steps) {
+        batch->cost_steps[i] = 1;
+    }
+    answer_asks(p, batch, i, outcome);
+    record(f, batch, x, loss, outcome);
+    batch->done = i + 1;
+    f->stopped = r->evaluations >= p->budget || loss <= p->target;
+}
+
 static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
 {
     fake_objective *f = objective->ctx;
@@ -65,88 +204,24 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *batch)
         return DS_STOPPED;
     }
     int gradient = (batch->want & DS_WANT_GRAD) != 0;
-    if (batch->count == 0 || (gradient && (p->no_gradient || !batch->grad))) {
+    int sound = batch->count > 0 && !(gradient && (p->no_gradient || !batch->grad)) && sound_asks(f, batch);
+    for (size_t i = 0; sound && i < batch->count; i++) {
+        sound = inside(p, batch->x + i * p->n);
+    }
+    if (!sound) {
         r->violations++;
         return DS_E_ARG;
     }
-    for (size_t i = 0; i < batch->count; i++) {
-        if (!inside(p, batch->x + i * p->n)) {
-            r->violations++;
-            return DS_E_ARG;
-        }
-    }
     for (size_t i = 0; i < batch->count && !f->stopped; i++) {
-        const double *x = batch->x + i * p->n;
-        double *g = gradient ? batch->grad + i * p->n : NULL;
-        double loss = p->f(p->ctx, p->n, x, g);
-        uint32_t outcome = DS_EVAL_OK;
-        if (happens(r->evaluations, "failure", p->failure_rate)) {
-            loss = INFINITY;
-            outcome = DS_EVAL_DIVERGED;
-        } else if (g && happens(r->evaluations, "gradient", p->bad_gradient_rate)) {
-            outcome = DS_EVAL_BAD_GRAD;
-        }
-        if (g && outcome != DS_EVAL_OK) {
-            memset(g, 0, p->n * sizeof(double));
-        }
-        batch->loss[i] = loss;
-        if (batch->outcome) {
-            batch->outcome[i] = outcome;
-        }
-        record(f, batch, x, loss, outcome);
-        batch->done = i + 1;
-        f->stopped = r->evaluations >= p->budget || loss <= p->target;
+        answer_row(f, batch, i);
     }
     return f->stopped ? DS_STOPPED : DS_OK;
 }
 
-static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *batch)
-{
-    fake_objective *f = objective->ctx;
-    const fake_problem *p = f->problem;
-    size_t in = batch->kind == DS_RESIDUALS_JV ? p->n : p->m,
-           out = batch->kind == DS_RESIDUALS_JTV ? p->n : p->m;
-    ds_batch plain = {.struct_size = sizeof(plain),
-                      .count = batch->count,
-                      .x = batch->x,
-                      .loss = batch->loss,
-                      .outcome = batch->outcome,
-                      .tag = batch->tag,
-                      .group = batch->group};
-    double *r = calloc(p->m * (p->n + 1), sizeof(double)), *j = r + p->m;
-    if (batch->kind < DS_RESIDUALS_VALUE || batch->kind > DS_RESIDUALS_JTV || !batch->out ||
-        (!batch->v && batch->kind != DS_RESIDUALS_VALUE)) {
-        f->result->violations++;
-        free(r);
-        return DS_E_ARG;
-    }
-    ds_status status = evaluate(objective, &plain);
-    batch->done = plain.done;
-    for (size_t k = 0; k < plain.done; k++) {
-        const double *v = batch->v + k * in;
-        double *to = batch->out + k * out;
-        p->squares(p->ctx, p->n, batch->x + k * p->n, r, j);
-        for (size_t i = 0; i < out; i++) {
-            to[i] = batch->kind == DS_RESIDUALS_VALUE ? r[i] : 0;
-        }
-        for (size_t i = 0; batch->kind != DS_RESIDUALS_VALUE && i < p->m * p->n; i++) {
-            size_t row = i / p->n, column = i % p->n;
-            to[batch->kind == DS_RESIDUALS_JV ? row : column] +=
-                j[i] * v[batch->kind == DS_RESIDUALS_JV ? column : row];
-        }
-        for (size_t i = 0; i < out && batch->loss[k] > 1e308; i++) {
-            to[i] = 0;
-        }
-    }
-    free(r);
-    return status;
-}
-
 static const void *objective_extension(const ds_objective *objective, const char *id)
 {
-    fake_objective *f = objective->ctx;
-    f->residuals = (ds_residual_objective){sizeof(f->residuals), 0, f->problem->m, evaluate_residuals};
-    return f->problem->m > 0 && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &f->residuals : NULL;
+    const fake_objective *f = objective->ctx;
+    return f->channels.count > 0 && strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? &f->table : NULL;
 }
 
 static void describe(fake_objective *f, double *bounds)
@@ -192,7 +267,13 @@ fake_result fake_run(const char *plugin, const char *parameters, const fake_prob
     host.stop_after = problem->stop_after > 0 ? problem->stop_after + 1 : 0;
     double *bounds = calloc(3 * problem->n, sizeof(double));
     describe(&f, bounds);
-    f.objective = (ds_objective){sizeof(ds_objective), 0, &f, evaluate, objective_extension};
+    if (problem->m > 0) {
+        offer_channels(&f);
+    }
+    f.objective = (ds_objective){.struct_size = sizeof(ds_objective),
+                                 .ctx = &f,
+                                 .evaluate = evaluate,
+                                 .get_extension = objective_extension};
     const ds_optimizer_vtable *vtable = host.plugin->optimizer;
     void *self = NULL;
     result.create_status = vtable->create(&host.services.host, &f.described, &self);
@@ -204,6 +285,7 @@ fake_result fake_run(const char *plugin, const char *parameters, const fake_prob
     snprintf(result.log, sizeof(result.log), "%s", host.log);
     result.polls = host.polls;
     fake_host_close(&host);
+    ds_channels_clear(&f.channels);
     free(bounds);
     return result;
 }

@@ -26,7 +26,7 @@ typedef struct fake_problem {
                             alone) */
     double bad_gradient_rate;
     uint64_t stop_after; /* host->should_stop() is set after so many polls; 0 = never */
-    size_t m;            /* residuals; 0 = the extension is not offered */
+    size_t m;            /* residuals, offered as a channel; 0 = there are no channels */
     fake_residuals squares;
 } fake_problem;
 

@@ -19,6 +19,11 @@ static struct {
     int fd;
 } watched;
 
+static const char *size_of(const ds_check_buffer *b)
+{
+    return b->size != NULL ? b->size : "n entries, 0 to n-1, with n from info()";
+}
+
 int ds_check_buffer_open(ds_check_buffer *b, const char *name, uint64_t n, int at_end)
 {
     b->name = name;
@@ -33,7 +38,7 @@ void ds_check_buffer_look(ds_check *c, const ds_check_buffer *b, const char *who
         long distance = p < data ? (long)(data - p) : (long)(p - (data + length)) + 1;
         ds_check_fail(c, "%s wrote %ld bytes %s the buffer %s of %zu bytes", who, distance,
                       p < data ? "before" : "behind", b->name, length);
-        ds_check_hint(c, "%s has n entries, 0 to n-1, with n from info()", b->name);
+        ds_check_hint(c, "%s has %s", b->name, size_of(b));
     }
 }
 
@@ -77,13 +82,17 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         if (a >= data && a < behind) {
             n = put(line, n, " wrote to the read-only buffer ");
             n = put(line, n, b->name);
-            n = put(line, n, "\nH x is const: work on a copy\nE \n");
+            n = put(line, n, "\nH ");
+            n = put(line, n, b->name);
+            n = put(line, n, " is const: work on a copy\nE \n");
         } else {
             n = put(line, n, " touched memory ");
             n = put_number(line, n, a < data ? (uint64_t)(data - a) : (uint64_t)(a - behind));
             n = put(line, n, a < data ? " bytes before the buffer " : " bytes behind the end of the buffer ");
             n = put(line, n, b->name);
-            n = put(line, n, "\nH a buffer has n entries, 0 to n-1, with n from info()\nE \n");
+            n = put(line, n, "\nH a buffer of its kind has ");
+            n = put(line, n, size_of(b));
+            n = put(line, n, "\nE \n");
         }
     }
     if (n == 0) {

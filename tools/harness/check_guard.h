@@ -9,6 +9,7 @@
 
 typedef struct ds_check_buffer {
     const char *name;
+    const char *size; /* what there is room for, in words; NULL = n numbers */
     ds_guard guard;
 } ds_check_buffer;
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_objective.c - the watching objective: points, and residuals with their products. */
+/* check_objective.c - the watching objective: points, and what is asked about their channels. */
 #include "config.h"
 
 #include "harness/check_objective.h"
 
-#include <diffsim/ext/residuals.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/check_asks.h"
 #include "harness/check_episodes.h"
 
 /* Calls after DS_STOPPED that are still taken for finishing. */
@@ -41,6 +41,9 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
     }
     if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
         ds_check_breach(w, "the tag of a batch is longer than 15 bytes");
+    }
+    if (!ds_check_asks_sound(w, b)) {
+        return 0;
     }
     for (uint64_t r = 0; r < b->count; r++) {
         for (uint64_t i = 0; i < p->n; i++) {
@@ -77,7 +80,7 @@ static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
         zero = 1;
     } else if (s->failure == DS_CHECK_FAIL_HUGE) {
         f = chance < 0.5 ? 1e300 : -1e300;
-    } else if (s->failure == DS_CHECK_FAIL_GRADIENT && g != NULL && chance < 0.3) {
+    } else if (s->failure == DS_CHECK_FAIL_GRADIENT && (g != NULL || w->asks.product) && chance < 0.3) {
         outcome = DS_EVAL_BAD_GRAD;
         zero = 1;
     }
@@ -88,14 +91,16 @@ static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
     if (b->outcome != NULL) {
         b->outcome[r] = outcome;
     }
+    if (b->cost_steps != NULL) {
+        b->cost_steps[r] = 1;
+    }
+    ds_check_asks_answer(w, b, r, outcome);
     s->trace[s->used++] = hash;
     s->wanted_gradient += g != NULL;
-    s->wanted_residuals += w->kind == DS_RESIDUALS_VALUE;
-    s->wanted_products += w->kind > DS_RESIDUALS_VALUE;
     s->best = fmin(s->best, f);
 }
 
-static ds_status evaluate_points(const ds_objective *objective, ds_batch *b)
+static ds_status evaluate(const ds_objective *objective, ds_batch *b)
 {
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
@@ -122,56 +127,13 @@ static ds_status evaluate_points(const ds_objective *objective, ds_batch *b)
     return DS_OK;
 }
 
-/* As evaluate_points(), which looks at the points and counts; then the rows that were answered get what
- * was asked for. */
-static ds_status evaluate_residuals(const ds_objective *objective, ds_residual_batch *b)
-{
-    ds_check_watch *w = objective->ctx;
-    uint64_t n = w->s->n, m = w->residuals.m;
-    if (b == NULL || b->struct_size < sizeof *b || b->kind < DS_RESIDUALS_VALUE ||
-        b->kind > DS_RESIDUALS_JTV || b->out == NULL || (b->kind != DS_RESIDUALS_VALUE && b->v == NULL)) {
-        ds_check_breach(
-            w, "a batch of residuals of no known kind, without v or out, or with a wrong struct_size");
-        longjmp(w->cut, 2);
-    }
-    uint64_t in = b->kind == DS_RESIDUALS_JV ? n : b->kind == DS_RESIDUALS_JTV ? m : 0;
-    uint64_t out = b->kind == DS_RESIDUALS_JTV ? n : m;
-    ds_batch plain = {.struct_size = sizeof plain,
-                      .count = b->count,
-                      .x = b->x,
-                      .loss = b->loss,
-                      .outcome = b->outcome,
-                      .tag = b->tag,
-                      .group = b->group};
-    w->kind = b->kind;
-    ds_status st = evaluate_points(objective, &plain);
-    w->kind = 0;
-    b->done = plain.done;
-    for (uint64_t r = 0; r < b->done; r++) {
-        for (uint64_t i = 0; i < in; i++) {
-            if (!isfinite(b->v[r * in + i])) {
-                ds_check_breach(w, "row %llu of a product: component %llu of v is not finite",
-                                (unsigned long long)r, (unsigned long long)i);
-                longjmp(w->cut, 2);
-            }
-        }
-        if (isfinite(b->loss[r])) {
-            ds_check_problem_product(w->s->function, n, b->kind, b->x + r * n, b->v + r * in,
-                                     b->out + r * out);
-        } else {
-            memset(b->out + r * out, 0, out * sizeof *b->out);
-        }
-    }
-    return st;
-}
-
 static const void *extension(const ds_objective *objective, const char *id)
 {
     ds_check_watch *w = objective->ctx;
     if (strcmp(id, DS_EXT_EPISODES) == 0) {
         return ds_check_episodes_of(w);
     }
-    return w->residuals.m > 0 && strcmp(id, DS_EXT_RESIDUALS) == 0 ? &w->residuals : NULL;
+    return w->channels.count > 0 && strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? &w->table : NULL;
 }
 
 /* run(), cut off where it breaks the contract or does not end. 0 = cut off: the instance is in no state
@@ -242,13 +204,16 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
         return 0;
     }
     ds_check_problem_make(&w->problem, s->n, s->has_gradient, s->budget);
-    w->objective = (ds_objective){sizeof w->objective, 0, w, evaluate_points, extension};
-    w->residuals = (ds_residual_objective){sizeof w->residuals, 0,
-                                           s->residuals ? ds_check_problem_residuals(s->function, s->n) : 0,
-                                           evaluate_residuals};
+    w->objective = (ds_objective){
+        .struct_size = sizeof w->objective, .ctx = w, .evaluate = evaluate, .get_extension = extension};
     w->c = c;
     w->name = name;
     w->s = s;
+    if (!ds_check_asks_offer(w)) {
+        ds_check_host_close(&w->h);
+        free(w);
+        return 0;
+    }
     w->begin = ds_check_now();
     s->status = c->module->opt.create(w->h.host, &w->problem.problem, &self);
     if (s->status == DS_OK && self != NULL) {
@@ -275,6 +240,7 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
     snprintf(s->message, sizeof s->message, "%.255s", w->h.error_text);
     if (whole) { /* an instance that was cut off still points to its host */
         ds_check_host_close(&w->h);
+        ds_channels_clear(&w->channels);
         free(w->episodes);
         free(w);
     }

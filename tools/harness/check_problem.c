@@ -4,7 +4,6 @@
 
 #include "harness/check_problem.h"
 
-#include <diffsim/ext/residuals.h>
 #include <math.h>
 
 static const double PI = 3.14159265358979323846;
@@ -74,11 +73,11 @@ uint64_t ds_check_problem_residuals(int function, uint64_t n)
     }
 }
 
-void ds_check_problem_product(int function, uint64_t n, uint32_t kind, const double *x, const double *v,
+void ds_check_problem_product(int function, uint64_t n, uint32_t op, const double *x, const double *v,
                               double *out)
 {
     uint64_t m = ds_check_problem_residuals(function, n);
-    for (uint64_t i = 0; kind == DS_RESIDUALS_JTV && i < n; i++) {
+    for (uint64_t i = 0; op == DS_ASK_JTV && i < n; i++) {
         out[i] = 0;
     }
     for (uint64_t k = 0; k < m; k++) {
@@ -93,9 +92,9 @@ void ds_check_problem_product(int function, uint64_t n, uint32_t kind, const dou
             d = -20 * (z + 1);
             e = 10;
         }
-        if (kind == DS_RESIDUALS_VALUE) {
+        if (op == DS_ASK_VALUE) {
             out[k] = r;
-        } else if (kind == DS_RESIDUALS_JV) {
+        } else if (op == DS_ASK_JV) {
             out[k] = d * v[i] + e * v[other];
         } else {
             out[i] += d * v[k];

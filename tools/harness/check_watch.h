@@ -4,13 +4,14 @@
 #ifndef DS_HARNESS_CHECK_WATCH_H
 #define DS_HARNESS_CHECK_WATCH_H
 
-#include <diffsim/ext/residuals.h>
+#include <diffsim/ext/channel.h>
 #include <diffsim/ext/rl.h>
 #include <setjmp.h>
 
 #include "harness/check.h"
 #include "harness/check_host.h"
 #include "harness/check_problem.h"
+#include "plugin/channels.h"
 
 /* What goes wrong with the answers. */
 enum {
@@ -33,7 +34,7 @@ typedef struct ds_check_search {
     uint32_t threads;
     const ds_settings *settings; /* NULL = the user's */
     int has_gradient;
-    int residuals;  /* the problem offers them (sphere, rosenbrock, rastrigin) */
+    int residuals;  /* the problem has channels, the residuals among them (sphere, rosenbrock, rastrigin) */
     int time_limit; /* of stepwise control: who reaches the horizon is truncated, not terminated */
     int early_ends; /* of stepwise control: some episodes terminate before */
     double seconds; /* the objective also stops after this wall time; 0 = never */
@@ -61,8 +62,9 @@ enum { DS_CHECK_AFTER_CUT = 1000 };
 
 typedef struct ds_check_watch {
     ds_objective objective;
-    ds_residual_objective residuals;
-    uint32_t kind; /* of the batch in hand: DS_RESIDUALS_*, 0 = evaluations */
+    ds_channels channels;        /* none where the search has no residuals */
+    ds_objective_channels table; /* of them */
+    ds_asks asks;                /* of the batch in hand */
     ds_check *c;
     const char *name;
     ds_check_search *s;

@@ -73,8 +73,13 @@ secret_tolerance eval.points 8
 needs_later load.host 4
 needs_services inst.sizes 8
 maximises search.better 8
-half_squares ext.residuals 8
-wrong_product ext.residuals 8
+changing_channels channel.list 8
+half_squares channel.value 8
+asked_loss channel.value 8
+wrong_product channel.products 8
+wrong_forward channel.products 8
+wrong_hessian channel.products 8
+past_answer channel.guard 8
 batch_warm ext.batch 8
 limit_terminates rl.ended 8
 task_truncates rl.ended 8

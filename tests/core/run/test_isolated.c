@@ -146,7 +146,7 @@ static const ds_problem problem = {.struct_size = sizeof(problem),
 static void path_of(char *path, size_t size)
 {
     const char *top = getenv("DS_TOP_BUILD");
-    snprintf(path, size, "%s/tests/plugins/.libs/asker.so", top != NULL ? top : ".");
+    snprintf(path, size, "%s/tests/plugins/.libs/digester.so", top != NULL ? top : ".");
 }
 
 static void search_here(asked *a, const char *path)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_asking.c - asks an environment under test about its channels, and looks at the answers. */
+#include "config.h"
+
+#include "check/check_asking.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const ds_env_channels *ds_check_channels_of(const ds_check_env *env)
+{
+    return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, DS_EXT_CHANNELS) : NULL;
+}
+
+int ds_check_asking_open(ds_check *c, ds_check_asking *b)
+{
+    ds_error e = {0};
+    *b = (ds_check_asking){.c = c, .table = ds_check_channels_of(c->env), .x = c->env->x};
+    if (b->table == NULL) {
+        ds_check_skip(c, "this environment does not offer them");
+        return 0;
+    }
+    if (!DS_HAS(ds_env_channels, b->table, describe) || b->table->count == NULL ||
+        b->table->describe == NULL) {
+        ds_check_fail(c, "the table of " DS_EXT_CHANNELS " ends before describe(), or a function is NULL");
+    } else if (ds_channels_ask(c->module->id, b->table, c->env->self, &b->channels, &e) != 0) {
+        ds_check_fail(c, "the channels are not taken: %.400s", e.text);
+        ds_check_hint(c, "diffsim/ext/channel.h says what a channel may be");
+        ds_channels_clear(&b->channels);
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
+void ds_check_asking_close(ds_check_asking *b)
+{
+    ds_channels_clear(&b->channels);
+}
+
+int ds_check_query_open(ds_check_asking *b, uint64_t channel, uint32_t op, const double *x, ds_check_query *q)
+{
+    ds_check_env *env = b->c->env;
+    const ds_channel *ch = b->channels.list[channel];
+    uint64_t elements = ds_channel_elements(ch), bytes = ds_channel_bytes(ch, op, env->n);
+    memset(q, 0, sizeof *q);
+    q->x = x;
+    q->v_count = op == DS_ASK_VALUE ? 0 : op == DS_ASK_JTV ? elements : env->n;
+    q->w_count = op == DS_ASK_HV ? elements : 0;
+    q->v = malloc((q->v_count + q->w_count + 1) * sizeof *q->v);
+    q->ask = (ds_ask){.struct_size = sizeof q->ask,
+                      .op = op,
+                      .channel = (uint32_t)channel,
+                      .out = malloc(bytes),
+                      .out_bytes = bytes};
+    if (q->v == NULL || q->ask.out == NULL) {
+        ds_check_fail(b->c, "out of memory");
+        ds_check_query_close(q);
+        return 0;
+    }
+    q->w = q->v + q->v_count;
+    for (uint64_t i = 0; i < q->v_count + q->w_count; i++) {
+        double width = op != DS_ASK_JTV && i < env->n ? env->upper[i] - env->lower[i] : 1;
+        q->v[i] = width * (2 * ds_random_uniform(&b->c->random) - 1);
+    }
+    q->ask.v = q->v_count > 0 ? q->v : NULL;
+    q->ask.w = q->w_count > 0 ? q->w : NULL;
+    return 1;
+}
+
+void ds_check_query_close(ds_check_query *q)
+{
+    free(q->v);
+    free(q->ask.out);
+}
+
+void ds_check_ask_raw(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
+                      ds_ask *const *ask, ds_check_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    a->io = (ds_eval){.struct_size = sizeof a->io,
+                      .want = want,
+                      .n = env->n,
+                      .x = x,
+                      .grad = grad,
+                      .loss = ds_check_poison(),
+                      .outcome = UINT32_MAX,
+                      .bad_step = -1,
+                      .asks = asks,
+                      .ask = ask};
+    env->h.errors = 0;
+    env->h.error_text[0] = '\0';
+    a->status = env->vt->evaluate(env->self, &a->io);
+}
+
+void ds_check_ask(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
+                  ds_ask *const *ask, ds_check_answer *a)
+{
+    for (uint64_t i = 0; i < asks; i++) {
+        memset(ask[i]->out, 0xff, ask[i]->out_bytes);
+        ask[i]->kind = DS_GRAD_NONE;
+    }
+    for (uint64_t i = 0; grad != NULL && i < env->n; i++) {
+        grad[i] = ds_check_poison();
+    }
+    ds_check_ask_raw(env, x, want, grad, asks, ask, a);
+}
+
+double ds_check_element(const ds_channel *c, const void *values, uint64_t k)
+{
+    return c->type == DS_TYPE_U8    ? ((const uint8_t *)values)[k]
+           : c->type == DS_TYPE_F32 ? (double)((const float *)values)[k]
+                                    : ((const double *)values)[k];
+}
+
+const char *ds_check_op_name(uint32_t op)
+{
+    static const char *const names[] = {"nothing", "its values", "J v", "J' v", "H v"};
+    return names[op <= DS_ASK_HV ? op : 0];
+}
+
+/* Are the numbers of an answer finite? 0 after recording which is not. */
+static int look_at_numbers(ds_check_asking *b, const ds_check_query *q, const char *where)
+{
+    static const ds_channel product = {.type = DS_TYPE_F64};
+    const ds_channel *ch = b->channels.list[q->ask.channel];
+    const ds_channel *as = q->ask.op == DS_ASK_VALUE ? ch : &product;
+    uint64_t count = q->ask.out_bytes / (as->type == DS_TYPE_U8 ? 1 : as->type == DS_TYPE_F32 ? 4 : 8);
+    for (uint64_t k = 0; k < count; k++) {
+        if (!isfinite(ds_check_element(as, q->ask.out, k))) {
+            ds_check_fail(b->c, "%s, channel %s: number %llu of %s is not finite, or not written", where,
+                          ch->name, (unsigned long long)k, ds_check_op_name(q->ask.op));
+            ds_check_hint(b->c,
+                          "write all %llu of them; where a product is not finite, the outcome is "
+                          "DS_EVAL_BAD_GRAD",
+                          (unsigned long long)count);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int ds_check_query_run(ds_check_asking *b, ds_check_query *q, const char *where, int fill)
+{
+    ds_check *c = b->c;
+    ds_ask *list[] = {&q->ask};
+    ds_check_answer a;
+    const char *name = b->channels.entry[q->ask.channel].name;
+    memset(q->ask.out, fill, q->ask.out_bytes);
+    q->ask.kind = DS_GRAD_NONE;
+    ds_check_ask_raw(c->env, q->x, 0, NULL, 1, list, &a);
+    q->io = a.io;
+    if (a.status != DS_OK || a.io.outcome > DS_EVAL_INFEASIBLE) {
+        ds_check_answer_look(c, c->env, &a, where);
+        ds_check_note(c, "... when %s of channel %s was asked", ds_check_op_name(q->ask.op), name);
+        return 0;
+    }
+    if (a.io.outcome > (q->ask.op == DS_ASK_VALUE ? DS_EVAL_BAD_GRAD : DS_EVAL_OK)) {
+        if (q->ask.op == DS_ASK_VALUE) {
+            ds_check_fail(c, "%s: there is a loss, but none when the values of channel %s are asked", where,
+                          name);
+        }
+        return 0;
+    }
+    if (q->ask.op != DS_ASK_VALUE && (q->ask.kind == DS_GRAD_NONE || q->ask.kind > DS_GRAD_SMOOTHED)) {
+        ds_check_fail(c, "%s, channel %s: kind of %s is %u", where, name, ds_check_op_name(q->ask.op),
+                      q->ask.kind);
+        ds_check_hint(c,
+                      "say in ds_ask.kind how it was made: DS_GRAD_ADJOINT, DS_GRAD_FORWARD or DS_GRAD_FD");
+        return 0;
+    }
+    return look_at_numbers(b, q, where);
+}

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_channels.c - conformance of the extension channels: their list, their values, that no question changes an
+ * answer, and the buffers of questions. Products have a file of their own. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check_asking.h"
+#include "check/check_tests.h"
+#include "harness/check_guard.h"
+
+enum { POINTS = 4, EXTRA = 64, FILL = 0x5a };
+
+/* ---- the list ---- */
+
+static const char *name_of(const ds_check_asking *b, uint64_t i)
+{
+    return b->channels.entry[i].name;
+}
+
+/* What describe() writes, before the host makes it safe. */
+static void look_at_one(ds_check *c, ds_check_asking *b, uint64_t i)
+{
+    const uint32_t known = DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) | DS_CAN(DS_ASK_HV);
+    union {
+        ds_channel channel;
+        unsigned char bytes[sizeof(ds_channel) + EXTRA];
+    } u;
+    memset(&u, FILL, sizeof u);
+    u.channel = (ds_channel){.struct_size = sizeof u, .lower = -INFINITY, .upper = INFINITY};
+    ds_status st = b->table->describe(c->env->self, i, &u.channel);
+    const ds_channel *q = &u.channel;
+    if (st != DS_OK || q->struct_size != sizeof u) {
+        ds_check_fail(c,
+                      "channel %s: describe() into a struct of %zu bytes returned %s and left struct_size %u",
+                      name_of(b, i), sizeof u, ds_status_name(st), q->struct_size);
+        ds_check_hint(c, "fill the fields that you know; struct_size belongs to the caller");
+        return;
+    }
+    for (size_t k = sizeof *q; k < sizeof u; k++) {
+        if (u.bytes[k] != FILL) {
+            ds_check_fail(c, "channel %s: describe() wrote behind the struct that it knows", name_of(b, i));
+            break;
+        }
+    }
+    if ((q->ops & ~known) != 0) {
+        ds_check_fail(c, "channel %s: ops is %#x, which has bits of no operation", name_of(b, i), q->ops);
+        ds_check_hint(c, "ops is DS_CAN(DS_ASK_VALUE) | DS_CAN(DS_ASK_JV) | ..., not the numbers themselves");
+    }
+    if (q->role < DS_CHANNEL_RESIDUAL || q->role > DS_CHANNEL_LOSS || q->type < DS_TYPE_F64 ||
+        q->type > DS_TYPE_U8) {
+        ds_check_fail(c, "channel %s: role %u or type %u is not known", name_of(b, i), q->role, q->type);
+        ds_check_hint(c, "a role is one of DS_CHANNEL_*, a type one of DS_TYPE_*");
+    }
+    if (q->role != DS_CHANNEL_CONSTRAINT && (isfinite(q->lower) || isfinite(q->upper))) {
+        ds_check_fail(c, "channel %s has the limits %g..%g, and it is no constraint", name_of(b, i), q->lower,
+                      q->upper);
+        ds_check_hint(c, "leave lower and upper as they are, or give it the role DS_CHANNEL_CONSTRAINT");
+    }
+    if (q->role == DS_CHANNEL_IMAGE && (q->ndim < 2 || q->ndim > 3)) {
+        ds_check_fail(c, "channel %s is an image of %u dimensions: height x width, or x colours, is wanted",
+                      name_of(b, i), q->ndim);
+    }
+    if (q->role == DS_CHANNEL_LOSS && q->type != DS_TYPE_F64) {
+        ds_check_fail(c, "channel %s is the loss, and its type is not DS_TYPE_F64", name_of(b, i));
+    }
+}
+
+static void compare_lists(ds_check *c, const ds_check_asking *b, const ds_channels *other, const char *what)
+{
+    int same = ds_channels_equal(&b->channels, other);
+    for (uint64_t i = 0; same && i < other->count; i++) {
+        const ds_channel_entry *p = &b->channels.entry[i], *q = &other->entry[i];
+        same = p->c.lower == q->c.lower && p->c.upper == q->c.upper && strcmp(p->unit, q->unit) == 0;
+    }
+    if (!same) {
+        ds_check_fail(c,
+                      "%s has other channels: %llu of them, then %llu, or of another name, role, shape, "
+                      "type, limit or operation",
+                      what, (unsigned long long)b->channels.count, (unsigned long long)other->count);
+        ds_check_hint(c, "channels depend on the parameters alone and are the same until destroy()");
+    }
+}
+
+/* What an instance says now; 0 after recording that it says nothing. */
+static int ask_again(ds_check *c, ds_check_env *env, const char *what, ds_channels *out)
+{
+    ds_error e = {0};
+    const ds_env_channels *t = ds_check_channels_of(env);
+    int made = t != NULL && ds_channels_ask(c->module->id, t, env->self, out, &e) == 0;
+    if (!made) {
+        ds_check_fail(c, "%s: %s", what, t == NULL ? "the extension is not offered" : e.text);
+    }
+    return made;
+}
+
+static void note_list(ds_check *c, const ds_check_asking *b)
+{
+    static const char *const types[] = {"?", "f64", "f32", "u8"};
+    static const char *const names[] = {"", "value", " J v", " J' v", " H v"};
+    for (uint64_t i = 0; i < b->channels.count; i++) {
+        const ds_channel *q = b->channels.list[i];
+        char ops[40] = "";
+        for (uint32_t op = DS_ASK_VALUE; op <= DS_ASK_HV; op++) {
+            strcat(ops, (q->ops & DS_CAN(op)) != 0 ? names[op] : "");
+        }
+        ds_check_note(c, "%s: %s, %llu %s, %s", q->name, ds_channel_role_name(q->role),
+                      (unsigned long long)ds_channel_elements(q), types[q->type < 4 ? q->type : 0], ops);
+    }
+}
+
+static void channel_list(ds_check *c)
+{
+    ds_check_asking b;
+    ds_check_env other;
+    if (!ds_check_asking_open(c, &b)) {
+        return;
+    }
+    for (uint64_t i = 0; i < b.channels.count; i++) {
+        look_at_one(c, &b, i);
+    }
+    note_list(c, &b);
+    ds_channels again = {0}, second = {0};
+    ds_check_answer a;
+    ds_check_call(c->env, c->env->x, 0, &a);
+    if (ask_again(c, c->env, "after an evaluation", &again)) {
+        compare_lists(c, &b, &again, "the instance after an evaluation");
+    }
+    if (ds_check_env_open(c, 1, &other)) {
+        if (ask_again(c, &other, "a second instance", &second)) {
+            compare_lists(c, &b, &second, "a second instance");
+        }
+        ds_check_env_close(&other);
+    }
+    ds_channels_clear(&again);
+    ds_channels_clear(&second);
+    ds_check_asking_close(&b);
+}
+
+/* ---- values ---- */
+
+static void tell_loss(ds_check *c, const char *where, double alone, double asked, const char *what)
+{
+    ds_check_fail(c, "%s: the loss is %.17g, and %.17g when %s is asked", where, alone, asked, what);
+    ds_check_hint(c, "one x has one loss, bit for bit: compute it in the same way whatever is asked");
+}
+
+/* A value alone, twice, into memory that is not the same before. */
+static void value_alone(ds_check_asking *b, ds_check_query *q, const char *where, double loss)
+{
+    ds_check *c = b->c;
+    const ds_channel *ch = b->channels.list[q->ask.channel];
+    unsigned char *first = malloc(q->ask.out_bytes);
+    if (first == NULL || !ds_check_query_run(b, q, where, 0xff)) {
+        free(first);
+        return;
+    }
+    if (memcmp(&q->io.loss, &loss, sizeof loss) != 0) {
+        tell_loss(c, where, loss, q->io.loss, ch->name);
+    }
+    if (q->ask.kind != DS_GRAD_NONE) {
+        ds_check_fail(c, "%s, channel %s: kind is %u, and values are no derivative", where, ch->name,
+                      q->ask.kind);
+        ds_check_hint(c, "leave ds_ask.kind at DS_GRAD_NONE where DS_ASK_VALUE is asked");
+    }
+    memcpy(first, q->ask.out, q->ask.out_bytes);
+    if (ds_check_query_run(b, q, where, 0x11)) {
+        uint64_t size = q->ask.out_bytes / ds_channel_elements(ch), i = 0;
+        const unsigned char *again = q->ask.out;
+        while (i < ds_channel_elements(ch) && memcmp(first + i * size, again + i * size, size) == 0) {
+            i++;
+        }
+        if (i < ds_channel_elements(ch)) {
+            ds_check_fail(c, "%s, channel %s: element %llu is not the same, or not written, the second time",
+                          where, ch->name, (unsigned long long)i);
+            ds_check_hint(c, "write all elements, zeros too; a value depends on x alone, bit for bit");
+        }
+    }
+    free(first);
+}
+
+/* All values in one evaluation, as many as go into one, with the gradient. */
+static void values_together(ds_check_asking *b, ds_check_query *all, const double *x, double loss,
+                            const char *where)
+{
+    ds_check *c = b->c;
+    ds_check_env *env = c->env;
+    uint64_t count = b->channels.count < DS_MAX_ASKS ? b->channels.count : DS_MAX_ASKS;
+    ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
+    unsigned char *out[DS_MAX_ASKS] = {NULL};
+    ds_check_answer a;
+    int room = 1;
+    for (uint64_t i = 0; i < count; i++) {
+        out[i] = malloc(all[i].ask.out_bytes);
+        room = room && out[i] != NULL;
+        ask[i] = all[i].ask;
+        ask[i].out = out[i];
+        list[i] = &ask[i];
+    }
+    if (room) {
+        ds_check_ask(env, x, env->has_gradient ? DS_WANT_GRAD : 0, env->has_gradient ? env->g : NULL, count,
+                     list, &a);
+        if (!ds_check_answer_look(c, env, &a, where)) {
+            ds_check_fail(c, "%s: there is a loss, but none when all values are asked", where);
+        } else if (memcmp(&a.io.loss, &loss, sizeof loss) != 0) {
+            tell_loss(c, where, loss, a.io.loss, "everything");
+        }
+        for (uint64_t i = 0; a.io.outcome <= DS_EVAL_BAD_GRAD && i < count; i++) {
+            if (memcmp(out[i], all[i].ask.out, ask[i].out_bytes) != 0) {
+                ds_check_fail(c, "%s, channel %s: other values beside the gradient and other channels", where,
+                              name_of(b, i));
+                ds_check_hint(c, "an answer must not depend on its company");
+            }
+        }
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        free(out[i]);
+    }
+}
+
+/* What the role promises of the values of channel i. */
+static void look_at_role(ds_check_asking *b, const ds_check_query *q, const char *where, double loss)
+{
+    ds_check *c = b->c;
+    const ds_channel *ch = b->channels.list[q->ask.channel];
+    uint64_t m = ds_channel_elements(ch);
+    double sum = 0;
+    for (uint64_t k = 0; k < m; k++) {
+        double v = ds_check_element(ch, q->ask.out, k);
+        sum += v * v;
+        if (ch->role == DS_CHANNEL_IMAGE && ch->type != DS_TYPE_U8 && !(v >= 0 && v <= 1)) {
+            ds_check_fail(c, "%s, channel %s: pixel %llu is %g, of 0..1", where, ch->name,
+                          (unsigned long long)k, v);
+            break;
+        }
+    }
+    double allowed = ch->type == DS_TYPE_F64 ? 1e-9 : 1e-5;
+    if (ch->role == DS_CHANNEL_RESIDUAL && fabs(sum - loss) > allowed * fmax(fabs(sum), fabs(loss))) {
+        ds_check_fail(c, "%s, channel %s: the sum of the squares of the residuals is %.10g, the loss %.10g",
+                      where, ch->name, sum, loss);
+        ds_check_hint(c, "loss = sum of r_i^2: without a factor 1/2, weights inside of the residuals");
+    }
+    if (ch->role == DS_CHANNEL_LOSS && memcmp(q->ask.out, &loss, sizeof loss) != 0) {
+        ds_check_fail(c, "%s, channel %s is %.17g, the loss %.17g", where, ch->name,
+                      ds_check_element(ch, q->ask.out, 0), loss);
+        ds_check_hint(c, "the channel of role DS_CHANNEL_LOSS is io->loss, to the last bit");
+    }
+}
+
+/* The gradient of the loss is 2 J' r for residuals, J' 1 for the loss. */
+static void look_at_gradient(ds_check_asking *b, const ds_check_query *value, const double *x,
+                             const char *where)
+{
+    ds_check *c = b->c;
+    ds_check_env *env = c->env;
+    const ds_channel *ch = b->channels.list[value->ask.channel];
+    ds_check_answer a;
+    ds_check_query q;
+    double factor = ch->role == DS_CHANNEL_RESIDUAL ? 2 : 1, error = 0, size = 0;
+    if (!env->has_gradient || (ch->ops & DS_CAN(DS_ASK_JTV)) == 0 ||
+        (ch->role != DS_CHANNEL_RESIDUAL && ch->role != DS_CHANNEL_LOSS)) {
+        return;
+    }
+    ds_check_evaluate(env, x, DS_WANT_GRAD, 0, env->g, &a);
+    if (a.status != DS_OK || a.io.outcome != DS_EVAL_OK ||
+        !ds_check_query_open(b, value->ask.channel, DS_ASK_JTV, x, &q)) {
+        return;
+    }
+    for (uint64_t k = 0; k < ds_channel_elements(ch); k++) {
+        q.v[k] = ch->role == DS_CHANNEL_RESIDUAL ? ds_check_element(ch, value->ask.out, k) : 1;
+    }
+    if (ds_check_query_run(b, &q, where, 0xff)) {
+        const double *product = q.ask.out;
+        for (uint64_t i = 0; i < env->n; i++) {
+            double d = env->g[i] - factor * product[i];
+            error += d * d;
+            size += env->g[i] * env->g[i];
+        }
+        error = sqrt(error) / (size > 0 ? sqrt(size) : 1);
+        if (error > 1e-5 && q.ask.kind != DS_GRAD_SMOOTHED && a.io.grad_kind != DS_GRAD_SMOOTHED) {
+            ds_check_fail(c, "%s: %s of channel %s differs from the gradient of the loss by %.2g relative",
+                          where, factor > 1 ? "2 J' r" : "J' 1", ch->name, error);
+        }
+    }
+    ds_check_query_close(&q);
+}
+
+/* A product beside the values changes neither them nor the loss, and is the same the second time. */
+static void product_beside(ds_check_asking *b, const ds_check_query *value, uint32_t op, const double *x,
+                           double loss, const char *where)
+{
+    ds_check *c = b->c;
+    const char *name = name_of(b, value->ask.channel);
+    unsigned char *values = malloc(value->ask.out_bytes);
+    double *first = NULL;
+    ds_check_query q;
+    ds_check_answer a;
+    if (values != NULL && ds_check_query_open(b, value->ask.channel, op, x, &q)) {
+        ds_ask beside = value->ask, *list[] = {&beside, &q.ask};
+        beside.out = values;
+        memset(q.ask.out, 0xff, q.ask.out_bytes);
+        ds_check_ask(c->env, x, 0, NULL, 2, list, &a);
+        int answered = a.status == DS_OK && a.io.outcome <= DS_EVAL_BAD_GRAD;
+        if (!answered) {
+            ds_check_fail(c, "%s: there is a loss, but none when %s of channel %s is asked", where,
+                          ds_check_op_name(op), name);
+        } else if (memcmp(&a.io.loss, &loss, sizeof loss) != 0) {
+            tell_loss(c, where, loss, a.io.loss, ds_check_op_name(op));
+        } else if (memcmp(values, value->ask.out, beside.out_bytes) != 0) {
+            ds_check_fail(c, "%s, channel %s: other values beside %s", where, name, ds_check_op_name(op));
+            ds_check_hint(c, "an answer must not depend on its company");
+        }
+        first = answered && a.io.outcome == DS_EVAL_OK ? malloc(q.ask.out_bytes) : NULL;
+        if (first != NULL) {
+            memcpy(first, q.ask.out, q.ask.out_bytes);
+            if (ds_check_query_run(b, &q, where, 0x11) && memcmp(first, q.ask.out, q.ask.out_bytes) != 0) {
+                ds_check_fail(c, "%s, channel %s: another %s the second time", where, name,
+                              ds_check_op_name(op));
+                ds_check_hint(c, "a product depends on x, v and w alone, bit for bit");
+            }
+        }
+        ds_check_query_close(&q);
+    }
+    free(first);
+    free(values);
+}
+
+static void values_at(ds_check_asking *b, const double *x, const char *where)
+{
+    ds_check *c = b->c;
+    uint64_t count = b->channels.count, made = 0;
+    ds_check_query *all = calloc(count, sizeof *all);
+    ds_check_answer a;
+    ds_check_evaluate(c->env, x, 0, 0, NULL, &a);
+    if (all == NULL || a.status != DS_OK || a.io.outcome > DS_EVAL_BAD_GRAD) {
+        free(all);
+        return;
+    }
+    unsigned failed = c->failed;
+    while (made < count && ds_check_query_open(b, made, DS_ASK_VALUE, x, &all[made])) {
+        value_alone(b, &all[made], where, a.io.loss);
+        made++;
+    }
+    b->answered += made == count;
+    if (made == count && c->failed == failed) {
+        values_together(b, all, x, a.io.loss, where);
+    }
+    for (uint64_t i = 0; made == count && c->failed == failed && i < count; i++) {
+        look_at_role(b, &all[i], where, a.io.loss);
+        look_at_gradient(b, &all[i], x, where);
+        for (uint32_t op = DS_ASK_JV; op <= DS_ASK_HV; op++) {
+            if ((b->channels.list[i]->ops & DS_CAN(op)) != 0) {
+                product_beside(b, &all[i], op, x, a.io.loss, where);
+            }
+        }
+    }
+    while (made > 0) {
+        ds_check_query_close(&all[--made]);
+    }
+    free(all);
+}
+
+static void channel_value(ds_check *c)
+{
+    ds_check_asking b;
+    char where[40];
+    if (!ds_check_asking_open(c, &b)) {
+        return;
+    }
+    uint64_t points =
+        ds_check_plan(c, "points", POINTS, 1,
+                      (double)b.channels.count * (4 * c->options->cost + 8 * c->options->cost_gradient));
+    for (uint64_t k = 0; k < points && c->failed == 0; k++) {
+        snprintf(where, sizeof where, "point %llu", (unsigned long long)k);
+        if (k > 0) {
+            ds_check_random_point(c, c->env, b.x);
+        }
+        values_at(&b, b.x, where);
+    }
+    if (b.answered == 0 && c->failed == 0) {
+        ds_check_skip(c, "no point has a loss");
+    }
+    ds_check_asking_close(&b);
+}
+
+/* ---- buffers ---- */
+
+enum { X, GRAD, V, W, OUT, GUARDS };
+
+static const char *const guard_names[GUARDS] = {"x", "grad", "ask->v", "ask->w", "ask->out"};
+static const char *const guard_sizes[GUARDS] = {
+    NULL, NULL, "n entries, for DS_ASK_JTV one per element of the channel",
+    "one entry per element of the channel",
+    "ask->out_bytes bytes, which the type and the shape of the channel give"};
+
+/* A question in a struct that is longer than the plugin knows it. */
+typedef union longer_ask {
+    ds_ask ask;
+    unsigned char bytes[sizeof(ds_ask) + EXTRA];
+} longer_ask;
+
+/* Buffers of the question between pages without access; `out` is that of the answer, which may be no whole number of
+ * words. */
+static int open_guards(const ds_check_asking *b, const ds_check_query *q, int at_end, ds_check_buffer *g,
+                       unsigned char **out)
+{
+    const uint64_t n = b->c->env->n, words = (q->ask.out_bytes + 7) / 8;
+    const uint64_t size[GUARDS] = {n, n, q->v_count > 0 ? q->v_count : 1, q->w_count > 0 ? q->w_count : 1,
+                                   words};
+    for (int i = 0; i < GUARDS; i++) {
+        g[i].size = guard_sizes[i];
+        if (!ds_check_buffer_open(&g[i], guard_names[i], size[i], at_end)) {
+            return 0;
+        }
+    }
+    memcpy(g[X].guard.data, q->x, n * sizeof(double));
+    memcpy(g[V].guard.data, q->v, q->v_count * sizeof(double));
+    memcpy(g[W].guard.data, q->w, q->w_count * sizeof(double));
+    memset(g[OUT].guard.data, FILL, words * 8);
+    *out = (unsigned char *)g[OUT].guard.data + (at_end ? words * 8 - q->ask.out_bytes : 0);
+    for (uint64_t i = 0; i < n; i++) {
+        g[GRAD].guard.data[i] = ds_check_poison();
+    }
+    return 1;
+}
+
+/* The fields of the question, and what lies behind it and beside the answer. */
+static void look_at_question(ds_check *c, const longer_ask *u, const ds_ask *before, const ds_guard *out)
+{
+    const unsigned char *data = (const unsigned char *)out->data, *from = u->ask.out;
+    int kept = u->ask.struct_size == before->struct_size && u->ask.op == before->op &&
+               u->ask.channel == before->channel && u->ask.v == before->v && u->ask.w == before->w &&
+               u->ask.out == before->out && u->ask.out_bytes == before->out_bytes;
+    for (size_t i = sizeof u->ask; i < sizeof *u; i++) {
+        kept = kept && u->bytes[i] == FILL;
+    }
+    if (!kept) {
+        ds_check_fail(c, "evaluate() changed ds_ask, of which kind alone is its to fill, or wrote behind it");
+    }
+    for (size_t i = 0; i < out->n * sizeof(double); i++) {
+        if ((data + i < from || data + i >= from + before->out_bytes) && data[i] != FILL) {
+            ds_check_fail(c, "evaluate() wrote beside ask->out of %llu bytes",
+                          (unsigned long long)before->out_bytes);
+            ds_check_hint(c, "look at the type of the channel: the answer has ask->out_bytes bytes");
+            break;
+        }
+    }
+}
+
+/* One question alone, between guards; a bit of `want` that a later version may have. */
+static void guarded(ds_check_asking *b, const ds_check_query *q, int at_end, double loss)
+{
+    ds_check *c = b->c;
+    ds_check_env *env = c->env;
+    ds_check_buffer g[GUARDS] = {0};
+    longer_ask u;
+    ds_ask *list[] = {&u.ask};
+    ds_check_answer a;
+    unsigned char *out = NULL;
+    memset(&u, FILL, sizeof u);
+    u.ask = q->ask;
+    u.ask.struct_size = sizeof u;
+    ds_check_buffer_watch(c, g, GUARDS, "evaluate()");
+    if (!open_guards(b, q, at_end, g, &out)) {
+        ds_check_note(c, "no memory for guarded buffers");
+    } else {
+        u.ask.v = q->v_count > 0 ? g[V].guard.data : NULL;
+        u.ask.w = q->w_count > 0 ? g[W].guard.data : NULL;
+        u.ask.out = out;
+        const ds_ask before = u.ask;
+        const int in[] = {X, V, W};
+        for (size_t k = 0; k < sizeof in / sizeof in[0]; k++) {
+            ds_guard_readonly(&g[in[k]].guard, 1);
+        }
+        ds_check_ask_raw(env, g[X].guard.data, at_end ? 0 : 0x40000000u, g[GRAD].guard.data, 1, list, &a);
+        for (size_t k = 0; k < sizeof in / sizeof in[0]; k++) {
+            ds_guard_readonly(&g[in[k]].guard, 0);
+        }
+        look_at_question(c, &u, &before, &g[OUT].guard);
+        for (int i = 0; i < GUARDS; i++) {
+            ds_check_buffer_look(c, &g[i], "evaluate()");
+        }
+        if (!ds_check_is_poison(g[GRAD].guard.data[0]) ||
+            !ds_check_is_poison(g[GRAD].guard.data[env->n - 1])) {
+            ds_check_fail(c, "grad was written although no gradient was wanted");
+            ds_check_hint(c, "touch io->grad only where io->want has DS_WANT_GRAD, whatever else is asked");
+        }
+        if (a.status == DS_OK && a.io.outcome <= DS_EVAL_BAD_GRAD &&
+            memcmp(&a.io.loss, &loss, sizeof loss) != 0) {
+            ds_check_fail(c, "the loss is %.17g, and %.17g with %s and %s", loss, a.io.loss,
+                          ds_check_op_name(q->ask.op), at_end ? "other buffers" : "an unknown bit in want");
+            ds_check_hint(c, "ignore unknown bits; the loss does not depend on what is asked");
+        }
+    }
+    for (int i = 0; i < GUARDS; i++) {
+        ds_guard_close(&g[i].guard);
+    }
+}
+
+/* With ds_eval.asks = 0 nothing is asked, whatever `ask` points to. */
+static void nothing_asked(ds_check_asking *b, ds_check_query *q)
+{
+    ds_check *c = b->c;
+    ds_ask *list[] = {&q->ask};
+    ds_check_answer a;
+    memset(q->ask.out, FILL, q->ask.out_bytes);
+    ds_check_ask_raw(c->env, q->x, 0, NULL, 0, list, &a);
+    for (uint64_t i = 0; i < q->ask.out_bytes; i++) {
+        if (((const unsigned char *)q->ask.out)[i] != FILL) {
+            ds_check_fail(c, "channel %s was written although ds_eval.asks is 0", name_of(b, q->ask.channel));
+            ds_check_hint(c, "answer the first io->asks questions of io->ask, and nothing else");
+            return;
+        }
+    }
+}
+
+static void channel_guard(ds_check *c)
+{
+    ds_check_asking b;
+    ds_check_answer a;
+    unsigned questions = 0;
+    if (!ds_check_asking_open(c, &b)) {
+        return;
+    }
+    double begin = ds_check_now();
+    ds_check_evaluate(c->env, b.x, 0, 0, NULL, &a);
+    for (uint64_t i = 0; i < b.channels.count; i++) {
+        for (uint32_t op = DS_ASK_VALUE; op <= DS_ASK_HV; op++) {
+            ds_check_query q;
+            if ((b.channels.list[i]->ops & DS_CAN(op)) == 0 || c->failed > 0 ||
+                ds_check_now() - begin > 0.5 * c->options->timeout ||
+                !ds_check_query_open(&b, i, op, b.x, &q)) {
+                continue;
+            }
+            guarded(&b, &q, 1, a.io.loss);
+            guarded(&b, &q, 0, a.io.loss);
+            nothing_asked(&b, &q);
+            ds_check_query_close(&q);
+            questions++;
+        }
+    }
+    ds_check_note(c, "%u questions, one at a time", questions);
+    ds_check_asking_close(&b);
+}
+
+const ds_check_test ds_check_channel_tests[] = {
+    {"channel.list", "the channels are sound, and the same at every question", DS_CHECK_ENV, 1, 0,
+     channel_list},
+    {"channel.value", "values are those of the loss, and no question changes an answer", DS_CHECK_ENV, 8, 8,
+     channel_value},
+    {"channel.products", "products are derivatives of the values, and fit each other", DS_CHECK_ENV, 8, 4,
+     ds_check_channel_products},
+    {"channel.guard", "a question is answered inside of its buffers", DS_CHECK_ENV, 2, 2, channel_guard},
+    {NULL, NULL, 0, 0, 0, NULL}};

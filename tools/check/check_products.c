@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_products.c - conformance of products with the derivatives of channels: against difference quotients, and
+ * against each other. A kink spoils the quotients of one point, so the median over some points is judged. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check_asking.h"
+
+enum { POINTS = 5, STEPS = 3, COMPARISONS = 4 };
+
+/* Step sizes relative to the box, the first one for each type: what is rounded more needs longer ones. */
+static const double first_step[] = {0, 1e-4, 1e-2, 3e-2}, shorter[] = {0, 0.1, 0.3, 0.6};
+/* Half of the last place of a value of 1 (of a byte for U8). */
+static const double last_place[] = {0, 0x1p-53, 0x1p-24, 0};
+/* Largest median of the relative errors that passes. */
+static const double allowed[] = {0, 1e-4, 1e-2, 0.1};
+static const double DIFFERENCED = 1e-3, DIFFERENCED_TWICE = 1e-2, FITTING = 1e-5;
+
+/* Errors at the points; those that compare products with each other are as small as round-off. */
+typedef struct errors {
+    double at[POINTS];
+    unsigned count, blurred; /* blurred: rounding hides everything */
+} errors;
+
+enum { OF_JV, OF_JTV, OF_HV, OF_FIT }; /* FIT: J v with J' v, or the symmetry of H */
+
+typedef struct bench {
+    ds_check_asking *b;
+    const ds_channel *ch;
+    uint64_t channel, n, elements, most, point;
+    double *x, *y, *v, *w, *u, *low, *high; /* n, n, n, elements, n, most, most values */
+    errors error[COMPARISONS];
+    double asymmetry, unweighted;
+    int differenced, smoothed; /* kinds of products seen */
+} bench;
+
+static double dot(uint64_t count, const double *a, const double *b)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static double length(uint64_t count, const double *a)
+{
+    return sqrt(dot(count, a, a));
+}
+
+static int can(const bench *t, uint32_t op)
+{
+    return (t->ch->ops & DS_CAN(op)) != 0;
+}
+
+static void add(errors *e, double error)
+{
+    if (isnan(error)) {
+        e->blurred++;
+    } else {
+        e->at[e->count++] = error;
+    }
+}
+
+/* ---- answers ---- */
+
+/* One product, or the values, at x. 0 where there is no answer. */
+static int get(bench *t, uint32_t op, const double *x, const double *v, const double *w, double *out)
+{
+    ds_check_query q;
+    char where[80];
+    if (!ds_check_query_open(t->b, t->channel, op, x, &q)) {
+        return 0;
+    }
+    q.ask.v = v;
+    q.ask.w = w;
+    snprintf(where, sizeof where, "point %llu", (unsigned long long)t->point);
+    int there = ds_check_query_run(t->b, &q, where, 0xff);
+    uint64_t count = op == DS_ASK_VALUE || op == DS_ASK_JV ? t->elements : t->n;
+    for (uint64_t i = 0; there && i < count; i++) {
+        out[i] = op == DS_ASK_VALUE ? ds_check_element(t->ch, q.ask.out, i) : ((const double *)q.ask.out)[i];
+    }
+    t->differenced |= op != DS_ASK_VALUE && q.ask.kind == DS_GRAD_FD;
+    t->smoothed |= op != DS_ASK_VALUE && q.ask.kind == DS_GRAD_SMOOTHED;
+    ds_check_query_close(&q);
+    return there;
+}
+
+/* J' w, for the loss also from the gradient. */
+static int pull_back(bench *t, const double *x, double *out)
+{
+    ds_check_env *env = t->b->c->env;
+    ds_check_answer a;
+    if (can(t, DS_ASK_JTV)) {
+        return get(t, DS_ASK_JTV, x, t->w, NULL, out);
+    }
+    if (t->ch->role != DS_CHANNEL_LOSS || !env->has_gradient) {
+        return 0;
+    }
+    ds_check_evaluate(env, x, DS_WANT_GRAD, 0, out, &a);
+    for (uint64_t i = 0; i < t->n; i++) {
+        out[i] *= t->w[0];
+    }
+    return a.status == DS_OK && a.io.outcome == DS_EVAL_OK;
+}
+
+/* ---- quotients ---- */
+
+/* (f(x + h v) - f(x - h v)) / 2 h of the values or of J' w, in t->high; *largest gets the size of f. */
+static int quotient(bench *t, int of_values, double h, double *largest)
+{
+    uint64_t count = of_values ? t->elements : t->n;
+    for (int side = -1; side <= 1; side += 2) {
+        double *out = side < 0 ? t->low : t->high;
+        for (uint64_t i = 0; i < t->n; i++) {
+            t->y[i] = t->x[i] + side * h * t->v[i];
+        }
+        if (!(of_values ? get(t, DS_ASK_VALUE, t->y, NULL, NULL, out) : pull_back(t, t->y, out))) {
+            return 0;
+        }
+    }
+    *largest = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        *largest = fmax(*largest, fmax(fabs(t->low[i]), fabs(t->high[i])));
+        t->high[i] = (t->high[i] - t->low[i]) / (2 * h);
+    }
+    return 1;
+}
+
+/* Difference quotients along v, best of some steps, against `exact`, or, where weights are given, its sum with them
+ * against the number `exact` points to. Relative; NAN where rounding hides everything. */
+static double quotient_error(bench *t, int of_values, const double *weights, const double *exact)
+{
+    uint32_t type = of_values ? t->ch->type : DS_TYPE_F64;
+    uint64_t count = of_values ? t->elements : t->n;
+    double best = NAN, h = first_step[type];
+    for (int k = 0; k < STEPS; k++, h *= shorter[type]) {
+        double error = 0, size, largest;
+        if (!quotient(t, of_values, h, &largest)) {
+            return NAN;
+        }
+        double ulp = type == DS_TYPE_U8 ? 0.5 : 8 * largest * last_place[type];
+        double blur = ulp * sqrt((double)count) / h;
+        if (weights != NULL) {
+            double along = dot(count, weights, t->high);
+            error = fabs(along - *exact);
+            size = length(count, weights) * length(count, t->high);
+            blur *= length(count, weights);
+        } else {
+            size = fmax(length(count, t->high), length(count, exact));
+            for (uint64_t i = 0; i < count; i++) {
+                error += (t->high[i] - exact[i]) * (t->high[i] - exact[i]);
+            }
+            error = sqrt(error);
+        }
+        if (size == 0 || blur < 0.25 * size) {
+            best = fmin(best, size > 0 ? fmax(0, error - blur) / size : 0);
+        }
+    }
+    return best;
+}
+
+/* ---- one point ---- */
+
+static void try_jacobian(bench *t, double *jv, double *jtw)
+{
+    int have_jv = can(t, DS_ASK_JV) && get(t, DS_ASK_JV, t->x, t->v, NULL, jv);
+    int have_jtw = can(t, DS_ASK_JTV) && get(t, DS_ASK_JTV, t->x, t->w, NULL, jtw);
+    if (have_jv) {
+        add(&t->error[OF_JV], quotient_error(t, 1, NULL, jv));
+    }
+    if (have_jtw) {
+        double along = dot(t->n, jtw, t->v);
+        if (have_jv) {
+            double size = length(t->elements, t->w) * length(t->elements, jv);
+            size = fmax(size, fabs(along));
+            add(&t->error[OF_FIT], size > 0 ? fabs(dot(t->elements, t->w, jv) - along) / size : 0);
+        } else {
+            add(&t->error[OF_JTV], quotient_error(t, 1, t->w, &along));
+        }
+    }
+}
+
+static double relative(uint64_t count, const double *a, const double *b)
+{
+    double d = 0, size = fmax(length(count, a), length(count, b));
+    for (uint64_t i = 0; i < count; i++) {
+        d += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    return size > 0 ? sqrt(d) / size : 0;
+}
+
+/* `hv` and `other` have room for n numbers. */
+static void try_hessian(bench *t, double *hv, double *other)
+{
+    if (!can(t, DS_ASK_HV) || !get(t, DS_ASK_HV, t->x, t->v, t->w, hv)) {
+        return;
+    }
+    if (get(t, DS_ASK_HV, t->x, t->u, t->w, other)) {
+        double size = fmax(length(t->n, t->u) * length(t->n, hv), length(t->n, t->v) * length(t->n, other));
+        double d = fabs(dot(t->n, t->u, hv) - dot(t->n, t->v, other));
+        t->asymmetry = fmax(t->asymmetry, size > 0 ? d / size : 0);
+    }
+    if (can(t, DS_ASK_JTV) || t->ch->role == DS_CHANNEL_LOSS) {
+        add(&t->error[OF_HV], quotient_error(t, 0, NULL, hv));
+    }
+    for (uint64_t i = 0; i < t->elements; i++) {
+        t->low[i] = 1;
+    }
+    if (get(t, DS_ASK_HV, t->x, t->v, t->low, hv) && get(t, DS_ASK_HV, t->x, t->v, NULL, other)) {
+        t->unweighted = fmax(t->unweighted, relative(t->n, hv, other));
+    }
+}
+
+static void draw(bench *t)
+{
+    const ds_check_env *env = t->b->c->env;
+    ds_random *r = &t->b->c->random;
+    ds_check_random_point(t->b->c, env, t->x);
+    for (uint64_t i = 0; i < t->n; i++) { /* inside of the box, for the quotients */
+        double width = env->upper[i] - env->lower[i];
+        t->x[i] = 0.1 * (0.5 * env->lower[i] + 0.5 * env->upper[i]) + 0.9 * t->x[i];
+        t->v[i] = (2 * ds_random_uniform(r) - 1) * width;
+        t->u[i] = (2 * ds_random_uniform(r) - 1) * width;
+    }
+    for (uint64_t i = 0; i < t->elements; i++) {
+        t->w[i] = 2 * ds_random_uniform(r) - 1;
+    }
+}
+
+/* ---- verdict ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median; -1 where nothing was compared. */
+static double median_of(errors *e)
+{
+    qsort(e->at, e->count, sizeof e->at[0], by_size);
+    return e->count > 0 ? e->at[e->count / 2] : -1;
+}
+
+static void judge_hessian(bench *t, double limit)
+{
+    ds_check *c = t->b->c;
+    double hv = median_of(&t->error[OF_HV]);
+    if (hv > limit) {
+        ds_check_fail(c,
+                      "channel %s: H v differs from difference quotients of J' w by %.2g relative (median)",
+                      t->ch->name, hv);
+        ds_check_hint(c, "H v is (sum of w_i Hessian of c_i) v, with the second derivatives of the elements; "
+                         "J' J v is something else");
+    }
+    if (t->asymmetry > (t->differenced ? DIFFERENCED : FITTING)) {
+        ds_check_fail(c, "channel %s: u.(H v) and v.(H u) differ by %.2g relative", t->ch->name,
+                      t->asymmetry);
+        ds_check_hint(c, "a Hessian is symmetric: compare single steps of the second-order sweep");
+    }
+    if (t->unweighted > FITTING) {
+        ds_check_fail(c, "channel %s: H v without weights differs by %.2g relative from weights of 1",
+                      t->ch->name, t->unweighted);
+        ds_check_hint(c, "ds_ask.w = NULL means that all weights are 1");
+    }
+}
+
+/* What was compared; negative = not. */
+static void tell_errors(const bench *t, double jv, double jtv, double hv, double fit)
+{
+    const struct {
+        const char *name;
+        double error;
+    } part[] = {{"J v", jv}, {"J' v", jtv}, {"H v", hv}, {"J v with J' v", fit}};
+    char text[160] = "";
+    unsigned left_out = 0;
+    for (size_t k = 0, at = 0; k < sizeof part / sizeof part[0]; k++) {
+        if (part[k].error >= 0) {
+            at += (size_t)snprintf(text + at, sizeof text - at, ", %s %.1e", part[k].name, part[k].error);
+        }
+    }
+    for (int k = 0; k < COMPARISONS; k++) {
+        left_out += t->error[k].blurred;
+    }
+    ds_check_note(t->b->c, "%s: %llu elements; relative errors%s; %u quotients rounded away or missing",
+                  t->ch->name, (unsigned long long)t->elements, text, left_out);
+}
+
+static void judge(bench *t)
+{
+    ds_check *c = t->b->c;
+    uint32_t type = t->ch->type;
+    double limit = fmax(allowed[type], t->differenced ? DIFFERENCED : 0);
+    double jv = median_of(&t->error[OF_JV]), jtv = median_of(&t->error[OF_JTV]);
+    const errors *fit = &t->error[OF_FIT];
+    double worst = fit->count > 0 ? 0 : -1, hv = median_of(&t->error[OF_HV]);
+    for (unsigned k = 0; k < fit->count; k++) {
+        worst = fmax(worst, fit->at[k]);
+    }
+    if (worst > (t->differenced ? DIFFERENCED : FITTING)) {
+        ds_check_fail(c, "channel %s: w.(J v) and (J' w).v differ by %.2g relative", t->ch->name, worst);
+        ds_check_hint(
+            c, "the two products belong to different matrices: test single steps with the dot product");
+    }
+    if (t->smoothed) {
+        ds_check_note(c, "%s: products of smoothed values may differ from quotients: not judged",
+                      t->ch->name);
+        return;
+    }
+    if (jv > limit) {
+        ds_check_fail(c,
+                      "channel %s: J v differs from difference quotients of the values by %.2g relative "
+                      "(median)",
+                      t->ch->name, jv);
+    }
+    if (jtv > limit) {
+        ds_check_fail(c,
+                      "channel %s: (J' w).v differs from difference quotients of w.values by %.2g relative "
+                      "(median)",
+                      t->ch->name, jtv);
+    }
+    judge_hessian(t, fmax(1e-4, t->differenced ? DIFFERENCED_TWICE : 0));
+    tell_errors(t, jv, jtv, hv, worst);
+}
+
+static void try_channel(ds_check_asking *b, uint64_t i, uint64_t points)
+{
+    const ds_channel *ch = b->channels.list[i];
+    bench t = {.b = b,
+               .ch = ch,
+               .channel = i,
+               .n = b->c->env->n,
+               .elements = ds_channel_elements(ch),
+               .most = b->c->env->n};
+    t.most = t.elements > t.most ? t.elements : t.most;
+    double *memory = calloc(6 * t.n + t.elements + 3 * t.most, sizeof *memory), *at = memory;
+    if (memory == NULL) {
+        ds_check_fail(b->c, "out of memory");
+        return;
+    }
+    double **const of_n[] = {&t.x, &t.y, &t.v, &t.u};
+    for (size_t k = 0; k < sizeof of_n / sizeof of_n[0]; k++, at += t.n) {
+        *of_n[k] = at;
+    }
+    double *one = at, *two = one + t.n; /* n values each */
+    t.w = two + t.n;
+    t.low = t.w + t.elements;
+    t.high = t.low + t.most;
+    double *jv = t.high + t.most;
+    for (t.point = 0; t.point < points; t.point++) {
+        draw(&t);
+        try_jacobian(&t, jv, one);
+        try_hessian(&t, one, two);
+    }
+    judge(&t);
+    free(memory);
+}
+
+void ds_check_channel_products(ds_check *c)
+{
+    const uint32_t products = DS_CAN(DS_ASK_JV) | DS_CAN(DS_ASK_JTV) | DS_CAN(DS_ASK_HV);
+    ds_check_asking b;
+    uint64_t with = 0;
+    if (!ds_check_asking_open(c, &b)) {
+        return;
+    }
+    for (uint64_t i = 0; i < b.channels.count; i++) {
+        with += (b.channels.list[i]->ops & products) != 0;
+    }
+    uint64_t points = ds_check_plan(c, "points", POINTS, 1,
+                                    (double)with * (8 * c->options->cost + 12 * c->options->cost_gradient));
+    for (uint64_t i = 0; i < b.channels.count; i++) {
+        if ((b.channels.list[i]->ops & products) != 0) {
+            try_channel(&b, i, points);
+        }
+    }
+    if (with == 0) {
+        ds_check_skip(c, "no channel offers a product");
+    }
+    ds_check_asking_close(&b);
+}
