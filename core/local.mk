@@ -9,7 +9,7 @@ noinst_LTLIBRARIES += core/libcore.la
 base_sources = core/base/answer.h core/base/clock.c core/base/clock.h core/base/error.c \
 	core/base/error.h core/base/file.c core/base/file.h core/base/guard.c core/base/guard.h \
 	core/base/json_text.c core/base/json_text.h core/base/log.c core/base/log.h \
-	core/base/program.c core/base/program.h core/base/stop.c core/base/stop.h core/base/text.c \
+	core/base/program.c core/base/program.h core/base/sized.c core/base/sized.h core/base/stop.c core/base/stop.h core/base/text.c \
 	core/base/text.h core/base/variables.c core/base/variables.h
 config_sources = core/config/inifile.c core/config/inifile.h core/config/npy.h \
 	core/config/npy_read.c core/config/params.c core/config/params.h core/config/run_options.c \

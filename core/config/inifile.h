@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 enum {
-    DS_INI_NAME_LIMIT = 47, /* bytes of a key or of the name of a section */
+    DS_INI_NAME_LIMIT = DS_MAX_NAME, /* bytes of a key or of the name of a section */
     DS_INI_FILE_LIMIT = 1 << 20,
     DS_INI_LARGE_LIMIT = 16 << 20 /* all parameters of a thousand plugins */
 };

@@ -8,8 +8,6 @@
 
 #include "base/error.h"
 
-enum { DS_ARRAY_MAX_NDIM = 8 };
-
 /* More numbers than any parameter file needs; 1 GiB as doubles. */
 #define DS_ARRAY_MAX_DEFAULT ((uint64_t)1 << 27)
 
@@ -17,8 +15,8 @@ enum { DS_ARRAY_MAX_NDIM = 8 };
 typedef struct ds_array {
     double *data;  /* owned, `size` numbers */
     uint64_t size; /* product of the shape, at least 1 */
-    uint32_t ndim; /* 0..DS_ARRAY_MAX_NDIM */
-    uint64_t shape[DS_ARRAY_MAX_NDIM];
+    uint32_t ndim; /* 0..DS_MAX_DIMENSIONS */
+    uint64_t shape[DS_MAX_DIMENSIONS];
 } ds_array;
 
 /* Reads `path` ("-" is the standard input). The content decides: .npy by its magic bytes, else text; a name

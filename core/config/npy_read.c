@@ -47,7 +47,7 @@ typedef struct npy_header {
     char descr[16];
     int fortran;
     uint32_t ndim;
-    uint64_t shape[DS_ARRAY_MAX_NDIM];
+    uint64_t shape[DS_MAX_DIMENSIONS];
 } npy_header;
 
 static int bad_header(const reader *r, const char *why)
@@ -105,7 +105,7 @@ static int take_shape(reader *r, npy_header *h)
         return bad_header(r, "'shape' is not a tuple");
     }
     while (!take(r, ")")) {
-        if (h->ndim == DS_ARRAY_MAX_NDIM) {
+        if (h->ndim == DS_MAX_DIMENSIONS) {
             return bad_header(r, "more than 8 dimensions");
         }
         skip_blanks(r);

@@ -16,7 +16,7 @@
 #include "config/npy.h"
 
 /* Bytes of a line of an .ini file (settings.h) that are left for the key and its text. */
-enum { LINE_LIMIT = 197 - 3, LIST_LIMIT = 1 << 24 };
+enum { LINE_LIMIT = 197 - 3, LIST_LIMIT = DS_MAX_VARIABLES };
 
 typedef struct value {
     const ds_param *info;
@@ -279,6 +279,9 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
         break;
     case DS_PARAM_INT:
         problem = ds_parse_int(text, &v->number) && in_range(info, (double)v->number) ? NULL : why;
+        if (problem == NULL && (v->number > DS_WHOLE_MAX || v->number < -DS_WHOLE_MAX)) {
+            problem = "expected a whole number from -9007199254740992 to 9007199254740992 (2^53)";
+        }
         v->real = (double)v->number;
         break;
     case DS_PARAM_REAL:
@@ -318,13 +321,13 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
 /* Is a key of the settings in the schema? */
 static int check_key(const ds_params *p, const ds_setting *s, const char *owner, int section, ds_error *e)
 {
-    const char *known[DS_PARAMS_MAX];
+    const char *known[DS_MAX_PARAMS];
     size_t n = 0;
     for (size_t i = 0; i < p->count; i++) {
         if (strcmp(p->item[i].info->name, s->key) == 0) {
             return 0;
         }
-        if (n < DS_PARAMS_MAX) {
+        if (n < DS_MAX_PARAMS) {
             known[n++] = p->item[i].info->name;
         }
     }

@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "config/settings.h"
 
+/* Flags in a schema of the host itself, which mean nothing in that of a plugin. */
+#define DS_PARAM_HOST_FLAGS 0xff000000u
+
 /* Flag of a TEXT in a schema of the host itself: a name, or a file name where it has a slash, which is then
  * made absolute like a PATH. */
 #define DS_PARAM_NAME_OR_PATH (1u << 31)
@@ -17,7 +20,8 @@
 /* Flag of a TEXT in a schema of the host itself: words that may go on in further lines, of any number. */
 #define DS_PARAM_WORDS (1u << 30)
 
-enum { DS_PARAMS_MAX = 256 }; /* parameters of a plugin */
+/* Largest value of an INT: a double holds all whole numbers up to it. */
+#define DS_WHOLE_MAX ((int64_t)1 << 53)
 
 typedef struct ds_params ds_params;
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "embed/embed.h"
 #include "evaluate/pool.h"
 #include "plugin/needs.h"
@@ -76,12 +77,17 @@ static void compute(ds_search *s)
 
 /* ---- the side of the optimizer ---- */
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
 {
     ds_search *s = objective->ctx;
+    ds_batch own, *b = &own;
     char text[DS_BATCH_TEXT];
     uint64_t budget = s->problem.budget;
     if (s->refused) {
+        return DS_E_ARG;
+    }
+    if (DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, s->module->id, "the batch", &s->error) != 0) {
+        s->refused = 1;
         return DS_E_ARG;
     }
     if (!ds_batch_allowed(b, &s->problem, text)) {
@@ -89,7 +95,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
         s->refused = 1;
         return DS_E_ARG;
     }
-    b->done = 0;
+    theirs->done = 0;
     s->rows = budget > 0 && budget - s->used < b->count ? budget - s->used : b->count;
     if (s->rows == 0 || atomic_load(&s->stop)) {
         atomic_store(&s->stop, 1);
@@ -103,8 +109,8 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
     if (!s->told) { /* close() */
         return DS_STOPPED;
     }
-    b->done = s->rows;
-    return b->done < b->count ? DS_STOPPED : DS_OK;
+    theirs->done = s->rows;
+    return s->rows < b->count ? DS_STOPPED : DS_OK;
 }
 
 static const void *no_extension(const ds_objective *objective, const char *id)

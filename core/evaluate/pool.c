@@ -27,7 +27,7 @@ struct ds_pool {
     ds_params *params;         /* process isolation */
     ds_supervisor *supervisor; /* process isolation */
     ds_env *local;             /* no isolation */
-    double *grad, *out;        /* local: gradients of DS_MANY_MAX rows; answers about channels of one */
+    double *grad, *out;        /* local: gradients of DS_MAX_ROWS rows; answers about channels of one */
     uint64_t many;             /* local: rows of one call */
     uint64_t tickets;          /* posted so far */
     uint32_t collected;        /* answers taken so far, modulo 2^32 */
@@ -74,7 +74,7 @@ static int open_local(ds_pool *p, ds_error *e)
     }
     uint64_t n = p->local->info.n, in, out;
     ds_asks_room(&p->local->channels, n, &in, &out);
-    p->many = p->local->batch != NULL ? DS_MANY_MAX : 1;
+    p->many = p->local->batch != NULL ? DS_MAX_ROWS : 1;
     p->grad = malloc((p->many * n + out) * sizeof(double));
     if (p->grad == NULL) {
         return ds_fail(e, DS_EXIT_MEMORY, "out of memory");
@@ -185,8 +185,8 @@ static uint64_t key_of(const ds_pool *p, const ds_pool_question *q, uint64_t row
 /* Evaluates rows from i on, as many as go into one call; returns their number. */
 static uint64_t ask_local(ds_pool *p, const ds_pool_question *q, uint64_t i, ds_answer *a)
 {
-    uint64_t n = p->env.info.n, rows = q->count - i < p->many ? q->count - i : p->many, key[DS_MANY_MAX];
-    ds_answer *answer[DS_MANY_MAX];
+    uint64_t n = p->env.info.n, rows = q->count - i < p->many ? q->count - i : p->many, key[DS_MAX_ROWS];
+    ds_answer *answer[DS_MAX_ROWS];
     const double *x = q->x + i * n;
     rows = q->asks != NULL ? 1 : rows;
     for (uint64_t k = 0; k < rows; k++) {
@@ -211,7 +211,7 @@ static int evaluate_local(ds_pool *p, const question *asked)
     uint64_t n = p->env.info.n;
     int graded = (q->want & DS_WANT_GRAD) != 0;
     const void *out = q->asks != NULL ? p->out : NULL;
-    ds_answer a[DS_MANY_MAX];
+    ds_answer a[DS_MAX_ROWS];
     for (uint64_t i = 0, rows; i < q->count; i += rows) {
         if (stop_asked(p)) {
             return DS_POOL_STOPPED;
@@ -391,9 +391,6 @@ static int rows_allowed(const ds_batch *b, const ds_problem *problem, char text[
 
 int ds_batch_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT])
 {
-    if (b == NULL || b->struct_size < DS_BATCH_SIZE_1_0) {
-        return refuse(text, "the batch is missing or its struct_size is too small");
-    }
     if (b->count == 0 || b->x == NULL || b->loss == NULL) {
         return refuse(text, "count is 0, or x or loss is NULL");
     }

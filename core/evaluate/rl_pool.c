@@ -19,7 +19,7 @@ struct ds_lanes {
     const ds_pool *pool;
     const ds_pool_config *config;
     const ds_pool_env *env;
-    ds_episode local[DS_EPISODE_LANES]; /* no isolation */
+    ds_episode local[DS_MAX_LANES]; /* no isolation */
     uint32_t jobs;                      /* that work at once */
     uint32_t workers; /* as many, or one for each lane where an instance wants a process to itself */
     ds_supervisor **supervisor; /* process isolation: `workers`, NULL until needed */
@@ -38,8 +38,8 @@ int ds_lanes_open(const ds_pool *pool, ds_lanes **out, ds_error *e)
     l->config = config;
     l->env = ds_pool_env_of(pool);
     l->jobs = config->jobs > 0 ? config->jobs : 1;
-    l->jobs = l->jobs > DS_EPISODE_LANES ? DS_EPISODE_LANES : l->jobs;
-    l->workers = (config->module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0 ? DS_EPISODE_LANES : l->jobs;
+    l->jobs = l->jobs > DS_MAX_LANES ? DS_MAX_LANES : l->jobs;
+    l->workers = (config->module->plugin->desc->flags & DS_ENV_OWN_PROCESS) != 0 ? DS_MAX_LANES : l->jobs;
     uint32_t spin = l->jobs < ds_processors() ? SPIN_NS : 0;
     l->spin = (ds_spin){spin, spin};
     l->supervisor = calloc(l->workers, sizeof(*l->supervisor));
@@ -57,7 +57,7 @@ void ds_lanes_close(ds_lanes *l)
         for (uint32_t w = 0; w < l->workers; w++) {
             ds_supervisor_close(l->supervisor[w]);
         }
-        for (size_t i = 0; i < DS_EPISODE_LANES; i++) {
+        for (size_t i = 0; i < DS_MAX_LANES; i++) {
             ds_env_close(l->local[i].env);
         }
         free(l->supervisor);
@@ -99,7 +99,7 @@ static int step_local(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error 
 static int open_worker(ds_lanes *l, uint32_t w, ds_error *e)
 {
     ds_supervisor_config config = ds_pool_crew(l->pool, 1);
-    config.capacity = DS_EPISODE_LANES;
+    config.capacity = DS_MAX_LANES;
     config.extra = DS_SLOT_STEP_HEAD + l->env->rl.n_obs;
     return ds_supervisor_open(&config, &l->supervisor[w], e);
 }
@@ -149,8 +149,8 @@ static void take(const ds_lanes *l, ds_ring *share, ds_slot *slot, ds_lane_step 
 
 static int step_workers(ds_lanes *l, uint64_t count, ds_lane_step *step, ds_error *e)
 {
-    ds_supervisor *to[DS_EPISODE_LANES];
-    ds_slot *slot[DS_EPISODE_LANES];
+    ds_supervisor *to[DS_MAX_LANES];
+    ds_slot *slot[DS_MAX_LANES];
     uint64_t stop_at = 0;
     int rc = 0;
     for (uint64_t k = 0; k < count && rc == 0; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptor.c - descriptors as bytes: a head with the counts, then all texts in a fixed order, each with its NUL;
- * the numbers of a parameter stand before its texts. Both sides are the same version of the host. */
+/* descriptor.c - descriptors in structs of our own size, copied from a plugin or made from bytes: a head with
+ * the counts, then all texts in a fixed order, each with its NUL; the numbers of a parameter stand before its
+ * texts. Both sides of the bytes are the same version of the host. */
 #include "config.h"
 
 #include "plugin/descriptor.h"
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "config/params.h"
 
 #define MAGIC 0x3243534544u /* "DESC2" */
@@ -28,9 +30,11 @@ typedef struct numbers {
 typedef struct described {
     ds_plugin plugin; /* comes first */
     ds_desc desc;
-    char *texts;
+    ds_env_vtable env;
+    ds_optimizer_vtable optimizer;
     ds_param *param;
     const ds_param **params;
+    char *texts; /* made from bytes: what the pointers point to */
     const char **pointers;
 } described;
 
@@ -57,6 +61,89 @@ int ds_desc_needs(const ds_desc *d, const char *id)
 int ds_desc_uses(const ds_desc *d, const char *id)
 {
     return lists(d->needs, id) || lists(d->uses, id);
+}
+
+static described *new_described(size_t params)
+{
+    described *d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        return NULL;
+    }
+    d->param = calloc(params + 1, sizeof *d->param);
+    d->params = calloc(params + 1, sizeof *d->params);
+    if (d->param == NULL || d->params == NULL) {
+        ds_descriptor_free(&d->plugin);
+        return NULL;
+    }
+    for (size_t i = 0; i < params; i++) {
+        d->params[i] = &d->param[i];
+    }
+    return d;
+}
+
+/* ---- copying ---- */
+
+static int copy_params(const ds_param *const *theirs, size_t count, const char *path, described *d,
+                       ds_error *e)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        char what[40];
+        snprintf(what, sizeof what, "parameter %zu", i);
+        status = DS_SIZED_READ(&d->param[i], theirs[i], DS_PARAM_SIZE_1_0, path, what, e);
+        d->param[i].flags &= ~DS_PARAM_HOST_FLAGS;
+    }
+    return status;
+}
+
+static int copy_functions(const ds_plugin *p, const char *path, described *d, ds_error *e)
+{
+    int status = 0;
+    if (d->desc.kind == DS_KIND_ENV) {
+        d->plugin.env = &d->env;
+        status =
+            DS_SIZED_READ(&d->env, p->env, DS_ENV_VTABLE_SIZE_1_0, path, "the vtable of the environment", e);
+    } else if (d->desc.kind == DS_KIND_OPTIMIZER) {
+        d->plugin.optimizer = &d->optimizer;
+        status = DS_SIZED_READ(&d->optimizer, p->optimizer, DS_OPTIMIZER_VTABLE_SIZE_1_0, path,
+                               "the vtable of the optimizer", e);
+    }
+    return status;
+}
+
+int ds_descriptor_copy(const ds_plugin *theirs, const char *path, ds_plugin **out, ds_error *e)
+{
+    ds_plugin p;
+    ds_desc desc;
+    size_t params = 0;
+    int status = DS_SIZED_READ(&p, theirs, DS_PLUGIN_SIZE_1_0, path, "the plugin's data", e);
+    status = status != 0 ? status : DS_SIZED_READ(&desc, p.desc, DS_DESC_SIZE_1_0, path, "the descriptor", e);
+    if (status != 0) {
+        return status;
+    }
+    while (desc.params != NULL && desc.params[params] != NULL) {
+        if (params++ == DS_MAX_PARAMS) {
+            return ds_fail(e, DS_EXIT_PLUGIN, "%s: more than %u parameters", path, DS_MAX_PARAMS);
+        }
+    }
+    described *d = new_described(params);
+    if (d == NULL) {
+        return ds_no_memory(e);
+    }
+    status = copy_params(desc.params, params, path, d, e);
+    d->plugin = p;
+    d->desc = desc;
+    d->desc.params = d->params;
+    d->plugin.desc = &d->desc;
+    d->plugin.env = NULL;
+    d->plugin.optimizer = NULL;
+    status = status != 0 ? status : copy_functions(&p, path, d, e);
+    if (status != 0) {
+        ds_descriptor_free(&d->plugin);
+        return status;
+    }
+    *out = &d->plugin;
+    return 0;
 }
 
 /* ---- writing ---- */
@@ -172,7 +259,7 @@ static void take_param(reader *r, ds_param *q)
     take(r, &v, sizeof v);
     q->struct_size = sizeof *q;
     q->type = v.type;
-    q->flags = v.flags;
+    q->flags = v.flags & ~DS_PARAM_HOST_FLAGS;
     q->max_count = v.max_count;
     q->min = v.min;
     q->max = v.max;
@@ -200,7 +287,6 @@ static void take_desc(reader *r, const head *h, described *d)
     to->uses = take_list(r, h->uses);
     for (uint32_t i = 0; i < h->params; i++) {
         take_param(r, &d->param[i]);
-        d->params[i] = &d->param[i];
     }
     to->params = d->params;
 }
@@ -214,18 +300,16 @@ int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_err
     memcpy(&h, bytes, sizeof h);
     size_t rest = size - sizeof h;
     /* Every pointer stands for a text of at least its NUL, or ends a list: three of the plugin, one of a parameter. */
-    if (h.magic != MAGIC || h.params > DS_PARAMS_MAX || h.pointers > rest + h.params + 3) {
+    if (h.magic != MAGIC || h.params > DS_MAX_PARAMS || h.pointers > rest + h.params + 3) {
         return ds_fail(e, DS_EXIT_PLUGIN, "the description is damaged");
     }
-    described *d = calloc(1, sizeof *d);
+    described *d = new_described(h.params);
     if (d == NULL) {
         return ds_no_memory(e);
     }
     d->texts = malloc(rest + 1);
-    d->param = calloc(h.params + 1, sizeof *d->param);
-    d->params = calloc(h.params + 1, sizeof *d->params);
     d->pointers = calloc((size_t)h.pointers + 1, sizeof *d->pointers);
-    if (d->texts == NULL || d->param == NULL || d->params == NULL || d->pointers == NULL) {
+    if (d->texts == NULL || d->pointers == NULL) {
         ds_descriptor_free(&d->plugin);
         return ds_no_memory(e);
     }

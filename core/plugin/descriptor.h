@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptor.h - what a descriptor offers; and the descriptor as bytes, for a process that must not load the plugin. */
+/* descriptor.h - what a descriptor offers; what a plugin says about itself in structs of our own size; and as
+ * bytes, for a process that must not load the plugin. */
 #ifndef DS_PLUGIN_DESCRIPTOR_H
 #define DS_PLUGIN_DESCRIPTOR_H
 
@@ -17,9 +18,17 @@ int ds_desc_uses(const ds_desc *d, const char *id);
 /* The bytes of an accepted descriptor, to be freed; NULL without memory. */
 char *ds_descriptor_pack(const ds_desc *d, size_t *size);
 
-/* Makes a plugin without functions from bytes of which nothing is believed: DS_EXIT_PLUGIN where they are damaged.
- * What is in it has yet to be accepted (accept.h). */
+/* Copies a plugin, of which magic, version and layout are known to be ours, with its descriptor, parameters
+ * and tables of functions into structs of our own size: fields that it does not know are 0. Texts and lists
+ * of texts stay where they are. Refused (DS_EXIT_PLUGIN) where a struct_size is not possible, or there are
+ * more than DS_MAX_PARAMS. What is in it has yet to be accepted. */
+int ds_descriptor_copy(const ds_plugin *theirs, const char *path, ds_plugin **out, ds_error *e);
+
+/* Makes a plugin without functions from bytes of which nothing is believed: DS_EXIT_PLUGIN where they are
+ * damaged. What is in it has yet to be accepted (accept.h). */
 int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_error *e);
+
+/* Releases what one of the two has made; accepts NULL. */
 void ds_descriptor_free(ds_plugin *p);
 
 #endif

@@ -7,9 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "plugin/needs.h"
-
-enum { VARIABLES_MAX = 1 << 24 };
 
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
                     int status, ds_error *e)
@@ -41,15 +40,18 @@ static int ask_bounds(ds_env *env, ds_error *e)
 
 static int ask_channels(ds_env *env, ds_error *e)
 {
-    const ds_env_channels *t = ds_env_extension(env, DS_EXT_CHANNELS);
-    if (t == NULL) {
+    const char *id = env->module->id;
+    const ds_env_channels *theirs = ds_env_extension(env, DS_EXT_CHANNELS);
+    ds_env_channels t;
+    if (theirs == NULL) {
         return 0;
     }
-    if (!DS_HAS(ds_env_channels, t, describe) || t->count == NULL || t->describe == NULL) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_CHANNELS ": a function is missing",
-                       env->module->id);
+    if (DS_SIZED_READ(&t, theirs, DS_ENV_CHANNELS_SIZE_1_0, id, "the table of " DS_EXT_CHANNELS, e) != 0) {
+        return DS_EXIT_PLUGIN;
     }
-    return ds_channels_ask(env->module->id, t, env->self, &env->channels, e);
+    return t.count != NULL && t.describe != NULL
+               ? ds_channels_ask(id, &t, env->self, &env->channels, e)
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_CHANNELS ": a function is missing", id);
 }
 
 static int ask_rl(ds_env *env, ds_error *e)
@@ -59,8 +61,13 @@ static int ask_rl(ds_env *env, ds_error *e)
     if (rl == NULL) {
         return 0;
     }
+    if (DS_SIZED_READ(&env->rl_table, rl, DS_RL_SIZE_1_0, env->module->id, "the table of " DS_EXT_RL, e) !=
+        0) {
+        return DS_EXIT_PLUGIN;
+    }
+    rl = &env->rl_table;
     *info = (ds_rl_info){.struct_size = sizeof(*info)};
-    if (!DS_HAS(ds_rl, rl, step) || rl->info == NULL || rl->reset == NULL || rl->step == NULL) {
+    if (rl->info == NULL || rl->reset == NULL || rl->step == NULL) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_RL ": a function is missing",
                        env->module->id);
     }
@@ -70,23 +77,34 @@ static int ask_rl(ds_env *env, ds_error *e)
     }
     uint64_t n = env->info.n;
     if (info->horizon < 1 || info->n_act < 1 || info->n_act > n || info->horizon > n ||
-        info->horizon * info->n_act != n || info->n_obs < 1 || info->n_obs > (1u << 20)) {
+        info->horizon * info->n_act != n || info->n_obs < 1 || info->n_obs > DS_MAX_OBSERVED) {
         return ds_fail(
             e, DS_EXIT_PLUGIN,
             "%s: extension " DS_EXT_RL
             ": %llu steps of %llu numbers with %llu observed ones do not fit %llu variables: horizon x "
             "n_act must be n, and 1 to %u numbers be observed",
             env->module->id, (unsigned long long)info->horizon, (unsigned long long)info->n_act,
-            (unsigned long long)info->n_obs, (unsigned long long)n, 1u << 20);
+            (unsigned long long)info->n_obs, (unsigned long long)n, DS_MAX_OBSERVED);
     }
     env->rl = rl;
     return 0;
 }
 
-static void ask_batch(ds_env *env)
+static int ask_batch(ds_env *env, ds_error *e)
 {
+    ds_env_batch *own = &env->batch_table;
     const ds_env_batch *b = ds_env_extension(env, DS_EXT_BATCH);
-    env->batch = b != NULL && DS_HAS(ds_env_batch, b, evaluate) ? b : NULL;
+    const char *id = env->module->id;
+    if (b == NULL) {
+        return 0;
+    }
+    if (DS_SIZED_READ(own, b, DS_ENV_BATCH_SIZE_1_0, id, "the table of " DS_EXT_BATCH, e) != 0) {
+        return DS_EXIT_PLUGIN;
+    }
+    env->batch = own;
+    return own->evaluate != NULL
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: extension " DS_EXT_BATCH ": evaluate() is missing", id);
 }
 
 static int check_tolerance(const ds_env *env, ds_error *e)
@@ -115,9 +133,9 @@ static int ask_info(ds_env *env, ds_error *e)
     if (st != DS_OK) {
         return ds_services_fail(&env->services, e, "info()", st);
     }
-    if (n < 1 || n > VARIABLES_MAX) {
+    if (n < 1 || n > DS_MAX_VARIABLES) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: info() says %llu variables, 1 to %u are possible",
-                       env->module->id, (unsigned long long)n, VARIABLES_MAX);
+                       env->module->id, (unsigned long long)n, DS_MAX_VARIABLES);
     }
     if (check_tolerance(env, e) != 0) {
         return e->status;
@@ -164,9 +182,7 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
     status = status != 0 ? status : create(env, e);
     status = status != 0 ? status : ask_info(env, e);
     status = status != 0 ? status : ask_bounds(env, e);
-    if (status == 0) {
-        ask_batch(env);
-    }
+    status = status != 0 ? status : ask_batch(env, e);
     status = status != 0 ? status : ask_channels(env, e);
     status = status != 0 ? status : ask_rl(env, e);
     if (status != 0) {

@@ -134,7 +134,7 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
 void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
                           const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer)
 {
-    ds_eval io[DS_MANY_MAX], *list[DS_MANY_MAX];
+    ds_eval io[DS_MAX_ROWS], *list[DS_MAX_ROWS];
     double start = ds_clock_s();
     for (uint64_t k = 0; k < count; k++) {
         io[k] = question(env, x + k * stride, noise_key[k], want, grad != NULL ? grad + k * stride : NULL);

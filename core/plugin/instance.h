@@ -22,7 +22,9 @@ typedef struct ds_env {
     int has_gradient;
     const ds_rl *rl; /* NULL = not offered */
     ds_rl_info rl_info;
-    const ds_env_batch *batch;    /* NULL = not offered */
+    const ds_env_batch *batch; /* NULL = not offered */
+    ds_rl rl_table;            /* those tables, in our own size */
+    ds_env_batch batch_table;
     ds_channels channels;         /* none where not offered */
     ds_named_variable *variables; /* n of them; NULL = without names, or not asked for */
 } ds_env;
@@ -67,10 +69,7 @@ ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer);
 
-/* Most points of one call of the extension batch. */
-enum { DS_MANY_MAX = 64 };
-
-/* ds_env_evaluate() for `count` <= DS_MANY_MAX points at once (env->batch is not NULL): point k and its
+/* ds_env_evaluate() for `count` <= DS_MAX_ROWS points at once (env->batch is not NULL): point k and its
  * gradient are at x + k stride and grad + k stride, answer[k] is its answer. */
 void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t stride,
                           const uint64_t *noise_key, uint32_t want, double *grad, ds_answer *const *answer);
@@ -88,8 +87,6 @@ const void *ds_env_extension(const ds_env *env, const char *id);
 const ds_scene *ds_env_scene(const ds_env *env);
 
 /* ---- one episode of stepwise control (extension ds.env.rl/1) ---- */
-
-enum { DS_EPISODE_LANES = 64 }; /* episodes that may be open at once */
 
 /* The episode that an instance has in hand; all zero = none. */
 typedef struct ds_episode {

@@ -106,17 +106,16 @@ static int load(const char *path, const char *id, ds_module *m, ds_error *e)
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: no function ds_plugin_query: not a diffsim plugin", path);
     }
     memcpy(&query, &symbol, sizeof query);
-    const ds_plugin *p = query(DS_ABI_MAJOR, DS_ABI_MINOR);
-    int status = ds_plugin_accept(p, id, path, e);
+    ds_plugin *p = NULL;
+    int status = ds_plugin_accept(query(DS_ABI_MAJOR, DS_ABI_MINOR), id, path, &p, e);
     if (status != 0) {
         return status;
     }
     m->plugin = p;
     if (p->desc->kind == DS_KIND_ENV) {
-        memcpy(&m->env, p->env, p->env->struct_size < sizeof m->env ? p->env->struct_size : sizeof m->env);
+        m->env = *p->env;
     } else {
-        uint32_t size = p->optimizer->struct_size;
-        memcpy(&m->opt, p->optimizer, size < sizeof m->opt ? size : sizeof m->opt);
+        m->opt = *p->optimizer;
     }
     return 0;
 }

@@ -12,9 +12,10 @@
 typedef struct ds_module {
     char *path; /* absolute, links resolved */
     char *id;   /* file name without .so, equal to plugin->desc->id */
-    const ds_plugin *plugin;
-    /* Copies in our own size: fields that the plugin does not know are NULL. All are where another process has
-     * loaded the plugin and described it, so that nothing of it can be called here. */
+    const ds_plugin
+        *plugin; /* in structs of our own size (descriptor.h): what the plugin does not know is 0 */
+    /* The functions. All are NULL where another process has loaded the plugin and described it, so that
+     * nothing of it can be called here. */
     ds_env_vtable env;
     ds_optimizer_vtable opt;
 } ds_module;

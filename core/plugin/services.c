@@ -19,7 +19,7 @@ static ds_services *of(const ds_host *host)
 
 static void service_log(const ds_host *host, uint32_t level, const char *line)
 {
-    ds_log(level, of(host)->module->id, "%.1023s", line);
+    ds_log(level, of(host)->module->id, "%.*s", (int)DS_MAX_LOG, line);
 }
 
 static void service_error(const ds_host *host, ds_status status, const char *line)

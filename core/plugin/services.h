@@ -15,7 +15,7 @@ typedef struct ds_services {
     ds_params *params;
     const atomic_int *stop; /* nonzero = the run should end; may be NULL */
     ds_status last_status;  /* of the last host->error() */
-    char last_error[512];
+    char last_error[DS_MAX_ERROR + 1];
 } ds_services;
 
 /* Fills *s for a module; takes over `params`. */

@@ -127,10 +127,10 @@ static void look_for_end(ds_journal *j, double loss, int replayed)
 
 /* ---- one row ---- */
 
-void ds_journal_tag(char to[16], const char *from)
+void ds_journal_tag(char to[DS_MAX_TAG + 1], const char *from)
 {
     to[0] = '\0';
-    strncat(to, from != NULL ? from : "", 15);
+    strncat(to, from != NULL ? from : "", DS_MAX_TAG);
     ds_text_clean(to); /* it may have been cut inside a character */
 }
 

@@ -121,8 +121,8 @@ ds_status ds_journal_refuse(ds_journal *j, const char *function, const char *tex
 /* Has the run ended already? Not too many such calls are put up with. */
 int ds_journal_over(ds_journal *j);
 
-/* The tag as it is recorded: one line of UTF-8 of at most 15 bytes. */
-void ds_journal_tag(char to[16], const char *from);
+/* The tag as it is recorded: one line of UTF-8 of at most DS_MAX_TAG bytes. */
+void ds_journal_tag(char to[DS_MAX_TAG + 1], const char *from);
 
 /* Tells the observer, where there is one, of DS_RUN_BEGINS, ... */
 void ds_journal_tell(const ds_journal *j, int event);

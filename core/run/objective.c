@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/stop.h"
 #include "evaluate/rl_pool.h"
 
@@ -26,7 +27,7 @@ typedef struct episode {
     ds_answer answer; /* of the episode */
     double *x, *obs, *reward;
     uint64_t group;
-    char tag[16];
+    char tag[DS_MAX_TAG + 1];
 } episode;
 
 typedef struct ds_run_episodes {
@@ -35,7 +36,7 @@ typedef struct ds_run_episodes {
     ds_lanes *lanes;
     episode *first, *last;
     uint64_t count; /* in the list */
-    episode *lane[DS_EPISODE_LANES];
+    episode *lane[DS_MAX_LANES];
     ds_lane_step *step; /* of one call */
     int warned;
 } ds_run_episodes;
@@ -56,7 +57,7 @@ static ds_status check_batch(const ds_client *c, const ds_batch *b)
 }
 
 /* Asks the journal about a batch that keeps the rules; `rows` holds its questions. */
-static ds_status ask_journal(ds_client *c, ds_batch *b, const ds_asked_rows *rows)
+static ds_status ask_journal(ds_client *c, const ds_batch *b, const ds_asked_rows *rows, uint64_t *done)
 {
     ds_question q = {.count = b->count,
                      .x = b->x,
@@ -71,27 +72,30 @@ static ds_status ask_journal(ds_client *c, ds_batch *b, const ds_asked_rows *row
                      .cost_steps = b->cost_steps,
                      .values = b->grad,
                      .out = rows->out};
-    ds_status st = ds_journal_ask(c->journal, &q, &b->done);
-    ds_asked_answer(rows, b, b->done, q.kind);
+    ds_status st = ds_journal_ask(c->journal, &q, done);
+    ds_asked_answer(rows, b, *done, q.kind);
     return st;
 }
 
-static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
 {
     ds_client *c = objective->ctx;
+    ds_batch own, *b = &own;
+    ds_error why;
+    int readable = DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, "", "the batch", &why) == 0;
     char text[DS_ASKS_TEXT];
     ds_asked_rows rows = {0};
     int over = ds_journal_over(c->journal);
-    if (over && b != NULL && DS_HAS(ds_batch, b, done)) {
-        b->done = 0;
+    if (over && readable) {
+        theirs->done = 0;
     }
-    ds_status st = over ? DS_STOPPED : check_batch(c, b);
+    ds_status st = over ? DS_STOPPED : readable ? check_batch(c, b) : refuse(c, why.text);
     if (st != DS_OK) {
         return st;
     }
     int rc = ds_asked_open(&rows, b, c->journal->env->channels, c->problem.n, text);
     if (rc == 0) {
-        st = ask_journal(c, b, &rows);
+        st = ask_journal(c, b, &rows, &theirs->done);
     } else if (rc < 0) {
         st = refuse(c, text);
     } else {
@@ -117,7 +121,7 @@ static ds_status check_lanes(ds_client *c, const char *function, const ds_episod
     uint64_t seen = 0;
     for (uint64_t k = 0; k < r->count; k++) {
         uint64_t lane = r->lane[k];
-        if (lane >= DS_EPISODE_LANES || (seen & (uint64_t)1 << lane) != 0) {
+        if (lane >= DS_MAX_LANES || (seen & (uint64_t)1 << lane) != 0) {
             return refuse_rows(c, function, "a lane is out of range, or named twice");
         }
         if ((s->lane[lane] != NULL) != held) {
@@ -129,12 +133,15 @@ static ds_status check_lanes(ds_client *c, const char *function, const ds_episod
     return DS_OK;
 }
 
-static ds_status check_rows(ds_client *c, const char *function, const ds_episode_rows *r, int stepping)
+/* Reads the rows of a call into a struct of our own size. */
+static ds_status read_rows(ds_client *c, const char *function, const ds_episode_rows *theirs, int stepping,
+                           ds_episode_rows *r)
 {
-    if (r == NULL || !DS_HAS(ds_episode_rows, r, done)) {
-        return refuse_rows(c, function, "the rows are missing or their struct_size is too small");
+    ds_error why;
+    if (DS_SIZED_READ(r, theirs, DS_EPISODE_ROWS_SIZE_1_0, "", "the rows", &why) != 0) {
+        return refuse_rows(c, function, why.text);
     }
-    if (r->count < 1 || r->count > DS_EPISODE_LANES || r->lane == NULL || r->obs == NULL ||
+    if (r->count < 1 || r->count > DS_MAX_LANES || r->lane == NULL || r->obs == NULL ||
         (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
         return refuse_rows(c, function, "no rows, more rows than lanes, or a buffer is NULL");
     }
@@ -304,21 +311,22 @@ static void note(episode *ep, const ds_episode_answer *out)
     ep->answer.cost_steps += before.cost_steps;
 }
 
-static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
+static ds_status begin(const ds_objective *objective, ds_episode_rows *theirs)
 {
     ds_client *c = objective->ctx;
     ds_run_episodes *s = c->episodes;
+    ds_episode_rows own, *r = &own;
     if (ds_journal_over(c->journal)) {
         return DS_STOPPED;
     }
-    ds_status st = check_rows(c, "begin", r, 0);
+    ds_status st = read_rows(c, "begin", theirs, 0, r);
     if (st != DS_OK) {
         return st;
     }
     uint64_t room = c->journal->budget - c->journal->statistics.count - s->count, live = 0;
     uint64_t rows = r->count < room ? r->count : room;
-    r->done = 0;
-    episode *fresh[DS_EPISODE_LANES];
+    theirs->done = 0;
+    episode *fresh[DS_MAX_LANES];
     int rc = 0;
     for (uint64_t k = 0; k < rows && rc == 0; k++) {
         episode *ep = append(c, r->lane[k], r);
@@ -341,7 +349,7 @@ static ds_status begin(const ds_objective *objective, ds_episode_rows *r)
     for (uint64_t k = 0; k < rows; k++) {
         memcpy(r->obs + k * s->info.n_obs, s->lane[r->lane[k]]->obs, s->info.n_obs * sizeof(double));
     }
-    r->done = rows;
+    theirs->done = rows;
     return DS_OK;
 }
 
@@ -395,7 +403,7 @@ static void step_live(ds_run_episodes *s, ds_episode_rows *r, uint64_t k, episod
 static int advance(ds_client *c, ds_episode_rows *r)
 {
     ds_run_episodes *s = c->episodes;
-    uint64_t m = s->info.n_act, live = 0, row[DS_EPISODE_LANES];
+    uint64_t m = s->info.n_act, live = 0, row[DS_MAX_LANES];
     for (uint64_t k = 0; k < r->count; k++) {
         episode *ep = s->lane[r->lane[k]];
         if (ep->stored) {
@@ -421,24 +429,25 @@ static int advance(ds_client *c, ds_episode_rows *r)
     return rc;
 }
 
-static ds_status step(const ds_objective *objective, ds_episode_rows *r)
+static ds_status step(const ds_objective *objective, ds_episode_rows *theirs)
 {
     ds_client *c = objective->ctx;
+    ds_episode_rows own, *r = &own;
     if (ds_journal_over(c->journal)) {
         return DS_STOPPED;
     }
-    ds_status st = check_rows(c, "step", r, 1);
+    ds_status st = read_rows(c, "step", theirs, 1, r);
     st = st != DS_OK ? st : check_actions(c, r);
     if (st != DS_OK) {
         return st;
     }
     double wall = c->journal->statistics.wall_s;
-    r->done = 0;
+    theirs->done = 0;
     int rc = advance(c, r);
     if (rc != 0) {
         return ds_journal_stop(c->journal, rc);
     }
-    r->done = r->count;
+    theirs->done = r->count;
     if (flush(c)) {
         return DS_STOPPED;
     }
@@ -460,12 +469,12 @@ static const ds_episodes *episodes_of(ds_client *c)
     }
     if (c->episodes == NULL) {
         ds_run_episodes *s = calloc(1, sizeof(*s));
-        if (s == NULL || (s->step = calloc(DS_EPISODE_LANES, sizeof(*s->step))) == NULL) {
+        if (s == NULL || (s->step = calloc(DS_MAX_LANES, sizeof(*s->step))) == NULL) {
             free(s);
             return NULL;
         }
         s->info = c->journal->env->rl;
-        s->table = (ds_episodes){sizeof(ds_episodes), 0, &s->info, DS_EPISODE_LANES, begin, step};
+        s->table = (ds_episodes){sizeof(ds_episodes), 0, &s->info, DS_MAX_LANES, begin, step};
         c->episodes = s;
     }
     return &c->episodes->table;

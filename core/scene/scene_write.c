@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
+
 /* A block on its way. */
 typedef struct writer {
     const ds_scene *ext;
@@ -217,12 +219,15 @@ static int write_all(writer *w, const uint64_t *keep, uint64_t keep_count)
 int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count, char **block,
                    size_t *size, ds_error *e)
 {
+    ds_scene own;
     *block = NULL;
-    if (!DS_HAS(ds_scene, ext, metric) || ext->info == NULL || ext->body == NULL || ext->frame == NULL ||
-        ext->metric == NULL) {
+    if (DS_SIZED_READ(&own, ext, DS_SCENE_SIZE_1_0, "scene", "the table of " DS_EXT_SCENE, e) != 0) {
+        return DS_EXIT_PLUGIN;
+    }
+    if (own.info == NULL || own.body == NULL || own.frame == NULL || own.metric == NULL) {
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: the plugin's extension " DS_EXT_SCENE " lacks a function");
     }
-    writer w = {.ext = ext, .self = self, .out = open_memstream(block, size), .e = e};
+    writer w = {.ext = &own, .self = self, .out = open_memstream(block, size), .e = e};
     if (w.out == NULL) {
         return no_memory(&w);
     }
@@ -244,8 +249,9 @@ int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64
 static uint64_t flat_frames(const ds_scene *ext, void *self)
 {
     ds_scene_info info = {.struct_size = sizeof info};
-    return DS_HAS(ds_scene, ext, metric) && ext->info != NULL && ext->info(self, &info) == DS_OK &&
-                   info.flat == 1 && info.frames < UINT32_MAX
+    ds_scene own;
+    return DS_SIZED_READ(&own, ext, DS_SCENE_SIZE_1_0, "", "", NULL) == 0 && own.info != NULL &&
+                   own.info(self, &info) == DS_OK && info.flat == 1 && info.frames < UINT32_MAX
                ? info.frames
                : 0;
 }

@@ -57,7 +57,7 @@ typedef struct ds_row {
     uint64_t group;
     uint64_t noise; /* group of rows with the same noise; 0 = none. Part of `extra` in the record */
     double at;      /* seconds since 1970 */
-    char tag[16];
+    char tag[DS_MAX_TAG + 1];
     ds_row_episode *episode; /* of stepwise control, else NULL */
     ds_extra extra;
 } ds_row;

@@ -47,8 +47,8 @@ typedef struct worker {
     uint64_t many;
     double typical_ns; /* running mean of the time of one evaluation */
     ds_spin spin;
-    ds_episode lane[DS_EPISODE_LANES]; /* of stepwise control */
-    double *actions, *obs;             /* what its plugin gets to see */
+    ds_episode lane[DS_MAX_LANES]; /* of stepwise control */
+    double *actions, *obs;         /* what its plugin gets to see */
 } worker;
 
 /* ---- start ---- */
@@ -237,7 +237,7 @@ static int open_guards(worker *w)
 {
     uint64_t n = w->share->n, rows = 0;
     if (w->env->batch != NULL) {
-        w->many = MANY_NUMBERS / n < DS_MANY_MAX ? MANY_NUMBERS / n : DS_MANY_MAX;
+        w->many = MANY_NUMBERS / n < DS_MAX_ROWS ? MANY_NUMBERS / n : DS_MAX_ROWS;
         rows = w->many < 2 ? 0 : w->many * (n + GAP);
     }
     const uint64_t count[GUARDS] = {n, n, w->share->in, w->share->out, rows, rows};
@@ -294,7 +294,7 @@ static int prepare_lane(worker *w, ds_episode *ep, ds_error *e)
     if (w->actions == NULL || w->obs == NULL) {
         return ds_no_memory(e);
     }
-    for (size_t i = 0; i < DS_EPISODE_LANES; i++) {
+    for (size_t i = 0; i < DS_MAX_LANES; i++) {
         taken |= w->lane[i].env == w->env;
     }
     if (ep->env == NULL && !taken) {
@@ -309,7 +309,7 @@ static int prepare_lane(worker *w, ds_episode *ep, ds_error *e)
 static void step(worker *w, ds_slot *slot)
 {
     const ds_rl_info *info = &w->env->rl_info;
-    ds_episode *ep = &w->lane[(slot->ask.episode - 1) % DS_EPISODE_LANES];
+    ds_episode *ep = &w->lane[(slot->ask.episode - 1) % DS_MAX_LANES];
     double *head = ds_slot_extra(w->share, slot);
     uint64_t number = (uint64_t)head[DS_SLOT_STEP];
     ds_episode_answer out;
@@ -335,7 +335,7 @@ static void step(worker *w, ds_slot *slot)
 
 static void close_lanes(worker *w)
 {
-    for (size_t i = 0; i < DS_EPISODE_LANES; i++) {
+    for (size_t i = 0; i < DS_MAX_LANES; i++) {
         if (w->lane[i].env != w->env) {
             ds_env_close(w->lane[i].env);
         }
@@ -456,11 +456,11 @@ static void evaluate_slot(worker *w, ds_slot *slot)
 static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
 {
     static const double mark = -1.25e-123;
-    uint64_t n = w->share->n, stride = n + GAP, key[DS_MANY_MAX];
+    uint64_t n = w->share->n, stride = n + GAP, key[DS_MAX_ROWS];
     uint32_t want = slot[0]->ask.want;
     double *x = w->guard[XS].data + (w->many - count) * stride,
            *grad = w->guard[GRADS].data + (w->many - count) * stride;
-    ds_answer *answer[DS_MANY_MAX];
+    ds_answer *answer[DS_MAX_ROWS];
     for (uint64_t k = 0; k < count; k++) {
         memcpy(x + k * stride, ds_slot_x(slot[k]), n * sizeof(double));
         memset(grad + k * stride, 0xff, n * sizeof(double));
@@ -588,7 +588,7 @@ static int sociable(const ds_slot *slot, uint32_t want)
 static uint64_t do_tickets(worker *w, uint64_t ticket, uint64_t end)
 {
     ds_ring *s = w->share;
-    ds_slot *slot[DS_MANY_MAX];
+    ds_slot *slot[DS_MAX_ROWS];
     uint64_t count = 0, taken = 0;
     if (w->many < 2 || end - ticket < 2 || atomic_load_explicit(&s->stop, memory_order_relaxed) != 0) {
         do_ticket(w, ticket);

@@ -44,7 +44,7 @@ typedef struct ds_param {
     uint32_t struct_size;
     uint32_t type;      /* DS_PARAM_* */
     uint32_t flags;     /* DS_PARAM_REQUIRED ... */
-    uint32_t max_count; /* LIST: most elements, 0 = no limit; else 0 */
+    uint32_t max_count; /* LIST: most elements, 0 = DS_MAX_VARIABLES; else 0 */
     double min, max;    /* inclusive range of a number, or of each element; -INFINITY, INFINITY = none */
     const char *name;   /* [a-z][a-z0-9_]{0,46}; stable for ever */
     const char *default_text;   /* as a user would write it */

@@ -61,6 +61,9 @@ cat > plugin.c << 'END'
 #ifndef SUMMARY
 #define SUMMARY "x"
 #endif
+#ifndef NEEDS
+#define NEEDS NULL
+#endif
 #ifndef RESULT
 #define RESULT &plugin
 #endif
@@ -72,12 +75,13 @@ static ds_status bounds(void *s, uint64_t n, double *l, double *u, double *x)
 static ds_status evaluate(void *s, ds_eval *io) { (void)s; (void)io; return DS_OK; }
 static const char *const choices[] = {"a", NULL};
 static const char *const none[] = {NULL};
+static const char *const broken[] = {"ds.env.toy/1", "a\nb", NULL};
 static const ds_param *const params[] = {PARAMS, NULL};
 static const ds_env_vtable vt = {VT_SIZE, 0, CREATE, destroy, info, bounds, evaluate, NULL};
-static const ds_desc desc = {DESC_SIZE, KIND, 0, ID, "1", "MIT", SUMMARY, "", "", params, NULL, NULL, NULL};
+static const ds_desc desc = {DESC_SIZE, KIND, 0, ID, "1", "MIT", SUMMARY, "", "", params, NULL, NEEDS, NULL};
 static const ds_plugin plugin = {MAGIC, SIZE, MAJOR, MINOR, LAYOUT, 0, "", &desc, &vt, NULL};
 const ds_plugin *ds_plugin_query(uint32_t major, uint32_t minor)
-{ (void)create; (void)choices; (void)none; (void)plugin; (void)major; (void)minor; return RESULT; }
+{ (void)create; (void)choices; (void)none; (void)broken; (void)plugin; (void)major; (void)minor; return RESULT; }
 END
 
 build() { # build ID FLAGS...: makes ID.so
@@ -146,19 +150,25 @@ fi
 
 # ---- the data ----
 build returns_null -DRESULT=NULL
-refused ./returns_null.so "no data" "returned NULL"
+refused ./returns_null.so "a plugin that cannot serve this host" "returned NULL" "0.2"
 build magic -DMAGIC=0x11223344u
 refused ./magic.so "another magic number" 11223344 31505344
 build short -DSIZE=8
-refused ./short.so "a short struct" "is 8" "needs at least 56"
+refused ./short.so "a short struct" "plugin's data" "is 8" "56 to 65536"
+build zero -DSIZE=0
+refused ./zero.so "a struct of no size" "plugin's data" "is 0" "56 to 65536"
+build huge -DSIZE=65537
+refused ./huge.so "a huge struct" "plugin's data" "is 65537" "56 to 65536"
 build layout -DLAYOUT=0x01040804u
 refused ./layout.so "another data layout" 01040804 01080804
 build major -DMAJOR=7
-refused ./major.so "another major version" "ABI 7.1" "has 0.1"
+refused ./major.so "another major version" "ABI 7.2" "has 0.2"
 build minor -DMINOR=9
-refused ./minor.so "another minor version" "ABI 0.9" "has 0.1"
+refused ./minor.so "another minor version" "ABI 0.9" "has 0.2"
 build desc_short -DDESC_SIZE=16
-refused ./desc_short.so "a short descriptor" "descriptor" "is 16" "needs at least 80"
+refused ./desc_short.so "a short descriptor" "descriptor" "is 16" "96 to 65536"
+build desc_huge -DDESC_SIZE=1000000
+refused ./desc_huge.so "a huge descriptor" "descriptor" "is 1000000" "96 to 65536"
 cp good.so renamed.so
 refused ./renamed.so "an id that is not the file's name" "'good'" "'renamed.so'"
 build Upper
@@ -166,18 +176,20 @@ refused ./Upper.so "an id of other characters" "'Upper'" "[a-z]"
 build kind -DKIND=5
 refused ./kind.so "an unknown kind" "kind is 5"
 build optimizer -DKIND=DS_KIND_OPTIMIZER
-refused ./optimizer.so "an optimizer without functions" "optimizer vtable"
+refused ./optimizer.so "an optimizer without functions" "vtable of the optimizer" "missing"
 build no_summary -DSUMMARY=NULL
 refused ./no_summary.so "a string that is NULL" "summary" "is NULL"
+build needs -DNEEDS=broken
+refused ./needs.so "an id with a line break" "needs" "line break"
 build vt_short -DVT_SIZE=16
-refused ./vt_short.so "a short vtable" "struct_size 16" "at least 48"
+refused ./vt_short.so "a short vtable" "vtable of the environment" "is 16" "56 to 65536"
 build no_create -DCREATE=NULL
 refused ./no_create.so "a missing function" "create" "required"
 
 # ---- the schema ----
 p='&(const ds_param){sizeof(ds_param)'
 build p_size "-DPARAMS=&(const ds_param){8,DS_PARAM_INT,0,0,0,1,\"a\",\"0\",\"\",\"\",NULL}"
-refused ./p_size.so "a short parameter" "parameter 0" "is 8" "needs at least 72"
+refused ./p_size.so "a short parameter" "parameter 0" "is 8" "72 to 65536"
 build p_name "-DPARAMS=$p,DS_PARAM_INT,0,0,0,1,\"A-b\",\"0\",\"\",\"\",NULL}"
 refused ./p_name.so "a parameter's name" "'A-b'" "[a-z]"
 build p_twice "-DPARAMS=DS_BOOL(\"a\",\"0\",\"\"),DS_BOOL(\"a\",\"0\",\"\")"
@@ -188,6 +200,10 @@ build p_null "-DPARAMS=$p,DS_PARAM_INT,0,0,0,1,\"a\",NULL,\"\",\"\",NULL}"
 refused ./p_null.so "a default that is NULL" "'a'" "is NULL"
 build p_range "-DPARAMS=DS_INT(\"a\",\"0\",5,1,\"\",\"\")"
 refused ./p_range.so "an empty range" "'a'" "5..1"
+build p_whole "-DPARAMS=DS_INT(\"a\",\"0\",0,9007199254740994.0,\"\",\"\")"
+refused ./p_whole.so "whole numbers that a double does not hold" "'a'" "9007199254740994" "2^53"
+build p_whole_default "-DPARAMS=DS_INT(\"a\",\"9007199254740993\",-INFINITY,INFINITY,\"\",\"\")"
+refused ./p_whole_default.so "a default that a double does not hold" "9007199254740993" "2^53"
 build p_nan "-DPARAMS=DS_REAL(\"a\",\"0\",NAN,1,\"\",\"\")"
 refused ./p_nan.so "a range with NaN" "'a'" "nan..1"
 build p_choice "-DPARAMS=DS_ENUM(\"a\",\"0\",none,\"\")"

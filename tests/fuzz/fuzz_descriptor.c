@@ -200,6 +200,11 @@ static const ds_desc *make_desc(source *s)
         params[i] = make_param(s, i);
     }
     d.params = byte(s) % 8 != 7 ? guarded(s, params, (n + 1) * sizeof *params, 8) : NULL;
+    const char *ids[] = {text(s, "ds.env.scene/1"), text(s, "org.example.toy/1"), NULL};
+    const char *const *list = guarded(s, ids, sizeof ids, 8);
+    d.extensions = byte(s) % 2 != 0 ? list : NULL;
+    d.needs = byte(s) % 2 != 0 ? list : NULL;
+    d.uses = byte(s) % 2 != 0 ? list : NULL;
     return cut(s, &d, sizeof d, d.struct_size, sizeof d.struct_size);
 }
 
@@ -286,10 +291,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ds_error e = {0};
     const char *id = byte(&s) < 128 ? "toy" : NULL;
     const ds_plugin *p = make_plugin(&s);
-    int status = ds_plugin_accept(p, id, "toy.so", &e);
+    ds_plugin *own = NULL;
+    int status = ds_plugin_accept(p, id, "toy.so", &own, &e);
     if (status == 0) {
-        use(p);
-        hand_over(&s, p);
+        use(own);
+        hand_over(&s, own);
+        ds_descriptor_free(own);
     } else {
         FUZZ_REQUIRE(status == DS_EXIT_PLUGIN && strncmp(e.text, "toy.so: ", 8) == 0);
         FUZZ_REQUIRE(ds_text_is_line(e.text, strlen(e.text)));

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t k = 0; k < a.ndim; k++) {
         n *= a.shape[k];
     }
-    FUZZ_REQUIRE(n == a.size && n > 0 && a.ndim <= DS_ARRAY_MAX_NDIM);
+    FUZZ_REQUIRE(n == a.size && n > 0 && a.ndim <= DS_MAX_DIMENSIONS);
     for (uint64_t i = 0; i < n; i++) {
         FUZZ_REQUIRE(isfinite(a.data[i]));
     }

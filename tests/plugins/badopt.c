@@ -10,9 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
+<<<<<<< HEAD
 static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",   "segv",  "abort",
                                      "exit",  "error",   "stubborn", "early",    "create",  "clock", "nudge",
                                      "stack", "loop",    "alloc",    "polls",    "destroy", NULL};
+=======
+static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",  "segv",  "abort",
+                                     "exit",  "error",   "stubborn", "early",    "create", "clock", "nudge",
+                                     "stack", "loop",    "zero",     "huge",     NULL};
+>>>>>>> growth
 enum {
     B_NONE,
     B_OUTSIDE,
@@ -30,9 +36,14 @@ enum {
     B_NUDGE,
     B_STACK,
     B_LOOP,
+<<<<<<< HEAD
     B_ALLOC,
     B_POLLS,
     B_DESTROY
+=======
+    B_ZERO,
+    B_HUGE
+>>>>>>> growth
 };
 
 static const ds_param *const params[] = {
@@ -116,6 +127,12 @@ static ds_status spoil(search *s, ds_batch *b)
         break;
     case B_EMPTY:
         b->count = 0;
+        break;
+    case B_ZERO:
+        b->struct_size = 0;
+        break;
+    case B_HUGE:
+        b->struct_size = 0xdeadbeef;
         break;
     case B_SEGV:
         *nowhere = 1.0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
@@ -60,14 +61,19 @@ static void extension_batch(ds_check *c)
 {
     static const uint64_t orders[][ROWS] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 1, 1, 0, 1}};
     ds_check_env *env = c->env;
-    const ds_env_batch *ext = ask_extension(env, DS_EXT_BATCH);
+    const ds_env_batch *theirs = ask_extension(env, DS_EXT_BATCH);
+    ds_env_batch own, *ext = &own;
+    ds_error e;
     double *x = calloc((size_t)(2 * ROWS + 1) * env->n, sizeof *x);
-    if (ext == NULL) {
+    if (theirs == NULL) {
         ds_check_skip(c, "this environment does not offer it");
     } else if (x == NULL) {
         ds_check_fail(c, "out of memory");
-    } else if (!DS_HAS(ds_env_batch, ext, evaluate) || ext->evaluate == NULL) {
-        ds_check_fail(c, "struct_size of the table is %u: it ends before evaluate()", ext->struct_size);
+    } else if (DS_SIZED_READ(ext, theirs, DS_ENV_BATCH_SIZE_1_0, "", "the table of " DS_EXT_BATCH, &e) != 0) {
+        ds_check_fail(c, "%s", e.text);
+        ds_check_hint(c, "static const ds_env_batch table = {.struct_size = sizeof table, ...};");
+    } else if (ext->evaluate == NULL) {
+        ds_check_fail(c, "evaluate() is missing in the table of " DS_EXT_BATCH);
     } else {
         double *grad = x + ROWS * env->n, *single = grad + ROWS * env->n;
         for (uint64_t k = 1; k < ROWS; k++) {

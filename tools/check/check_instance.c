@@ -393,8 +393,13 @@ static void longer_info(ds_check *c, void *self)
     }
 }
 
+<<<<<<< HEAD
 /* create() with a ds_host that is `extra` bytes longer, or ends before its optional services. */
 static void make_size(ds_check *c, void *arg)
+=======
+/* create() with a ds_host that is `extra` bytes longer, or (0) as long as that of version 1.0. */
+static void try_size(ds_check *c, size_t extra)
+>>>>>>> growth
 {
     size_t extra = *(size_t *)arg;
     ds_check_host h;
@@ -406,8 +411,7 @@ static void make_size(ds_check *c, void *arg)
         return;
     }
     if (extra == 0) {
-        h.host->struct_size = offsetof(ds_host, get_extension);
-        h.host->get_extension = NULL;
+        h.host->struct_size = DS_HOST_SIZE_1_0;
     }
     ds_status st = create(c, &h, &p, &self);
     if (st == DS_OK && self != NULL) {
@@ -420,14 +424,14 @@ static void make_size(ds_check *c, void *arg)
                       ds_status_name(st), h.error_text);
         ds_check_hint(c, "a larger struct_size is a later host: accept it");
     } else {
-        ds_check_said_why(c, &h, "create() with a host without get_extension()", st);
+        ds_check_said_why(c, &h, "create() with the ds_host of version 1.0", st);
     }
     ds_check_host_look(c, &h);
     ds_check_host_close(&h);
 }
 
-/* The structs of a later host are longer: that must not matter. An earlier one may lack the last field of
- * ds_host; a plugin looks with DS_HAS() and does without, or refuses. */
+/* The structs of a later host are longer: that must not matter. An earlier one has no fields behind those of
+ * version 1.0; a plugin looks with DS_HAS() and does without, or refuses. */
 static void instance_sizes(ds_check *c)
 {
     size_t extra[] = {EXTRA, 0};

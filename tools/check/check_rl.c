@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+<<<<<<< HEAD
 #include "harness/check_apart.h"
+=======
+#include "base/sized.h"
+>>>>>>> growth
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 
@@ -23,7 +27,8 @@ typedef struct episode {
 typedef struct bench {
     ds_check *c;
     ds_check_env env;
-    const ds_rl *rl;
+    const ds_rl *rl; /* NULL, or `table`: in our own size */
+    ds_rl table;
     ds_rl_info info;
     double *x, *obs;
 } bench;
@@ -36,12 +41,19 @@ static int open_bench(ds_check *c, bench *b)
         return 0;
     }
     const ds_env_vtable *vt = b->env.vt;
-    b->rl = vt->get_extension != NULL ? vt->get_extension(b->env.self, DS_EXT_RL) : NULL;
+    const ds_rl *theirs = vt->get_extension != NULL ? vt->get_extension(b->env.self, DS_EXT_RL) : NULL;
+    ds_error e;
     b->info = (ds_rl_info){.struct_size = sizeof b->info};
-    if (b->rl == NULL) {
+    b->rl = &b->table;
+    if (theirs == NULL) {
         ds_check_skip(c, "this environment offers no stepwise control");
-    } else if (!DS_HAS(ds_rl, b->rl, step) || b->rl->info(b->env.self, &b->info) != DS_OK) {
-        ds_check_fail(c, "the table of " DS_EXT_RL " is too short, or its info() fails");
+        b->rl = NULL;
+    } else if (DS_SIZED_READ(&b->table, theirs, DS_RL_SIZE_1_0, "", "the table of " DS_EXT_RL, &e) != 0) {
+        ds_check_fail(c, "%s", e.text);
+        ds_check_hint(c, "static const ds_rl table = {.struct_size = sizeof table, ...};");
+        b->rl = NULL;
+    } else if (b->rl->info(b->env.self, &b->info) != DS_OK) {
+        ds_check_fail(c, "info() of " DS_EXT_RL " fails");
         b->rl = NULL;
     } else if (b->info.horizon < 1 || b->info.n_act < 1 || b->info.n_obs < 1 ||
                b->info.horizon * b->info.n_act != b->env.n) {

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 64, N_OBS = 2 };
+#include "base/sized.h"
+
+enum { LANES = DS_MAX_LANES, N_OBS = 2 };
 
 typedef struct lane {
     int open;
@@ -51,12 +53,9 @@ static int sound_rows(ds_check_watch *w, const ds_episode_rows *r, int stepping)
 {
     const ds_check_episodes *s = w->episodes;
     uint64_t seen = 0;
-    if (r == NULL || r->struct_size < sizeof *r || r->count < 1 || r->count > LANES || r->lane == NULL ||
-        r->obs == NULL ||
+    if (r->count < 1 || r->count > LANES || r->lane == NULL || r->obs == NULL ||
         (stepping && (r->action == NULL || r->reward == NULL || r->ended == NULL || r->loss == NULL))) {
-        ds_check_breach(
-            w, "rows of episodes without lanes, without room for the answers, or with struct_size %u",
-            r != NULL ? r->struct_size : 0);
+        ds_check_breach(w, "rows of episodes without lanes or without room for the answers");
         return 0;
     }
     for (uint64_t k = 0; k < r->count; k++) {
@@ -108,8 +107,22 @@ static void observe(const ds_check_episodes *s, const lane *l, double *obs)
     obs[1] = fmin(fmax(l->loss, -1e6), 1e6);
 }
 
-static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *r)
+/* The rows of a call in a struct of our own size. */
+static void read_rows(ds_check_watch *w, const ds_episode_rows *theirs, int stepping, ds_episode_rows *r)
 {
+    ds_error why;
+    if (DS_SIZED_READ(r, theirs, DS_EPISODE_ROWS_SIZE_1_0, "", "the rows of episodes", &why) != 0) {
+        ds_check_breach(w, "%s", why.text);
+        longjmp(w->cut, 2);
+    }
+    if (!sound_rows(w, r, stepping) || (stepping && !sound_actions(w, r))) {
+        longjmp(w->cut, 2);
+    }
+}
+
+static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *theirs)
+{
+    ds_episode_rows own, *r = &own;
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
     ds_check_episodes *e = w->episodes;
@@ -117,10 +130,8 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
     if (w->stopped) {
         return ds_check_asked_after(w);
     }
-    if (!sound_rows(w, r, 0)) {
-        longjmp(w->cut, 2);
-    }
-    r->done = 0;
+    read_rows(w, theirs, 0, r);
+    theirs->done = 0;
     if (ds_check_time_is_up(w) || (e->open == 0 && s->used >= limit)) {
         return ds_check_watch_stop(w);
     }
@@ -133,8 +144,12 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
         l->loss = value_of(s, l->x);
         observe(e, l, r->obs + k * N_OBS);
         e->open++;
+<<<<<<< HEAD
         s->wanted_episodes++;
         r->done++;
+=======
+        theirs->done++;
+>>>>>>> growth
     }
     return DS_OK;
 }
@@ -190,23 +205,22 @@ static void step_row(ds_check_watch *w, ds_episode_rows *r, uint64_t k)
     }
 }
 
-static ds_status episodes_step(const ds_objective *objective, ds_episode_rows *r)
+static ds_status episodes_step(const ds_objective *objective, ds_episode_rows *theirs)
 {
     ds_check_watch *w = objective->ctx;
+    ds_episode_rows own, *r = &own;
     if (w->stopped) {
         return ds_check_asked_after(w);
     }
-    if (!sound_rows(w, r, 1) || !sound_actions(w, r)) {
-        longjmp(w->cut, 2);
-    }
-    r->done = 0;
+    read_rows(w, theirs, 1, r);
+    theirs->done = 0;
     if (ds_check_time_is_up(w)) {
         return ds_check_watch_stop(w);
     }
     for (uint64_t k = 0; k < r->count; k++) {
         step_row(w, r, k);
     }
-    r->done = r->count;
+    theirs->done = r->count;
     return DS_OK;
 }
 

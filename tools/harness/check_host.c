@@ -181,9 +181,9 @@ static int ask_environment(ds_check *c, ds_check_env *env)
 {
     ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
     ds_status st = env->vt->info(env->self, &info);
-    if (st != DS_OK || info.n < 1 || info.n > (1u << 24)) {
-        ds_check_fail(c, "info() returned %s and n = %llu; DS_OK and 1 to 16777216 variables are possible",
-                      ds_status_name(st), (unsigned long long)info.n);
+    if (st != DS_OK || info.n < 1 || info.n > DS_MAX_VARIABLES) {
+        ds_check_fail(c, "info() returned %s and n = %llu; DS_OK and 1 to %u variables are possible",
+                      ds_status_name(st), (unsigned long long)info.n, DS_MAX_VARIABLES);
         return 0;
     }
     if (!(isfinite(info.tolerance) && info.tolerance >= 0) || (info.tolerance > 0 && !is_inexact(c))) {

@@ -23,7 +23,7 @@ typedef struct ds_check_host {
     char undeclared_name[64];
     unsigned errors; /* calls of host->error() */
     ds_status error_status;
-    char error_text[512];
+    char error_text[DS_MAX_ERROR + 1];
 } ds_check_host;
 
 /* 0 after recording it where the settings do not fit the schema or memory is short. */

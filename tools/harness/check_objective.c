@@ -11,7 +11,11 @@
 #include <string.h>
 #include <time.h>
 
+<<<<<<< HEAD
 #include "harness/check_asks.h"
+=======
+#include "base/sized.h"
+>>>>>>> growth
 #include "harness/check_episodes.h"
 
 /* Calls after DS_STOPPED that are still taken for finishing. */
@@ -21,10 +25,8 @@ enum { AFTER_FINE = 100 };
 static int sound_batch(ds_check_watch *w, const ds_batch *b)
 {
     const ds_problem *p = &w->problem.problem;
-    if (b == NULL || b->struct_size < sizeof *b || b->count < 1 || b->x == NULL || b->loss == NULL) {
-        ds_check_breach(
-            w, "a batch without points, without a place for losses, or with struct_size %u (%zu is wanted)",
-            b != NULL ? b->struct_size : 0, sizeof *b);
+    if (b->count < 1 || b->x == NULL || b->loss == NULL) {
+        ds_check_breach(w, "a batch without points or without a place for losses");
         ds_check_advise(
             w, "ds_batch batch = {.struct_size = sizeof batch, .count = ..., .x = ..., .loss = ...};");
         return 0;
@@ -39,8 +41,8 @@ static int sound_batch(ds_check_watch *w, const ds_batch *b)
                            "DS_HAS_GRADIENT in `needs`");
         return 0;
     }
-    if (b->tag != NULL && strnlen(b->tag, 16) > 15) {
-        ds_check_breach(w, "the tag of a batch is longer than 15 bytes");
+    if (b->tag != NULL && strnlen(b->tag, DS_MAX_TAG + 1) > DS_MAX_TAG) {
+        ds_check_breach(w, "the tag of a batch is longer than %u bytes", DS_MAX_TAG);
     }
     if (!ds_check_asks_sound(w, b)) {
         return 0;
@@ -100,19 +102,30 @@ static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
     s->best = fmin(s->best, f);
 }
 
+<<<<<<< HEAD
 static ds_status evaluate(const ds_objective *objective, ds_batch *b)
+=======
+static ds_status evaluate_points(const ds_objective *objective, ds_batch *theirs)
+>>>>>>> growth
 {
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;
+    ds_batch own, *b = &own;
+    ds_error why;
     uint64_t limit = s->stop_after > 0 ? s->stop_after : s->budget;
+    int readable = DS_SIZED_READ(b, theirs, DS_BATCH_SIZE_1_0, "", "the batch", &why) == 0;
 
-    if (b != NULL && b->struct_size >= sizeof *b) {
-        b->done = 0;
+    if (readable) {
+        theirs->done = b->done = 0;
     }
     if (w->stopped) {
         return ds_check_asked_after(w);
     }
-    if (!sound_batch(w, b)) {
+    if (!readable) {
+        ds_check_breach(w, "%s", why.text);
+        ds_check_advise(w, "ds_batch batch = {.struct_size = sizeof batch, ...};");
+    }
+    if (!readable || !sound_batch(w, b)) {
         longjmp(w->cut, 2);
     }
     if (ds_check_time_is_up(w)) {
@@ -123,6 +136,7 @@ static ds_status evaluate(const ds_objective *objective, ds_batch *b)
             return ds_check_watch_stop(w);
         }
         answer_row(w, b, b->done++);
+        theirs->done = b->done;
     }
     return DS_OK;
 }
