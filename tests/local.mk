@@ -121,8 +121,7 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 %C%_plugins_foreign_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined -rpath /nowhere
 %C%_plugins_shapes_la_LDFLAGS = $(plugin_link) -rpath /nowhere
 
-<<<<<<< HEAD
-dist_check_SCRIPTS = %D%/layers.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
+dist_check_SCRIPTS = %D%/layers.sh %D%/abi/grow.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cli/docs.sh \
 	%D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh %D%/cli/ffi.sh %D%/cli/flags.sh \
 	%D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh %D%/cli/isolate_optimizer.sh \
 	%D%/cli/kill_channels.sh %D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/languages.sh %D%/cli/loader.sh \
@@ -133,22 +132,7 @@ dist_check_SCRIPTS = %D%/layers.sh %D%/abi/headers.sh %D%/cli/channels.sh %D%/cl
 	%D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh %D%/cli/tools/new.sh %D%/cli/tools/report.sh \
 	%D%/cli/tools/report_sets.sh
 EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
-	%D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/bad %D%/data $(slow_scripts) core/LAYERS
-=======
-dist_check_SCRIPTS = %D%/layers.sh \
-	%D%/abi/grow.sh %D%/abi/headers.sh %D%/cli/docs.sh %D%/cli/eval.sh %D%/cli/examples.sh %D%/cli/faults.sh \
-	%D%/cli/ffi.sh %D%/cli/flags.sh %D%/cli/ini.sh %D%/cli/inputs.sh %D%/cli/kill.sh \
-	%D%/cli/kill_lm.sh %D%/cli/kill_pbh.sh %D%/cli/loader.sh %D%/cli/optimizer_edges.sh \
-	%D%/cli/optimizers.sh %D%/cli/plugins.sh %D%/cli/programs.sh %D%/cli/rl.sh %D%/cli/run.sh \
-	%D%/cli/squares.sh \
-	%D%/cli/tools/bench.sh %D%/cli/tools/bench_held.sh %D%/cli/tools/bench_kill.sh \
-	%D%/cli/tools/bench_merge.sh %D%/cli/tools/check.sh %D%/cli/tools/check_plugins.sh \
-	%D%/cli/tools/landscape.sh %D%/cli/tools/landscape_kill.sh %D%/cli/tools/mpi.sh \
-	%D%/cli/tools/report.sh %D%/cli/tools/report_sets.sh
-EXTRA_DIST += %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/tools/bench_lib.sh \
-	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c \
-	%D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad $(slow_scripts) core/LAYERS
->>>>>>> growth
+	%D%/abi/env_v0_2.c %D%/abi/opt_v0_2.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/v0_2 %D%/bad %D%/data $(slow_scripts) core/LAYERS
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = %D%/cli/kill_slow.sh %D%/cli/optimizers_slow.sh %D%/cli/orders_slow.sh \

@@ -4,10 +4,7 @@
  * DS_ABI_MINOR with it. From 1.0 on only sizeof rows may change, and lines may be added. */
 #include <diffsim/diffsim.h>
 #include <diffsim/ext/batch.h>
-<<<<<<< HEAD
-=======
 #include <diffsim/ext/channel.h>
->>>>>>> growth
 #include <diffsim/ext/rl.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/ext/variables.h>
@@ -53,12 +50,9 @@ static const row sizes[] = {
     SIZE(ds_desc, 96),
     SIZE(ds_plugin, 56),
     SIZE(ds_env_batch, 16),
-<<<<<<< HEAD
-=======
     SIZE(ds_channel, 128),
     SIZE(ds_env_channels, 24),
     SIZE(ds_objective_channels, 24),
->>>>>>> growth
     SIZE(ds_rl_info, 40),
     SIZE(ds_rl_step, 56),
     SIZE(ds_rl, 32),
@@ -260,9 +254,6 @@ static const row offsets[] = {
     AT(ds_episodes, lanes, 16),
     AT(ds_episodes, begin, 24),
     AT(ds_episodes, step, 32),
-<<<<<<< HEAD
-    AT(ds_env_batch, evaluate, 8),
-=======
     AT(ds_scene_body, struct_size, 0),
     AT(ds_scene_body, shape, 4),
     AT(ds_scene_body, role, 8),
@@ -310,7 +301,6 @@ static const row offsets[] = {
     AT(ds_environment_box, upper, 24),
     AT(ds_environment_box, x0, 32),
     AT(ds_environment_box, loss_floor, 40),
->>>>>>> growth
 };
 
 /* Numbers are as much a part of the interface as offsets. */
@@ -434,12 +424,8 @@ static const row numbers[] = {
     IS(DS_BODY_MESH, 7),
     IS(DS_BODY_LINES, 8),
     IS(DS_ROLE_MATERIAL, 0),
-<<<<<<< HEAD
-    IS(DS_INFO_NO_GRADIENT, 1),
-=======
     IS(DS_ROLE_TOOL, 1),
     IS(DS_ROLE_FIXED, 2),
->>>>>>> growth
     IS(DS_ROLE_TARGET, 3),
     IS(DS_VARIABLE_SIZE_1_0, 32),
     IS(DS_ENV_VARIABLES_SIZE_1_0, 16),

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-<<<<<<< HEAD
 /* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside it
  * commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a function,
- * BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC and BAD_MINOR
- * are numbers, BAD_FLAGS and BAD_NEEDS fill the descriptor, BAD_TOLERANCE ds_env_info, BAD_EXTENSIONS is a
+ * BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC, BAD_MINOR
+ * and BAD_SIZE (of the descriptor) are numbers, BAD_FLAGS and BAD_NEEDS fill the descriptor, BAD_TOLERANCE ds_env_info, BAD_EXTENSIONS is a
  * list of ids, BAD_TABLE(id) the table for an id, BAD_TABLES the code that they need and BAD_FIELDS what it adds
  * to an instance. */
-=======
-/* env_base.h - a sound environment (a paraboloid with exact gradient) with holes in which the files beside
- * it commit one sin each: BAD_CREATE and BAD_EVALUATE (at its end) are statements, BAD_DESTROY is a
- * function, BAD_GETTER changes a status, BAD_ENTRIES is how much of the gradient is written, BAD_MAGIC,
- * BAD_MINOR and BAD_SIZE (of the descriptor) are numbers, BAD_EXTENSIONS is a list of ids, BAD_TABLE(id) the table for an id, and
- * BAD_TABLES the code that they need. */
->>>>>>> growth
 #include <diffsim/diffsim.h>
 #include <stdlib.h>
 

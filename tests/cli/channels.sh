@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# channels.sh - an optimizer that asks for values, products, gradients and common noise in many combinations gets the same
-# answers, to the last bit, with every number of jobs, with and without isolation, from the record and after a failure;
-# what breaks the rules is refused; runs of the first versions, which recorded residuals alone, go on.
+# channels.sh - an optimizer that asks for values, products, gradients and common noise in many combinations gets
+# the same answers, to the last bit, with every number of jobs, with and without isolation, from the record and
+# after a failure; what breaks the rules is refused; runs of the first versions, which recorded residuals alone,
+# go on.
 . "$(dirname "$0")/lib.sh"
 channels=$DS_TOP_BUILD/tests/plugins/.libs/channels.so
 asker=$DS_TOP_BUILD/tests/plugins/.libs/asker.so
@@ -51,6 +52,10 @@ cp err log1
 status 0 "the whole run" $run --budget 250 --isolation none --out whole
 cp err log2
 alike "is the same" part whole log1 log2
+# shellcheck disable=SC2086
+status 0 "the optimizer in a process of its own" $run --budget 98 --isolate-optimizer --out own
+status 0 "goes on there" "$dshost" resume own --budget 250 --isolate-optimizer
+same "and is the same" own whole
 status 0 "a run that is complete is gone through again" "$dshost" resume part --budget 260 --isolation none
 
 # Common noise is a wish of the optimizer; the same points without it have losses of their own.

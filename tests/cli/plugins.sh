@@ -102,13 +102,13 @@ grep -q '^\[{"id": ' out && grep -q '"kind": "optimizer"' out
 result $? "list --json is an array"
 good "help --json" help analytic --json
 has '"name": "dim", "type": "int", "default": "0", "min": 0.0' "help --json has the schema"
-has '"extensions": ["ds.env.batch/1", "ds.env.residuals/1"]' "help --json has the extensions"
+has '"extensions": ["ds.env.batch/1", "ds.env.channels/1"]' "help --json has the extensions"
 good "help run" help run
 has "budget = 1000" "help run shows the defaults"
 good "help run --json" help run --json
 has '"id": "run"' "help run --json is an object"
 good "help of an environment" help analytic
-has "With the default parameters: 10 variables (each -5 to 5); gradient; 10 residuals; may have noise." "tells its variables, their bounds, its gradient"
+has "With the default parameters: 10 variables (each -5 to 5); gradient; residual residuals (10); may have noise." "tells its variables, their bounds, its gradient"
 good "help of another one" help cartpole_gym
 has "500 variables (each -1 to 1); no gradient; 500 output steps; stepwise control, 500 steps" "tells its steps"
 good "help of one with one variable" help ffi

@@ -10,15 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-<<<<<<< HEAD
 static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",   "segv",  "abort",
                                      "exit",  "error",   "stubborn", "early",    "create",  "clock", "nudge",
-                                     "stack", "loop",    "alloc",    "polls",    "destroy", NULL};
-=======
-static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",  "segv",  "abort",
-                                     "exit",  "error",   "stubborn", "early",    "create", "clock", "nudge",
-                                     "stack", "loop",    "zero",     "huge",     NULL};
->>>>>>> growth
+                                     "stack", "loop",    "alloc",    "polls",    "destroy", "zero", "huge", NULL};
 enum {
     B_NONE,
     B_OUTSIDE,
@@ -36,14 +30,11 @@ enum {
     B_NUDGE,
     B_STACK,
     B_LOOP,
-<<<<<<< HEAD
     B_ALLOC,
     B_POLLS,
-    B_DESTROY
-=======
+    B_DESTROY,
     B_ZERO,
     B_HUGE
->>>>>>> growth
 };
 
 static const ds_param *const params[] = {

@@ -114,6 +114,43 @@ double ds_check_element(const ds_channel *c, const void *values, uint64_t k)
                                     : ((const double *)values)[k];
 }
 
+int ds_check_same_loss(const ds_check_asking *b, double first, double second)
+{
+    return ds_check_near(b->c, ds_check_loss_distance(first, second));
+}
+
+/* Products are doubles, whatever the values of their channel are. */
+static const ds_channel product = {.type = DS_TYPE_F64};
+
+/* How the numbers of an answer are stored, and in *count how many there are. */
+static const ds_channel *stored_as(const ds_check_asking *b, const ds_ask *q, uint64_t *count)
+{
+    const ds_channel *as = q->op == DS_ASK_VALUE ? b->channels.list[q->channel] : &product;
+    *count = q->out_bytes / (as->type == DS_TYPE_U8 ? 1 : as->type == DS_TYPE_F32 ? 4 : 8);
+    return as;
+}
+
+int ds_check_same_answer(const ds_check_asking *b, const ds_ask *q, const void *first, const void *second,
+                         uint64_t *element)
+{
+    uint64_t count, size, i = 0;
+    const ds_channel *as = stored_as(b, q, &count);
+    double largest = 0;
+    size = q->out_bytes / count;
+    for (uint64_t k = 0; b->c->tolerance > 0 && k < count; k++) {
+        largest = fmax(largest, fabs(ds_check_element(as, first, k)));
+    }
+    while (i < count && (memcmp((const char *)first + i * size, (const char *)second + i * size, size) == 0 ||
+                         fabs(ds_check_element(as, first, i) - ds_check_element(as, second, i)) <
+                             b->c->tolerance * largest)) {
+        i++;
+    }
+    if (element != NULL) {
+        *element = i;
+    }
+    return i == count;
+}
+
 const char *ds_check_op_name(uint32_t op)
 {
     static const char *const names[] = {"nothing", "its values", "J v", "J' v", "H v"};
@@ -123,10 +160,9 @@ const char *ds_check_op_name(uint32_t op)
 /* Are the numbers of an answer finite? 0 after recording which is not. */
 static int look_at_numbers(ds_check_asking *b, const ds_check_query *q, const char *where)
 {
-    static const ds_channel product = {.type = DS_TYPE_F64};
     const ds_channel *ch = b->channels.list[q->ask.channel];
-    const ds_channel *as = q->ask.op == DS_ASK_VALUE ? ch : &product;
-    uint64_t count = q->ask.out_bytes / (as->type == DS_TYPE_U8 ? 1 : as->type == DS_TYPE_F32 ? 4 : 8);
+    uint64_t count;
+    const ds_channel *as = stored_as(b, &q->ask, &count);
     for (uint64_t k = 0; k < count; k++) {
         if (!isfinite(ds_check_element(as, q->ask.out, k))) {
             ds_check_fail(b->c, "%s, channel %s: number %llu of %s is not finite, or not written", where,

@@ -47,6 +47,12 @@ void ds_check_ask(ds_check_env *env, const double *x, uint32_t want, double *gra
 void ds_check_ask_raw(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
                       ds_ask *const *ask, ds_check_answer *a);
 
+/* Are two losses, or two answers to the question, the same: in every bit, or, of an inexact environment, up to its
+ * tolerance relative to the largest element? *element (may be NULL) gets the first one that is not. */
+int ds_check_same_loss(const ds_check_asking *b, double first, double second);
+int ds_check_same_answer(const ds_check_asking *b, const ds_ask *q, const void *first, const void *second,
+                         uint64_t *element);
+
 /* Element k of the values of a channel. */
 double ds_check_element(const ds_channel *c, const void *values, uint64_t k);
 

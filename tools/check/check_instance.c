@@ -393,13 +393,8 @@ static void longer_info(ds_check *c, void *self)
     }
 }
 
-<<<<<<< HEAD
-/* create() with a ds_host that is `extra` bytes longer, or ends before its optional services. */
-static void make_size(ds_check *c, void *arg)
-=======
 /* create() with a ds_host that is `extra` bytes longer, or (0) as long as that of version 1.0. */
-static void try_size(ds_check *c, size_t extra)
->>>>>>> growth
+static void make_size(ds_check *c, void *arg)
 {
     size_t extra = *(size_t *)arg;
     ds_check_host h;

@@ -406,20 +406,12 @@ static void test_params(ds_check *c)
                 c, "the default is text as a user would write it, of the declared type and inside the range");
         }
         ds_params_free(p);
-<<<<<<< HEAD
-        if ((one[0]->flags & ~15u) != 0) {
-            ds_check_fail(c, "parameter %s: unknown flags %x", one[0]->name, one[0]->flags & ~15u);
-            ds_check_hint(
-                c,
-                "flags are DS_PARAM_REQUIRED, _ADVANCED, _SHAPE and _LOG; the others are for later versions");
-=======
         uint32_t unknown = theirs->desc->params[i]->flags & ~KNOWN_FLAGS;
         if (unknown != 0) {
             ds_check_fail(c, "parameter %s: unknown flags %x", one[0]->name, unknown);
             ds_check_hint(c,
                           "flags are DS_PARAM_REQUIRED, _ADVANCED, _SHAPE and _LOG; the others are for later "
                           "versions, or for the host");
->>>>>>> growth
         }
     }
     ds_check_note(c, "%zu parameter%s", count, count == 1 ? "" : "s");

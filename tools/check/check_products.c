@@ -143,7 +143,8 @@ static double quotient_error(bench *t, int of_values, const double *weights, con
         if (!quotient(t, of_values, h, &largest)) {
             return NAN;
         }
-        double ulp = type == DS_TYPE_U8 ? 0.5 : 8 * largest * last_place[type];
+        double unsure = fmax(8 * last_place[type], t->b->c->tolerance);
+        double ulp = type == DS_TYPE_U8 ? 0.5 : largest * unsure;
         double blur = ulp * sqrt((double)count) / h;
         if (weights != NULL) {
             double along = dot(count, weights, t->high);
@@ -258,12 +259,12 @@ static void judge_hessian(bench *t, double limit)
         ds_check_hint(c, "H v is (sum of w_i Hessian of c_i) v, with the second derivatives of the elements; "
                          "J' J v is something else");
     }
-    if (t->asymmetry > (t->differenced ? DIFFERENCED : FITTING)) {
+    if (t->asymmetry > (t->differenced ? DIFFERENCED : FITTING) + 4 * c->tolerance) {
         ds_check_fail(c, "channel %s: u.(H v) and v.(H u) differ by %.2g relative", t->ch->name,
                       t->asymmetry);
         ds_check_hint(c, "a Hessian is symmetric: compare single steps of the second-order sweep");
     }
-    if (t->unweighted > FITTING) {
+    if (t->unweighted > FITTING + 4 * c->tolerance) {
         ds_check_fail(c, "channel %s: H v without weights differs by %.2g relative from weights of 1",
                       t->ch->name, t->unweighted);
         ds_check_hint(c, "ds_ask.w = NULL means that all weights are 1");
@@ -302,7 +303,7 @@ static void judge(bench *t)
     for (unsigned k = 0; k < fit->count; k++) {
         worst = fmax(worst, fit->at[k]);
     }
-    if (worst > (t->differenced ? DIFFERENCED : FITTING)) {
+    if (worst > (t->differenced ? DIFFERENCED : FITTING) + 4 * c->tolerance) {
         ds_check_fail(c, "channel %s: w.(J v) and (J' w).v differ by %.2g relative", t->ch->name, worst);
         ds_check_hint(
             c, "the two products belong to different matrices: test single steps with the dot product");

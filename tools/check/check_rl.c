@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-<<<<<<< HEAD
-#include "harness/check_apart.h"
-=======
 #include "base/sized.h"
->>>>>>> growth
+#include "harness/check_apart.h"
 #include "harness/check_host.h"
 #include "check/check_tests.h"
 

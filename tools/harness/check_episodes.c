@@ -144,12 +144,8 @@ static ds_status episodes_begin(const ds_objective *objective, ds_episode_rows *
         l->loss = value_of(s, l->x);
         observe(e, l, r->obs + k * N_OBS);
         e->open++;
-<<<<<<< HEAD
         s->wanted_episodes++;
-        r->done++;
-=======
         theirs->done++;
->>>>>>> growth
     }
     return DS_OK;
 }

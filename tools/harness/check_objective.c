@@ -11,11 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-<<<<<<< HEAD
-#include "harness/check_asks.h"
-=======
 #include "base/sized.h"
->>>>>>> growth
+#include "harness/check_asks.h"
 #include "harness/check_episodes.h"
 
 /* Calls after DS_STOPPED that are still taken for finishing. */
@@ -102,11 +99,7 @@ static void answer_row(ds_check_watch *w, ds_batch *b, uint64_t r)
     s->best = fmin(s->best, f);
 }
 
-<<<<<<< HEAD
-static ds_status evaluate(const ds_objective *objective, ds_batch *b)
-=======
-static ds_status evaluate_points(const ds_objective *objective, ds_batch *theirs)
->>>>>>> growth
+static ds_status evaluate(const ds_objective *objective, ds_batch *theirs)
 {
     ds_check_watch *w = objective->ctx;
     ds_check_search *s = w->s;

@@ -170,13 +170,8 @@ static void services(void **state)
     const double *list = NULL;
     uint64_t n = 0, shape[8];
     (void)state;
-<<<<<<< HEAD
     assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->threads == 3);
     assert_int_equal(h->seed, 0); /* an environment draws from its parameters and the noise key alone */
-=======
-    assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->seed == 0 &&
-                h->threads == 3);
->>>>>>> growth
     assert_int_equal(h->should_stop(h), 0);
     assert_null(h->get_extension(h, "ds.host.nothing/1"));
     assert_int_equal(h->get_int(h, "steps", &i), DS_OK);

@@ -8,7 +8,9 @@
  *
  * Rules for the environment: names are unique within an instance and do not change; variables that belong
  * together (the actions of one tool, the parameters of one material) share the name of a group. Rules for the
- * host: names are for people and files; nothing that is computed depends on them.
+ * host: names are for people and files; nothing that is computed depends on them. It asks after the bounds,
+ * where there are at most DS_MAX_NAMED variables, and refuses an instance that breaks the rules; without
+ * names they are called x0, x1, ...
  */
 #ifndef DIFFSIM_EXT_VARIABLES_H
 #define DIFFSIM_EXT_VARIABLES_H
@@ -21,6 +23,8 @@ extern "C" {
 
 #define DS_EXT_VARIABLES "ds.env.variables/1"
 
+#define DS_MAX_NAMED 16384u /* variables whose names a host asks for, 2^14 */
+
 /* ds_variable.flags: it is positive, and varied by factors rather than by steps. */
 enum { DS_VARIABLE_LOG = 1 };
 
@@ -29,8 +33,8 @@ typedef struct ds_variable {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* DS_VARIABLE_* or 0 */
     const char *name;     /* [A-Za-z][A-Za-z0-9_.]*, at most DS_MAX_NAME bytes, unique; "push.x.12" */
-    const char *unit;     /* "N/m"; "" for a pure number */
-    const char *group;    /* what it belongs to, as `name`; "" = nothing */
+    const char *unit;  /* "N/m", "2 m/s" of multiples of it; at most DS_MAX_NAME bytes; "" = a pure number */
+    const char *group; /* what it belongs to, as `name`; "" = nothing */
     DS_GROWN
 } ds_variable;
 #define DS_VARIABLE_SIZE_1_0 DS_SIZE_WITH(ds_variable, group)
