@@ -20,7 +20,7 @@ struct ds_lanes {
     const ds_pool_config *config;
     const ds_pool_env *env;
     ds_episode local[DS_MAX_LANES]; /* no isolation */
-    uint32_t jobs;                      /* that work at once */
+    uint32_t jobs;                  /* that work at once */
     uint32_t workers; /* as many, or one for each lane where an instance wants a process to itself */
     ds_supervisor **supervisor; /* process isolation: `workers`, NULL until needed */
     ds_spin spin;

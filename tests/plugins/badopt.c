@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const faults[] = {"none",  "outside", "nan",      "gradient", "empty",   "segv",  "abort",
-                                     "exit",  "error",   "stubborn", "early",    "create",  "clock", "nudge",
-                                     "stack", "loop",    "alloc",    "polls",    "destroy", "zero", "huge", NULL};
+static const char *const faults[] = {"none",    "outside", "nan",   "gradient", "empty", "segv",
+                                     "abort",   "exit",    "error", "stubborn", "early", "create",
+                                     "clock",   "nudge",   "stack", "loop",     "alloc", "polls",
+                                     "destroy", "zero",    "huge",  NULL};
 enum {
     B_NONE,
     B_OUTSIDE,
