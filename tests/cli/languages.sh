@@ -6,7 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 PKG_CONFIG_PATH=$DS_TOP_BUILD${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
-HOME=${HOME:-/} # rustc may be a shim that looks there
 cd "$tmp" || exit 99
 if ! command -v pkg-config > /dev/null; then
 	echo "1..0 # SKIP pkg-config is missing"
