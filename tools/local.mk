@@ -68,7 +68,8 @@ tools_libtools_la_SOURCES = %D%/stats/aggregate.c %D%/stats/aggregate.h %D%/stat
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
 pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare \
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-help \
-	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-picture \
+	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
+	libexec/dshost-picture \
 	libexec/dshost-plot libexec/dshost-report libexec/dshost-template
 libexec_dshost_bench_SOURCES = tools/bench/cmd_bench.c
 libexec_dshost_check_SOURCES = tools/check/cmd_check.c
@@ -81,10 +82,27 @@ libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
 libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c
 libexec_dshost_merge_SOURCES = tools/merge/cmd_merge.c
+libexec_dshost_new_SOURCES = tools/catalog/cmd_new.c tools/catalog/new_files.h
+nodist_libexec_dshost_new_SOURCES = tools/catalog/new_files.c
 libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
+
+# What `dshost new` writes: the examples, and the files beside them.
+new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \
+	$(top_srcdir)/examples/hill_rust.rs $(top_srcdir)/examples/plugin.map $(top_srcdir)/examples/walk.c \
+	$(top_srcdir)/examples/walk_cpp.cpp $(top_srcdir)/examples/walk_rust.rs \
+	$(top_srcdir)/tools/catalog/new/Makefile.c $(top_srcdir)/tools/catalog/new/Makefile.cpp \
+	$(top_srcdir)/tools/catalog/new/Makefile.rs $(top_srcdir)/tools/catalog/new/README.md \
+	$(top_srcdir)/tools/catalog/new/env.ini $(top_srcdir)/tools/catalog/new/opt.ini \
+	$(top_srcdir)/tools/catalog/new/test.sh
+EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk
+CLEANFILES += tools/catalog/new_files.c
+tools/catalog/new_files.c: tools/catalog/new_files.awk $(new_files)
+	$(AM_V_GEN)LC_ALL=C $(AWK) -f $(top_srcdir)/tools/catalog/new_files.awk $(new_files) > $@-t && mv $@-t $@
+tools/catalog/cmd_new.$(OBJEXT): AM_CPPFLAGS += -DDS_INCLUDEDIR='"$(includedir)"' \
+	-DDS_PKGCONFIGDIR='"$(pkgconfigdir)"'
 
 # MPI is in a module of its own, loaded when mpirun has started dshost.
 modulesdir = $(pkglibdir)/modules

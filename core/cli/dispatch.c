@@ -32,6 +32,7 @@ static const struct command {
     {"list", "list the plugins on the search path", 0},
     {"help", "describe a plugin and its parameters, or a command", 0},
     {"template", "print a commented .ini file for an environment and an optimizer", 0},
+    {"new", "write a folder with a plugin that works, to start from, in C, C++ or Rust", 0},
     {"check", "test a plugin for conformance (TAP on stdout)", 0},
     {"doctor", "print versions, paths and limits, and test what a run needs", 0},
 };

@@ -58,6 +58,8 @@ END
     offers --no-times export dir --no
     offers analytic template ''
     offers rand template analytic ''
+    offers env new e
+    offers rust new env pusher --lang r
     offers torus help tor
     offers none eval --isolation n
     offers --isolate-optimizer run --isolate

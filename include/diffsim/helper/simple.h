@@ -50,6 +50,9 @@
  *
  *     DS_SIMPLE_OPTIMIZER("dice", "Uniform random points.", NULL, 0, search)
  *
+ * diffsim/helper/episode.h adds constraints, residuals, images and noise, diffsim/helper/steps.h control step
+ * by step; whole examples of each are in docs/plugin-authors.md.
+ *
  * The host does the rest, as for every plugin: help, templates and checks of the parameters, parallel
  * evaluation, isolation, budget, record and resume. Test it with `dshost check ./spring.so`.
  *
@@ -74,6 +77,7 @@
 
 #ifndef __cplusplus
 #include <stdlib.h>
+#include <string.h>
 
 #ifndef DS_SIMPLE_VERSION
 #define DS_SIMPLE_VERSION "1"
@@ -125,6 +129,48 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
     return value;
 }
 
+/* Parts of an environment, used by the macros of the short ways only: the same box for every variable; the
+ * answer to one extension id; the tables. */
+#define DS_SIMPLE_BOX_(n_, steps_, lower_, upper_, start_)                                                   \
+    static ds_status ds_simple_info(void *self, ds_env_info *out)                                            \
+    {                                                                                                        \
+        (void)self;                                                                                          \
+        out->n = (n_);                                                                                       \
+        out->steps = (steps_);                                                                               \
+        out->dt = 0;                                                                                         \
+        out->loss_floor = -INFINITY;                                                                         \
+        return DS_OK;                                                                                        \
+    }                                                                                                        \
+    static ds_status ds_simple_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)      \
+    {                                                                                                        \
+        (void)self;                                                                                          \
+        for (uint64_t i = 0; i < n; i++) {                                                                   \
+            lower[i] = (lower_);                                                                             \
+            upper[i] = (upper_);                                                                             \
+            if (x0 != NULL) {                                                                                \
+                x0[i] = (start_);                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        return DS_OK;                                                                                        \
+    }
+#define DS_SIMPLE_OFFERS_(extension_, table_)                                                                \
+    static const char *const ds_simple_offers[] = {extension_, NULL};                                        \
+    static const void *ds_simple_extension(void *self, const char *id)                                       \
+    {                                                                                                        \
+        (void)self;                                                                                          \
+        return strcmp(id, extension_) == 0 ? &(table_) : NULL;                                               \
+    }
+#define DS_SIMPLE_TABLES_(id_, summary_, params_, flags_, destroy_, evaluate_, extension_, offers_)          \
+    static const ds_env_vtable ds_simple_vtable = {.struct_size = sizeof(ds_env_vtable),                     \
+                                                   .create = ds_simple_create,                               \
+                                                   .destroy = destroy_,                                      \
+                                                   .info = ds_simple_info,                                   \
+                                                   .bounds = ds_simple_bounds,                               \
+                                                   .evaluate = evaluate_,                                    \
+                                                   .get_extension = extension_};                             \
+    DS_SIMPLE_DESC_(DS_KIND_ENV, id_, summary_, params_, flags_, offers_)                                    \
+    DS_DEFINE_ENV(ds_simple_desc, ds_simple_vtable)
+
 /* Defines the whole plugin of an environment; use it once, at file scope, after its functions.
  *   id_       text, the file name without ".so"
  *   summary_  text, one line
@@ -146,27 +192,7 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
         *out = value;                                                                                        \
         return DS_OK;                                                                                        \
     }                                                                                                        \
-    static ds_status ds_simple_info(void *self, ds_env_info *out)                                            \
-    {                                                                                                        \
-        (void)self;                                                                                          \
-        out->n = (n_);                                                                                       \
-        out->steps = 1;                                                                                      \
-        out->dt = 0;                                                                                         \
-        out->loss_floor = -INFINITY;                                                                         \
-        return DS_OK;                                                                                        \
-    }                                                                                                        \
-    static ds_status ds_simple_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)      \
-    {                                                                                                        \
-        (void)self;                                                                                          \
-        for (uint64_t i = 0; i < n; i++) {                                                                   \
-            lower[i] = (lower_);                                                                             \
-            upper[i] = (upper_);                                                                             \
-            if (x0 != NULL) {                                                                                \
-                x0[i] = (start_);                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
-        return DS_OK;                                                                                        \
-    }                                                                                                        \
+    DS_SIMPLE_BOX_(n_, 1, lower_, upper_, start_)                                                            \
     static ds_status ds_simple_evaluate(void *self, ds_eval *io)                                             \
     {                                                                                                        \
         /* The same forward code with and without gradient: the loss must not depend on what is wanted. */   \
@@ -184,21 +210,14 @@ static inline double *ds_simple_params(const ds_host *host, const ds_param *cons
         io->cost_steps = 1;                                                                                  \
         return DS_OK;                                                                                        \
     }                                                                                                        \
-    static const ds_env_vtable ds_simple_vtable = {.struct_size = sizeof(ds_env_vtable),                     \
-                                                   .create = ds_simple_create,                               \
-                                                   .destroy = free,                                          \
-                                                   .info = ds_simple_info,                                   \
-                                                   .bounds = ds_simple_bounds,                               \
-                                                   .evaluate = ds_simple_evaluate};                          \
-    DS_SIMPLE_DESC_(DS_KIND_ENV, id_, summary_, params_, flags_)                                             \
-    DS_DEFINE_ENV(ds_simple_desc, ds_simple_vtable)
+    DS_SIMPLE_TABLES_(id_, summary_, params_, flags_, free, ds_simple_evaluate, NULL, NULL)
 
 /* Among flags_ of DS_SIMPLE_OPTIMIZER: what its descriptor says in `uses` and `needs`. */
 enum { DS_SIMPLE_USES_GRADIENT = 1 << 30, DS_SIMPLE_NEEDS_GRADIENT = 1 << 29 };
 #define DS_SIMPLE_GRADIENT_IF_(flags_, bit_) (((flags_) & (bit_)) != 0 ? ds_simple_gradient : NULL)
 
-/* The descriptor of either kind; used by the two macros only. */
-#define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_)                                               \
+/* The descriptor of either kind; used by the macros of the short ways only. */
+#define DS_SIMPLE_DESC_(kind_, id_, summary_, params_, flags_, extensions_)                                  \
     static const char *const ds_simple_gradient[] = {DS_HAS_GRADIENT, NULL};                                 \
     static const ds_desc ds_simple_desc = {.struct_size = sizeof(ds_desc),                                   \
                                            .kind = (kind_),                                                  \
@@ -212,7 +231,8 @@ enum { DS_SIMPLE_USES_GRADIENT = 1 << 30, DS_SIMPLE_NEEDS_GRADIENT = 1 << 29 };
                                            .summary = summary_,                                              \
                                            .description = DS_SIMPLE_DESCRIPTION,                             \
                                            .citation = "",                                                   \
-                                           .params = params_};
+                                           .params = params_,                                                \
+                                           .extensions = extensions_};
 
 /* A search, as the function of DS_SIMPLE_OPTIMIZER sees it. Owned by the host side of this header; the
  * function may draw from `random` and reads the rest. */
@@ -281,7 +301,7 @@ static inline ds_status ds_simple_ask(ds_simple_search *s, const double *x, doub
                                                          .create = ds_simple_create,                         \
                                                          .destroy = ds_simple_destroy,                       \
                                                          .run = ds_simple_run};                              \
-    DS_SIMPLE_DESC_(DS_KIND_OPTIMIZER, id_, summary_, params_, flags_)                                       \
+    DS_SIMPLE_DESC_(DS_KIND_OPTIMIZER, id_, summary_, params_, flags_, NULL)                                 \
     DS_DEFINE_OPTIMIZER(ds_simple_desc, ds_simple_vtable)
 
 #endif

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# new.sh - what `dshost new` writes builds without a warning, passes its check and its test, and runs; a name or a
+# folder that is taken is refused, and a full disk leaves nothing behind.
+. "$(dirname "$0")/../lib.sh"
+cd "$tmp" || exit 99
+PKG_CONFIG_PATH=
+export PKG_CONFIG_PATH
+
+good "an environment in C" new env pusher
+has "pusher: pusher.c; next" "the command says what to do next"
+[ "$(cd pusher && echo *)" = "Makefile README.md pusher.c pusher.ini test.sh" ]
+result $? "all files are there"
+[ -s pusher/pusher.c ] && ! grep -rn '@[A-Z]*@' pusher && ! grep -qw hill pusher/*
+result $? "and filled in"
+
+bad 6 "pusher exists already: choose another name" new env pusher
+bad 6 "elsewhere/deep: the folder cannot be made: No such file or directory" new env other --out elsewhere/deep
+bad 2 "there is a plugin 'cmaes' already" new env cmaes
+for word in Pusher 1st _x a-b '' ../x a.b "$(printf 'x%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 \
+	29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48)"; do
+	bad 2 "is no id of a plugin" new env "$word"
+done
+bad 2 "'thing' is neither env nor opt" new thing pusher
+bad 2 "--lang cobol: expected c, c++ or rust" new env other --lang cobol
+bad 2 "say what and how it is called" new env
+bad 2 "say what and how it is called" new env a b
+[ ! -e other ] && [ "$(echo *)" = "err out pusher" ]
+result $? "what is refused leaves nothing behind"
+(
+	trap '' XFSZ
+	ulimit -f 1
+	"$dshost" new env other > full.out 2> full.err
+)
+[ $? -eq 6 ] && grep -q 'other/.*: cannot write' full.err && [ ! -e other ]
+result $? "a full disk is told, and leaves nothing behind"
+mkdir closed && chmod 555 closed
+if [ -w closed ]; then
+	skip "folders that cannot be written: this user can"
+else
+	bad 6 "closed/other: the folder cannot be made: Permission denied" new env other --out closed/other
+fi
+
+# works KIND LANG COMPILER: the folder does all that it promises; its path has characters of shells and of make.
+works() {
+	id=my_$1_$(echo "$2" | tr + p)
+	if ! command -v "$3" > /dev/null || ! "$3" --version > /dev/null 2>&1; then
+		skip "$1 in $2: $3 is missing"
+		return
+	fi
+	good "$1 in $2" new "$1" "$id" --lang "$2" --out "$id \$x#'"
+	cd "$id \$x#'" || exit 99
+	status 0 "it builds" make
+	# Of what is on stderr, all would be a warning of the compiler.
+	[ -s "$id.so" ] && [ ! -s "$tmp/err" ]
+	result $? "without a warning"
+	if [ -n "$DS_SANITIZE" ]; then
+		skip "plugins of others are built without sanitizers"
+	else
+		status 0 "make check passes" make check
+		status 0 "make run searches" make run
+		grep -q "300 evaluations" "$tmp/err"
+		result $? "for as long as its settings say"
+		status 0 "make test passes" make test
+	fi
+	status 0 "make clean" make clean
+	[ ! -e "$id.so" ] && [ ! -e results ]
+	result $? "leaves the source"
+	cd "$tmp" || exit 99
+}
+if command -v make > /dev/null && command -v pkg-config > /dev/null; then
+	for kind in env opt; do
+		works $kind c cc
+		works $kind c++ c++
+		works $kind rust rustc
+	done
+else
+	skip "make or pkg-config is missing"
+fi
+finish

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_new.c - `dshost new env NAME`: a folder with a plugin that works, to start from. Its source is the
+ * example of the language with another id. */
+#include "config.h"
+
+#include <ctype.h>
+#include <diffsim/plugin.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/program.h"
+#include "base/text.h"
+#include "catalog/new_files.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "plugin/search_path.h"
+
+/* What a language needs: the example, by its id in env and opt, the end of its name, its Makefile, other
+ * files. */
+typedef struct language {
+    const char *name, *env, *opt, *ending, *makefile, *more;
+} language;
+
+static const language languages[] = {{"c", "hill", "walk", "c", "Makefile.c", NULL},
+                                     {"c++", "hill_cpp", "walk_cpp", "cpp", "Makefile.cpp", "plugin.map"},
+                                     {"rust", "hill_rust", "walk_rust", "rs", "Makefile.rs", NULL}};
+enum { LANGUAGES = sizeof languages / sizeof languages[0] };
+
+/* What stands in the files in place of @NAME@ and so on. */
+typedef struct plan {
+    const language *lang;
+    const char *name, *example, *folder;
+    uint32_t kind;
+    char source[80]; /* file name */
+    char *dshost;    /* words of a shell in a Makefile */
+    char *cflags;
+} plan;
+
+/* ---- texts ---- */
+
+/* A path as a word of a shell in a Makefile, to be freed; NULL without memory. */
+static char *make_word(const char *path)
+{
+    char *word = NULL, *out = NULL;
+    size_t size;
+    FILE *f = open_memstream(&word, &size);
+    if (f != NULL) {
+        ds_text_shell_word(f, path);
+        fclose(f);
+        f = open_memstream(&out, &size);
+    }
+    for (const char *p = word; f != NULL && *p != '\0'; p++) {
+        fprintf(f, "%s%c", *p == '$' ? "$" : *p == '#' ? "\\" : "", *p);
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    free(word);
+    return out;
+}
+
+/* Where the headers are: pkg-config says it of this build or installation, else they are where they were. */
+static char *headers(const char *pc, const char *include)
+{
+    char *text = NULL, *pc_word = make_word(pc), *include_word = make_word(include);
+    if (pc_word != NULL && include_word != NULL &&
+        asprintf(&text,
+                 "$(shell PKG_CONFIG_PATH=%s:$$PKG_CONFIG_PATH pkg-config --cflags diffsim 2> /dev/null || "
+                 "echo -I%s)",
+                 pc_word, include_word) < 0) {
+        text = NULL;
+    }
+    free(pc_word);
+    free(include_word);
+    return text;
+}
+
+static int is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Writes a line with what the plan puts into it: the markers, and the id of the example where it is a word.
+ * */
+static void fill(FILE *f, const char *line, const plan *p)
+{
+    const struct {
+        const char *mark, *value;
+    } marks[] = {
+        {"@NAME@", p->name}, {"@SOURCE@", p->source}, {"@DSHOST@", p->dshost}, {"@CFLAGS@", p->cflags}};
+    const size_t id = strlen(p->example);
+    for (const char *s = line; *s != '\0';) {
+        size_t k = 0, marked = sizeof marks / sizeof marks[0];
+        while (k < marked && strncmp(s, marks[k].mark, strlen(marks[k].mark)) != 0) {
+            k++;
+        }
+        if (k < marked) {
+            fputs(marks[k].value, f);
+            s += strlen(marks[k].mark);
+        } else if (strncmp(s, p->example, id) == 0 && (s == line || !is_word(s[-1])) && !is_word(s[id])) {
+            fputs(p->name, f);
+            s += id;
+        } else {
+            fputc(*s++, f);
+        }
+    }
+    fputc('\n', f);
+}
+
+/* ---- files ---- */
+
+static int write_file(const char *from, const char *to, const plan *p, ds_error *e)
+{
+    char path[PATH_MAX], *text = NULL;
+    size_t size = 0;
+    const ds_new_file *file = ds_new_files;
+    while (strcmp(file->name, from) != 0) {
+        file++;
+    }
+    FILE *f = open_memstream(&text, &size);
+    for (size_t i = 0; f != NULL && file->lines[i] != NULL; i++) {
+        fill(f, file->lines[i], p);
+    }
+    int rc = f == NULL || fclose(f) != 0 ? ds_no_memory(e) : 0;
+    if (rc == 0 && snprintf(path, sizeof path, "%s/%s", p->folder, to) >= (int)sizeof path) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "new: the path of the folder is too long");
+    }
+    rc = rc != 0 ? rc : ds_file_write_atomic(path, text, size, e);
+    free(text);
+    return rc;
+}
+
+/* All files, or none and no folder. */
+static int write_folder(const plan *p, ds_error *e)
+{
+    const int env = p->kind == DS_KIND_ENV;
+    char example[80], ini[80];
+    snprintf(example, sizeof example, "%s.%s", p->example, p->lang->ending);
+    snprintf(ini, sizeof ini, "%s.ini", p->name);
+    const struct {
+        const char *from, *to;
+    } files[] = {
+        {example, p->source},       {p->lang->makefile, "Makefile"}, {env ? "env.ini" : "opt.ini", ini},
+        {"README.md", "README.md"}, {"test.sh", "test.sh"},          {p->lang->more, p->lang->more}};
+    const size_t count = sizeof files / sizeof files[0] - (p->lang->more == NULL);
+    if (mkdir(p->folder, 0777) != 0) {
+        return errno == EEXIST
+                   ? ds_fail(e, DS_EXIT_IO, "%s exists already: choose another name, or a folder with --out",
+                             p->folder)
+                   : ds_fail(e, DS_EXIT_IO, "%s: the folder cannot be made: %s", p->folder, strerror(errno));
+    }
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = write_file(files[i].from, files[i].to, p, e);
+    }
+    for (size_t i = 0; rc != 0 && i < count; i++) {
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof path, "%s/%s", p->folder, files[i].to) < (int)sizeof path) {
+            unlink(path);
+        }
+    }
+    if (rc != 0) {
+        rmdir(p->folder);
+    }
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static int read_kind(const char *word, plan *p, ds_error *e)
+{
+    p->kind = strcmp(word, "env") == 0   ? (uint32_t)DS_KIND_ENV
+              : strcmp(word, "opt") == 0 ? (uint32_t)DS_KIND_OPTIMIZER
+                                         : 0;
+    return p->kind != 0 ? 0
+                        : ds_fail(e, DS_EXIT_USAGE,
+                                  "new: '%.40s' is neither env nor opt, as in `dshost new env pusher`", word);
+}
+
+static int read_language(const char *word, plan *p, ds_error *e)
+{
+    for (int k = 0; k < LANGUAGES; k++) {
+        if (strcmp(word, languages[k].name) == 0) {
+            p->lang = &languages[k];
+            p->example = p->kind == DS_KIND_ENV ? p->lang->env : p->lang->opt;
+            return 0;
+        }
+    }
+    return ds_fail(e, DS_EXIT_USAGE, "new: --lang %.40s: expected c, c++ or rust", word);
+}
+
+static int read_name(const char *word, plan *p, ds_error *e)
+{
+    ds_plugin_file other;
+    ds_error none;
+    const size_t n = strlen(word);
+    if (n > DS_MAX_NAME || strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_") != n ||
+        !isalpha((unsigned char)word[0])) {
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "new: '%.60s' is no id of a plugin: small letters, digits and _, a letter first, at most %u",
+            word, DS_MAX_NAME);
+    }
+    if (ds_plugin_find(word, 0, &other, &none) == 0) {
+        return ds_fail(e, DS_EXIT_USAGE, "new: there is a plugin '%s' already, %.300s: choose another name",
+                       word, other.path);
+    }
+    p->name = word;
+    snprintf(p->source, sizeof p->source, "%s.%s", word, p->lang->ending);
+    return 0;
+}
+
+/* What the Makefile calls: this dshost, and the compiler with its headers. */
+static int find_tools(plan *p, ds_error *e)
+{
+    char tree[PATH_MAX], dshost[PATH_MAX], include[PATH_MAX + 16];
+    const int built = ds_program_build_tree(tree);
+    if (ds_program_find("dshost", dshost, NULL) != 0) {
+        snprintf(dshost, sizeof dshost, "dshost");
+    }
+    snprintf(include, sizeof include, "%s/include", tree);
+    p->dshost = make_word(dshost);
+    p->cflags = headers(built ? tree : DS_PKGCONFIGDIR, built ? include : DS_INCLUDEDIR);
+    return p->dshost == NULL || p->cflags == NULL ? ds_no_memory(e) : 0;
+}
+
+static int command(int argc, char **argv, ds_error *e)
+{
+    static const char usage[] =
+        "usage: dshost new env NAME [--lang c|c++|rust] [--out DIR]\n"
+        "       dshost new opt NAME [--lang c|c++|rust] [--out DIR]\n"
+        "Writes a folder with a plugin that works: source, Makefile, settings, test.\n"
+        "  --lang L     c, c++ or rust [c]\n"
+        "  --out DIR    the folder, which must not be there yet [NAME]\n";
+    const char *lang = "c";
+    plan p = {0};
+    const ds_flag flags[] = {
+        {"lang", .text = &lang}, {"out", .text = &p.folder}, {"help", .usage = usage}, {0}};
+    int rc = ds_arguments_read(argc, argv, "new", flags, -1, NULL, e);
+    if (rc == 0 && optind + 2 != argc) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "new: say what and how it is called, as in `dshost new env pusher`");
+    }
+    rc = rc != 0 ? rc : read_kind(argv[optind], &p, e);
+    rc = rc != 0 ? rc : read_language(lang, &p, e);
+    rc = rc != 0 ? rc : read_name(argv[optind + 1], &p, e);
+    if (rc == 0) {
+        p.folder = p.folder != NULL ? p.folder : p.name;
+        rc = find_tools(&p, e);
+        rc = rc != 0 ? rc : write_folder(&p, e);
+    }
+    if (rc == 0) {
+        printf("%s: %s; next: cd there, then make check, make run\n", p.folder, p.source);
+        rc = ds_stdout_done(e);
+    }
+    free(p.dshost);
+    free(p.cflags);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    return ds_command_main(argc, argv, command);
+}
