@@ -93,8 +93,8 @@ libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
 new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \
 	$(top_srcdir)/examples/hill_rust.rs $(top_srcdir)/examples/plugin.map $(top_srcdir)/examples/walk.c \
 	$(top_srcdir)/examples/walk_cpp.cpp $(top_srcdir)/examples/walk_rust.rs \
-	$(top_srcdir)/tools/catalog/new/Makefile.c $(top_srcdir)/tools/catalog/new/Makefile.cpp \
-	$(top_srcdir)/tools/catalog/new/Makefile.rs $(top_srcdir)/tools/catalog/new/README.md \
+	$(top_srcdir)/tools/catalog/new/Makefile-c $(top_srcdir)/tools/catalog/new/Makefile-cpp \
+	$(top_srcdir)/tools/catalog/new/Makefile-rs $(top_srcdir)/tools/catalog/new/README.md \
 	$(top_srcdir)/tools/catalog/new/env.ini $(top_srcdir)/tools/catalog/new/opt.ini \
 	$(top_srcdir)/tools/catalog/new/test.sh
 EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk

@@ -243,7 +243,7 @@ static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *gra
         b->outcome[i] = a->outcome;
     }
     if (b->grad_kind != NULL) {
-        b->grad_kind[i] = a->grad_kind;
+        b->grad_kind[i] = b->grad != NULL ? a->grad_kind : DS_GRAD_NONE;
     }
     if (b->cost_steps != NULL) {
         b->cost_steps[i] = a->cost_steps;
@@ -254,8 +254,8 @@ static int take_row(void *ctx, uint64_t i, const ds_answer *a, const double *gra
     if (out != NULL) {
         memcpy(p->asked.out + i * p->asked.asks.out, out, p->asked.asks.out * sizeof(double));
     }
-    if (p->asked.asks.product && a->grad_kind != DS_GRAD_NONE) {
-        p->kind = a->grad_kind;
+    if (p->asked.asks.product && a->product_kind != DS_GRAD_NONE) {
+        p->kind = a->product_kind;
     }
     keep_reason(p->e, i, a);
     b->done = i + 1;

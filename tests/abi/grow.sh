@@ -146,7 +146,7 @@ elif [ ! -e "$library" ] || [ ! -e "$library_symbols" ]; then
     skip "no shared libdiffsim"
 else
     # shellcheck disable=SC2086
-    $cc -shared -o "$grown/libdiffsim.so" -Wl,-soname,libdiffsim.so.0 -Wl,--whole-archive "$grown/all.a" \
+    $cc -shared -o "$grown/libdiffsim.so" -Wl,-soname,libdiffsim.so.1 -Wl,--whole-archive "$grown/all.a" \
         -Wl,--no-whole-archive -Wl,--version-script="$library_symbols" $DS_HOST_LIBS -lm -lpthread \
         > out 2> err
     result $? "libdiffsim links with longer structs"

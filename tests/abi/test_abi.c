@@ -63,8 +63,8 @@ static const row sizes[] = {
     SIZE(ds_scene, 40),
     SIZE(ds_variable, 32),
     SIZE(ds_env_variables, 16),
-    SIZE(ds_search_options, 64),
-    SIZE(ds_environment_box, 48),
+    SIZE(ds_search_options, 88),
+    SIZE(ds_environment_box, 72),
 };
 
 static const row offsets[] = {

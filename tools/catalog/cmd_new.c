@@ -27,9 +27,9 @@ typedef struct language {
     const char *name, *env, *opt, *ending, *makefile, *more;
 } language;
 
-static const language languages[] = {{"c", "hill", "walk", "c", "Makefile.c", NULL},
-                                     {"c++", "hill_cpp", "walk_cpp", "cpp", "Makefile.cpp", "plugin.map"},
-                                     {"rust", "hill_rust", "walk_rust", "rs", "Makefile.rs", NULL}};
+static const language languages[] = {{"c", "hill", "walk", "c", "Makefile-c", NULL},
+                                     {"c++", "hill_cpp", "walk_cpp", "cpp", "Makefile-cpp", "plugin.map"},
+                                     {"rust", "hill_rust", "walk_rust", "rs", "Makefile-rs", NULL}};
 enum { LANGUAGES = sizeof languages / sizeof languages[0] };
 
 /* What stands in the files in place of @NAME@ and so on. */
