@@ -3,6 +3,7 @@
 # new.sh - what `dshost new` writes builds without a warning, passes its check and its test, and runs; a name or a
 # folder that is taken is refused, and a full disk leaves nothing behind.
 . "$(dirname "$0")/../lib.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL # the make of these tests is none of those that it runs
 cd "$tmp" || exit 99
 PKG_CONFIG_PATH=
 export PKG_CONFIG_PATH

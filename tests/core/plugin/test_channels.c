@@ -443,7 +443,7 @@ static void vets_answers(void **state)
     t.ask[4].kind = DS_GRAD_SMOOTHED + 1; /* that of a later version */
     const ds_inquiry q = {&t.asks, t.in, t.out};
     ds_inquiry_check(&t.c, &q, t.ask, &t.answer);
-    assert_true(t.answer.outcome == DS_EVAL_OK && t.answer.grad_kind == DS_GRAD_SMOOTHED);
+    assert_true(t.answer.outcome == DS_EVAL_OK && t.answer.product_kind == DS_GRAD_SMOOTHED);
     ds_channels_clear(&t.c);
     open_answered(&t);
     t.answer.outcome = DS_EVAL_BAD_GRAD;
