@@ -83,23 +83,31 @@ static void validate(const ds_env *env, const ds_eval *io, ds_answer *a)
     drop_gradient(io, a);
 }
 
-static ds_eval question(const ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad)
+/* Field by field: a copy of the whole would wait for its parts to be written. */
+static void question(ds_eval *io, const ds_env *env, const double *x, uint64_t noise_key, uint32_t want,
+                     double *grad)
 {
-    return (ds_eval){.struct_size = sizeof(ds_eval),
-                     .want = want,
-                     .n = env->info.n,
-                     .x = x,
-                     .noise_key = noise_key,
-                     .grad = (want & DS_WANT_GRAD) != 0 ? grad : NULL,
-                     .loss = NAN,
-                     .bad_step = -1};
+    io->struct_size = sizeof *io;
+    io->want = want;
+    io->n = env->info.n;
+    io->x = x;
+    io->noise_key = noise_key;
+    io->grad = (want & DS_WANT_GRAD) != 0 ? grad : NULL;
+    io->loss = NAN;
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = 0;
+    io->asks = 0;
+    io->ask = NULL;
 }
 
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer)
 {
     ds_ask ask[DS_MAX_ASKS], *list[DS_MAX_ASKS];
-    ds_eval io = question(env, x, noise_key, want, grad);
+    ds_eval io;
+    question(&io, env, x, noise_key, want, grad);
     if (inquiry != NULL) {
         ds_inquiry_open(inquiry, ask, list);
         io.asks = inquiry->asks->count;
@@ -139,7 +147,7 @@ void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t
     ds_eval io[DS_MAX_ROWS], *list[DS_MAX_ROWS];
     double start = ds_clock_s();
     for (uint64_t k = 0; k < count; k++) {
-        io[k] = question(env, x + k * stride, noise_key[k], want, grad != NULL ? grad + k * stride : NULL);
+        question(&io[k], env, x + k * stride, noise_key[k], want, grad != NULL ? grad + k * stride : NULL);
         list[k] = &io[k];
     }
     ds_status st = env->batch->evaluate(env->self, count, list);
@@ -151,6 +159,7 @@ void ds_env_evaluate_many(ds_env *env, uint64_t count, const double *x, uint64_t
             continue;
         }
         answer[k]->message[0] = '\0';
+        answer[k]->product_kind = DS_GRAD_NONE;
         validate(env, &io[k], answer[k]);
         answer[k]->wall_s = each;
     }

@@ -178,8 +178,16 @@ static void spoil_gradient(double *g, uint64_t n, ds_random *r)
     }
 }
 
-static void add_noise(const analytic *a, ds_eval *io, double *g)
+/* Noise and failures. Apart: a function value takes a few nanoseconds, and most are asked for without. */
+__attribute__((noinline)) static void disturb(const analytic *a, ds_eval *io, double *g)
 {
+    if (a->fail_rate > 0 && hash_of(io->x, a->kit.n) < a->fail_rate) {
+        io->loss = INFINITY;
+        return;
+    }
+    if (io->noise_key == 0) {
+        return;
+    }
     if (a->noise > 0) {
         ds_random r = ds_random_open(io->noise_key, "noise", 0);
         io->loss += a->noise * ds_random_normal(&r);
@@ -197,10 +205,10 @@ static ds_status simulate_analytic(void *self, ds_eval *io)
     analytic *a = self;
     double *g = io->want & DS_WANT_GRAD ? io->grad : NULL;
     io->loss = fn_eval(a->fn, io->x, g);
-    if (io->noise_key) {
-        add_noise(a, io, g);
+    if (io->noise_key || a->fail_rate > 0) {
+        disturb(a, io, g);
     }
-    if (!isfinite(io->loss) || (a->fail_rate > 0 && hash_of(io->x, a->kit.n) < a->fail_rate)) {
+    if (!isfinite(io->loss)) {
         io->loss = INFINITY;
         io->bad_step = 0;
     } else if (g) { /* not finite only in boxes so large that squares overflow */

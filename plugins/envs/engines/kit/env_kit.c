@@ -126,7 +126,7 @@ void env_kit_diverged(env_kit *kit, ds_eval *io)
     }
 }
 
-ds_status env_kit_differentiate(env_kit *kit, ds_eval *io)
+static ds_status differentiate(env_kit *kit, ds_eval *io)
 {
     const env_table *env = kit->env;
     if (env->adjoint != NULL) {
@@ -146,7 +146,7 @@ ds_status env_kit_differentiate(env_kit *kit, ds_eval *io)
     return DS_OK;
 }
 
-void env_kit_keep_scene(env_kit *kit)
+static void keep_scene(env_kit *kit)
 {
     scene_kit *s = &kit->scene;
     double row[SCENE_KIT_METRICS];
@@ -160,7 +160,8 @@ void env_kit_keep_scene(env_kit *kit)
     s->kept = 1;
 }
 
-ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products)
+/* Answers the questions about values, or about products. */
+static ds_status answer(env_kit *kit, ds_eval *io, int products)
 {
     ds_status status = DS_OK;
     for (uint64_t i = 0; status == DS_OK && i < io->asks; i++) {
@@ -171,6 +172,18 @@ ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products)
         }
     }
     return status;
+}
+
+ds_status env_kit_more(env_kit *kit, ds_eval *io)
+{
+    ds_status status = answer(kit, io, 0);
+    if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
+        status = differentiate(kit, io);
+    }
+    if (status == DS_OK && (io->want & DS_WANT_SCENE) && io->outcome != DS_EVAL_DIVERGED) {
+        keep_scene(kit);
+    }
+    return status == DS_OK && io->outcome == DS_EVAL_OK ? answer(kit, io, 1) : status;
 }
 
 /* ---- channels ---- */

@@ -113,13 +113,9 @@ ds_status env_kit_info(void *self, ds_env_info *out);
 ds_status env_kit_bounds(void *self, uint64_t n, double *lower, double *upper, double *x0);
 const void *env_kit_extension(void *self, const char *id);
 
-/* What is done after simulate(): an episode without a loss, its gradient, its scene. */
+/* What is done after simulate(): an episode without a loss; what is wanted beside the loss. */
 void env_kit_diverged(env_kit *kit, ds_eval *io);
-ds_status env_kit_differentiate(env_kit *kit, ds_eval *io);
-void env_kit_keep_scene(env_kit *kit);
-
-/* Answers the questions about values, or about products. */
-ds_status env_kit_answer(env_kit *kit, ds_eval *io, int products);
+ds_status env_kit_more(env_kit *kit, ds_eval *io);
 
 /* An evaluation. Where the table is a constant of the caller's file, simulate() is called directly: an
  * environment of a few nanoseconds feels that. */
@@ -137,14 +133,7 @@ static inline ds_status env_kit_evaluate(const env_table *env, void *self, ds_ev
         env_kit_diverged(kit, io);
     } else if (status == DS_OK) {
         io->bad_step = -1;
-        status = io->asks > 0 ? env_kit_answer(kit, io, 0) : DS_OK;
-        status = status == DS_OK && (io->want & DS_WANT_GRAD) ? env_kit_differentiate(kit, io) : status;
-    }
-    if (status == DS_OK && (io->want & DS_WANT_SCENE) && io->outcome != DS_EVAL_DIVERGED) {
-        env_kit_keep_scene(kit);
-    }
-    if (status == DS_OK && io->asks > 0 && io->outcome == DS_EVAL_OK) {
-        status = env_kit_answer(kit, io, 1);
+        status = (io->want | io->asks) != 0 ? env_kit_more(kit, io) : DS_OK;
     }
     return status;
 }
