@@ -8,6 +8,12 @@
  * the actions of its policy until each says that it has ended; the host plays the lanes in parallel and records
  * one row for each episode.
  *
+ * Rules for the environment: the same noise key and actions give the same observations, rewards and loss, whatever
+ * was called before; an episode that can go on is not ended, and `ended` says why it was. Rules for the optimizer:
+ * one row for each lane and call; a lane whose episode has ended is free; everything from the thread of run().
+ * Rules for the host: episodes are numbered as they begin and recorded in that order, however many lanes and jobs
+ * there are.
+ *
  * An episode of `horizon` control steps takes one action of n_act numbers per step and gives an observation
  * and a reward for it. It is the same episode that evaluate() simulates: n = horizon x n_act, and the actions
  * of all steps, one after the other, are the x whose loss evaluate() returns, bit for bit. Action t has the
