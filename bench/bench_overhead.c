@@ -139,9 +139,10 @@ static double bare_call(uint64_t total, const double *x)
         die(&e);
     }
     double sum_loss = 0.0;
+    ds_eval io = {.struct_size = sizeof(io), .n = N};
     uint64_t start = ds_clock_ns();
     for (uint64_t i = 0; i < total; i++) {
-        ds_eval io = {.struct_size = sizeof(io), .n = N, .x = x + i % BATCH * N};
+        io.x = x + i % BATCH * N;
         env->vt->evaluate(env->self, &io);
         sum_loss += io.loss;
     }
