@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.h - the answer of one evaluation: the same struct in the slot of a worker, in the journal of a run and in
- * the row of its store. */
+/* answer.h - the answer of one evaluation: the same struct in the slot of a worker, in the journal of a
+ * run and in the row of its store. */
 #ifndef DS_BASE_ANSWER_H
 #define DS_BASE_ANSWER_H
 

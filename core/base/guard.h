@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard.h - buffers for plugins that end (or begin) at a page without access: one number too many faults at once. The
- * rest of their pages holds marks. */
+/* guard.h - buffers for plugins that end (or begin) at a page without access: one number too many faults
+ * at once. The rest of their pages holds marks. */
 #ifndef DS_BASE_GUARD_H
 #define DS_BASE_GUARD_H
 
@@ -16,8 +16,8 @@ typedef struct ds_guard {
     size_t map_size;
 } ds_guard;
 
-/* n numbers directly before the page behind them (at_end), with marks in front, or behind the page before them. 0, or
- * -1 without memory. */
+/* n numbers directly before the page behind them (at_end), with marks in front, or behind the page before
+ * them. 0, or -1 without memory. */
 int ds_guard_open(ds_guard *g, uint64_t n, int at_end);
 void ds_guard_close(ds_guard *g);
 

@@ -23,7 +23,8 @@ json_t *ds_json_text(const char *text);
 /* A whole number. */
 json_t *ds_json_whole(uint64_t v);
 
-/* An object of these entries, the last of which has no key; one without a value (text that is not UTF-8) is left out. */
+/* An object of these entries, the last of which has no key; one without a value (text that
+ * is not UTF-8) is left out. */
 typedef struct ds_json_entry {
     const char *key;
     json_t *value; /* taken over */

@@ -20,10 +20,10 @@ int ds_arguments_next(int argc, char **argv, const char *command, const struct o
 int ds_arguments_check(int argc, char **argv, const char *command, const struct option *options, int most,
                        ds_error *e);
 
-/* A flag of a command: without a value it sets *set to 1, or `usage` is printed, or take() gets the value that `word`
- * says; else its value goes to *text, or to take(), which may refuse it. A switch may go without its value, which is
- * then `true`: --flag, --flag no, --flag=no. Tables end with a name of NULL; "help" is
- * among them. In a name '_' stands for '-': keys of a schema are names of flags. */
+/* A flag of a command: without a value it sets *set to 1, or `usage` is printed, or take() gets the value
+ * that `word` says; else its value goes to *text, or to take(), which may refuse it. A switch may go
+ * without its value, which is then `true`: --flag, --flag no, --flag=no. Tables end with a name of NULL;
+ * "help" is among them. In a name '_' stands for '-': keys of a schema are names of flags. */
 typedef int (*ds_flag_take)(void *request, const char *name, const char *value, ds_error *e);
 typedef struct ds_flag {
     const char *name;
@@ -35,16 +35,16 @@ typedef struct ds_flag {
 } ds_flag;
 enum { DS_FLAGS_MAX = 48 };
 
-/* Puts a flag for each parameter of a schema for which has() is true behind the first k of a table; returns how many
- * there are then. */
+/* Puts a flag for each parameter of a schema for which has() is true behind the first k of a table;
+ * returns how many there are then. */
 size_t ds_flags_add(ds_flag *flags, size_t k, const ds_param *const *schema, int (*has)(const ds_param *p),
                     ds_flag_take take);
 
 /* Prints the line of such a flag on the standard output. */
 void ds_flag_describe(const ds_param *p);
 
-/* Reads the flags of a table up to their end, or to --help. `most` as in ds_arguments_check(), or negative: that is
- * not done before. 0, -1 = a usage was printed, or an exit status. */
+/* Reads the flags of a table up to their end, or to --help. `most` as in ds_arguments_check(), or
+ * negative: that is not done before. 0, -1 = a usage was printed, or an exit status. */
 int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag *flags, int most,
                       void *request, ds_error *e);
 

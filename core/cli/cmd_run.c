@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_run.c - `dshost run`, the command that is meant when none is named, and `dshost resume`, which goes on with
- * an interrupted run or extends a finished one. */
+/* cmd_run.c - `dshost run`, the command that is meant when none is named, and `dshost resume`, which goes
+ * on with an interrupted run or extends a finished one. */
 #include "config.h"
 
 #include "cli/cmd_run.h"

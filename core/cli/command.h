@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 
-/* What the main() of each program does: settles in, answers --version, and calls `command`, which returns its exit
- * status, or -1 where it has printed its help. Looks whether all that was printed has arrived, shows the error, if
- * there is one to show ("dshost: error: TEXT" on stderr), and returns the status. */
+/* What the main() of each program does: settles in, answers --version, and calls `command`, which returns
+ * its exit status, or -1 where it has printed its help. Looks whether all that was printed has arrived,
+ * shows the error, if there is one to show ("dshost: error: TEXT" on stderr), and returns the status. */
 int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv, ds_error *e));
 
 #endif

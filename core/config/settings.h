@@ -74,7 +74,8 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e);
 int ds_settings_add(ds_settings *s, int section, const char *key, const char *value, const char *origin,
                     const char *base, int status, int layer, ds_error *e);
 
-/* The flag of a key, as the user writes it: "--timeout-s" of timeout_s. Keys of schemas fit. Returns `out`. */
+/* The flag of a key, as the user writes it: "--timeout-s" of timeout_s. Keys of
+ * schemas fit. Returns `out`. */
 enum { DS_FLAG_BYTES = 52 };
 char *ds_settings_flag(const char *key, char out[DS_FLAG_BYTES]);
 

@@ -30,8 +30,9 @@ typedef struct ds_pool_config {
 
 typedef struct ds_pool ds_pool;
 
-/* Sets config->module to the environment that the user means by `name`. With process isolation a worker process loads
- * it and describes it (probe.h), with none this process. Looks at isolation, timeout, program and stop. */
+/* Sets config->module to the environment that the user means by `name`. With process isolation a
+ * worker process loads it and describes it (probe.h), with none this process. Looks at isolation,
+ * timeout, program and stop. */
 int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e);
 
 /* Checks the settings, starts the first worker and makes an instance in it; further ones start when batches
@@ -44,13 +45,14 @@ typedef ds_env_facts ds_pool_env;
 const ds_pool_env *ds_pool_env_of(const ds_pool *p);
 const ds_pool_config *ds_pool_config_in(const ds_pool *p);
 
-/* For more workers like those of the pool: their settings with process isolation, the instance (else NULL) with none. */
+/* For more workers like those of the pool: their settings with process isolation, the
+ * instance (else NULL) with none. */
 ds_supervisor_config ds_pool_crew(const ds_pool *p, uint32_t jobs);
 ds_env *ds_pool_local(const ds_pool *p);
 
-/* Gets the answer of row i; `grad` (n values) and `out` (as the questions are laid out) are NULL unless asked for.
- * Called in the order of the rows, from the thread that called ds_pool_ask(). Nonzero = enough: the rows behind are
- * dropped, and the pool is of no more use. */
+/* Gets the answer of row i; `grad` (n values) and `out` (as the questions are laid out) are NULL unless
+ * asked for. Called in the order of the rows, from the thread that called ds_pool_ask(). Nonzero = enough:
+ * the rows behind are dropped, and the pool is of no more use. */
 typedef int ds_pool_sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out);
 
 enum { DS_POOL_STOPPED = DS_SUPERVISOR_STOPPED };
@@ -81,8 +83,8 @@ uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group);
 
 enum { DS_BATCH_TEXT = 300 };
 
-/* What an optimizer may ask for: 1 where the batch of ds_objective.evaluate() keeps the rules for a problem, else 0
- * and what is wrong in `text`. */
+/* What an optimizer may ask for: 1 where the batch of ds_objective.evaluate() keeps the rules for a
+ * problem, else 0 and what is wrong in `text`. */
 int ds_batch_allowed(const ds_batch *b, const ds_problem *problem, char text[DS_BATCH_TEXT]);
 
 #endif

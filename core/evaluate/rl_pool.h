@@ -17,8 +17,8 @@ typedef struct ds_lane_step {
 
 typedef struct ds_lanes ds_lanes;
 
-/* Lanes beside a pool, which stays open until they are closed, of an environment whose rl.horizon is not 0. Workers
- * start when first needed. */
+/* Lanes beside a pool, which stays open until they are closed, of an environment whose rl.horizon is not
+ * 0. Workers start when first needed. */
 int ds_lanes_open(const ds_pool *pool, ds_lanes **out, ds_error *e);
 void ds_lanes_close(ds_lanes *l);
 

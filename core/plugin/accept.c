@@ -175,7 +175,8 @@ static int accept_functions(const ds_plugin *p, const char *path, ds_error *e)
     }
 }
 
-/* The fields up to `layout` stay where they are for ever: a plugin for another version is recognised as such. */
+/* The fields up to `layout` stay where they are for ever: a plugin for another
+ * version is recognised as such. */
 static int accept_version(const ds_plugin *p, const char *path, ds_error *e)
 {
     if (p == NULL) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channels.h - the channels of an environment as the host keeps them, and questions about them: what goes into one
- * and what comes out, packed for one row.
+/* channels.h - the channels of an environment as the host keeps them, and questions about them: what goes
+ * into one and what comes out, packed for one row.
  *
- * The texts of a channel travel between processes beside its numbers, so an entry holds copies of them. The numbers
- * keep their places: a channel of a role, type or shape that is not known stays in the list, but nothing can be
- * asked of it.
+ * The texts of a channel travel between processes beside its numbers, so an entry holds copies of them. The
+ * numbers keep their places: a channel of a role, type or shape that is not known stays in the list, but
+ * nothing can be asked of it.
  */
 #ifndef DS_PLUGIN_CHANNELS_H
 #define DS_PLUGIN_CHANNELS_H
@@ -25,10 +25,12 @@ typedef struct ds_channels {
     const ds_channel **list; /* the same, as optimizers get it */
 } ds_channels;
 
-/* Asks an instance of a plugin `id` for all of its channels and tests them: 0, or DS_EXIT_PLUGIN with one line. */
+/* Asks an instance of a plugin `id` for all of its channels and tests them: 0, or
+ * DS_EXIT_PLUGIN with one line. */
 int ds_channels_ask(const char *id, const ds_env_channels *table, void *self, ds_channels *out, ds_error *e);
 
-/* Makes the list of entries that come from another process, which are taken over; nothing of them is believed. */
+/* Makes the list of entries that come from another process, which are taken over;
+ * nothing of them is believed. */
 int ds_channels_take(const char *id, ds_channel_entry *entry, uint64_t count, ds_channels *out, ds_error *e);
 void ds_channels_clear(ds_channels *c);
 
@@ -68,9 +70,9 @@ typedef struct ds_asks {
 
 enum { DS_ASKS_TEXT = 200 };
 
-/* Lays out questions whose op, channel and weighted are filled in; they are sorted, values first. 0, or -1 and what is
- * wrong in `text`: an operation that the channel does not list, a question asked twice, two products. `place` (may be
- * NULL) gets where each question has gone. */
+/* Lays out questions whose op, channel and weighted are filled in; they are sorted, values first. 0, or -1
+ * and what is wrong in `text`: an operation that the channel does not list, a question asked twice, two
+ * products. `place` (may be NULL) gets where each question has gone. */
 int ds_asks_make(ds_asks *a, const ds_channels *channels, uint64_t n, uint32_t *place,
                  char text[DS_ASKS_TEXT]);
 

@@ -299,7 +299,8 @@ int ds_descriptor_unpack(const void *bytes, size_t size, ds_plugin **out, ds_err
     }
     memcpy(&h, bytes, sizeof h);
     size_t rest = size - sizeof h;
-    /* Every pointer stands for a text of at least its NUL, or ends a list: three of the plugin, one of a parameter. */
+    /* Every pointer stands for a text of at least its NUL, or ends a list: three of the
+     * plugin, one of a parameter. */
     if (h.magic != MAGIC || h.params > DS_MAX_PARAMS || h.pointers > rest + h.params + 3) {
         return ds_fail(e, DS_EXIT_PLUGIN, "the description is damaged");
     }

@@ -29,7 +29,8 @@ typedef struct ds_env {
     ds_named_variable *variables; /* n of them; NULL = without names, or not asked for */
 } ds_env;
 
-/* Makes an environment from section [env] of the settings, asks info and bounds and extensions and tests them. */
+/* Makes an environment from section [env] of the settings, asks info and bounds and
+ * extensions and tests them. */
 int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
                 const atomic_int *stop, ds_env **out, ds_error *e);
 void ds_env_close(ds_env *env);
@@ -52,8 +53,8 @@ typedef struct ds_env_facts {
 
 ds_env_facts ds_env_facts_of(const ds_env *env);
 
-/* Are bounds finite and not empty, and is x0 (may be NULL) inside? `who` ("" = nobody) begins the line that says
- * that they are not, for which `status` is returned. */
+/* Are bounds finite and not empty, and is x0 (may be NULL) inside? `who` ("" = nobody) begins the line
+ * that says that they are not, for which `status` is returned. */
 int ds_bounds_check(const char *who, uint64_t n, const double *lower, const double *upper, const double *x0,
                     int status, ds_error *e);
 
@@ -64,8 +65,9 @@ int ds_bounds_check(const char *who, uint64_t n, const double *lower, const doub
 ds_status ds_env_evaluate(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                           ds_answer *answer);
 
-/* The same, and the questions of an inquiry (may be NULL), whose `out` is written by the plugin directly and zeroed as
- * far as there is no answer. The kind of a product is in grad_kind where no gradient is wanted. */
+/* The same, and the questions of an inquiry (may be NULL), whose `out` is written by the
+ * plugin directly and zeroed as far as there is no answer. The kind of a product is in
+ * grad_kind where no gradient is wanted. */
 ds_status ds_env_inquire(ds_env *env, const double *x, uint64_t noise_key, uint32_t want, double *grad,
                          const ds_inquiry *inquiry, ds_answer *answer);
 

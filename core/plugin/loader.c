@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.c - loads plugins with dlopen, or takes over what another process says of them, and keeps the modules. */
+/* loader.c - loads plugins with dlopen, or takes over what another process says of
+ * them, and keeps the modules. */
 #include "config.h"
 
 #include "plugin/loader.h"

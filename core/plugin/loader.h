@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader.h - modules: plugins that were loaded and accepted by this process, or described by another one. They are
- * never unloaded. */
+/* loader.h - modules: plugins that were loaded and accepted by this process, or described by another
+ * one. They are never unloaded. */
 #ifndef DS_PLUGIN_LOADER_H
 #define DS_PLUGIN_LOADER_H
 
@@ -21,14 +21,14 @@ typedef struct ds_module {
     int takes_turns; /* see ds_module_begin() */
 } ds_module;
 
-/* Between these two an optimizer computes. A plugin that needs an OpenBLAS built without locks, as Debian's serial
- * one is, must not compute in two threads at once, nor with another such plugin: then they take turns. For all
- * others, and for NULL, nothing happens. [any; both in one thread] */
+/* Between these two an optimizer computes. A plugin that needs an OpenBLAS built without locks, as
+ * Debian's serial one is, must not compute in two threads at once, nor with another such plugin: then they
+ * take turns. For all others, and for NULL, nothing happens. [any; both in one thread] */
 void ds_module_begin(const ds_module *m);
 void ds_module_end(const ds_module *m);
 
-/* Finds (search_path.h) a plugin and loads it into this process. Loading a file twice returns the same module. The
- * module belongs to the loader and lives as long as the process. [any, as all functions here] */
+/* Finds (search_path.h) a plugin and loads it into this process. Loading a file twice returns the same
+ * module. The module belongs to the loader and lives as long as the process. [any, as all functions here] */
 int ds_loader_open(const char *name, uint32_t kind, const ds_module **out, ds_error *e);
 
 /* The same for a file that was found. */
@@ -41,8 +41,9 @@ const ds_module *ds_loader_known(const char *path);
 int ds_loader_of_kind(const char *name, const ds_module *m, uint32_t kind, const ds_module **out,
                       ds_error *e);
 
-/* What a process that has loaded a plugin says to one that must not: bytes (to be freed, NULL without memory) with the
- * module, or why there is none (module NULL). The receiver believes none of them, and has a module without functions. */
+/* What a process that has loaded a plugin says to one that must not: bytes (to be freed, NULL without
+ * memory) with the module, or why there is none (module NULL). The receiver believes none of them, and has
+ * a module without functions. */
 enum { DS_REPORT_MAX = 16 << 20 };
 void *ds_loader_report(const ds_module *m, const ds_error *why, size_t *size);
 int ds_loader_receive(const void *bytes, size_t size, const ds_plugin_file *f, const ds_module **out,

@@ -14,8 +14,9 @@ typedef struct ds_plugin_file {
     char id[64];         /* file name without .so, as the user sees it, not what a link points to */
 } ds_plugin_file;
 
-/* Finds the file of the plugin that the user means by `name`: an id ("torus"), a file name ("boleap.so", both found on
- * the search path), or a path (with a slash). `kind` is DS_KIND_*, or 0 for any; it serves the message. */
+/* Finds the file of the plugin that the user means by `name`: an id ("torus"), a file name
+ * ("boleap.so", both found on the search path), or a path (with a slash). `kind` is DS_KIND_*, or 0 for
+ * any; it serves the message. */
 int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_error *e);
 
 /* The same for a path. */
@@ -26,8 +27,8 @@ int ds_plugin_file_of(const char *name, ds_plugin_file *out, ds_error *e);
  * the installed plugin folder; each with its subfolders envs/ and optimizers/. [any] */
 const char *const *ds_loader_path(void);
 
-/* Appends the names of the .so files of a folder, sorted, to `count` that are there; each is to be freed. Returns the
- * number of all, at most DS_FILES_MAX. */
+/* Appends the names of the .so files of a folder, sorted, to `count` that are there; each is to be freed.
+ * Returns the number of all, at most DS_FILES_MAX. */
 enum { DS_FILES_MAX = 1024 };
 size_t ds_plugin_files(const char *folder, char *names[DS_FILES_MAX], size_t count);
 

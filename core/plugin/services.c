@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* services.c - what a plugin instance may ask of its host: log, errors, parameters, files beside the plugin. */
+/* services.c - what a plugin instance may ask of its host: log, errors,
+ * parameters, files beside the plugin. */
 #include "config.h"
 
 #include "plugin/services.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* asked.h - questions about channels between an optimizer's batch, the journal and the record.
  *
- * Recorded is what went in, and the values that came out; products are computed again. Rows that ask one thing of the
- * residuals are recorded as the first versions did: kind DS_ASK_VALUE, DS_ASK_JV or DS_ASK_JTV, `asked` = v. All others
- * have the kind DS_ASKED_LIST, and `asked` is their noise group (upper and lower 32 bits), the number of questions, op,
- * channel and weighted of each, then what went in.
+ * Recorded is what went in, and the values that came out; products are computed again. Rows that ask one
+ * thing of the residuals are recorded as the first versions did: kind DS_ASK_VALUE, DS_ASK_JV or DS_ASK_JTV,
+ * `asked` = v. All others have the kind DS_ASKED_LIST, and `asked` is their noise group (upper and lower 32
+ * bits), the number of questions, op, channel and weighted of each, then what went in.
  */
 #ifndef DS_RUN_ASKED_H
 #define DS_RUN_ASKED_H
@@ -24,8 +24,8 @@ typedef struct ds_asked_rows {
     double *out;                 /* count x asks.out words */
 } ds_asked_rows;
 
-/* Takes the questions of a batch of which count and x are sound. 0; -1 and in `text` what breaks the contract; or
- * DS_EXIT_MEMORY. */
+/* Takes the questions of a batch of which count and x are sound. 0; -1 and in `text` what breaks the
+ * contract; or DS_EXIT_MEMORY. */
 int ds_asked_open(ds_asked_rows *rows, const ds_batch *b, const ds_channels *channels, uint64_t n,
                   char text[DS_ASKS_TEXT]);
 
@@ -36,16 +36,16 @@ void ds_asked_close(ds_asked_rows *rows);
 /* The most numbers that a row's part in the record takes. */
 uint64_t ds_asked_room(const ds_channels *channels, uint64_t n);
 
-/* The row's part in the record; `room` holds what has to be written for it. Nothing where there are no questions and
- * no noise group. */
+/* The row's part in the record; `room` holds what has to be written for it. Nothing where there are no
+ * questions and no noise group. */
 ds_extra ds_asked_extra(const ds_channels *channels, const ds_asks *asks, const double *in, const void *out,
                         uint64_t noise, double *room);
 
 /* The noise group of a recorded row; 0 = none. */
 uint64_t ds_asked_noise(const ds_extra *extra);
 
-/* Reads it: the questions, what went in (in *in, inside of the record), the noise group. 0, or -1 where the record does
- * not fit the channels. No questions: asks->count is 0. */
+/* Reads it: the questions, what went in (in *in, inside of the record), the noise group. 0, or -1 where
+ * the record does not fit the channels. No questions: asks->count is 0. */
 int ds_asked_read(const ds_extra *extra, const ds_channels *channels, uint64_t n, ds_asks *asks,
                   const double **in, uint64_t *noise);
 

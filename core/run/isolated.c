@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isolated.c - the host's side of remote.h: starts the process, makes its calls of the objective of the run on the rows
- * in the shared memory, passes on the wish to stop, and says how the process has ended. */
+/* isolated.c - the host's side of remote.h: starts the process, makes its calls of the objective of the
+ * run on the rows in the shared memory, passes on the wish to stop, and says how the process has ended. */
 #include "config.h"
 
 #include "run/isolated.h"
@@ -42,7 +42,8 @@ static int is_overdue(const ds_isolated *p)
     return p->told != 0 && 1e-9 * (double)(ds_clock_ns() - p->told) > PATIENCE_S;
 }
 
-/* Sleeps until it says something. 1 = it is alive; *byte gets what it sent, or 0; 0 = its socket has ended. */
+/* Sleeps until it says something. 1 = it is alive; *byte gets what it sent, or
+ * 0; 0 = its socket has ended. */
 static int listen_to(ds_isolated *p, char *byte)
 {
     ds_process *m = &p->process;
@@ -55,7 +56,8 @@ static int listen_to(ds_isolated *p, char *byte)
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* The process has ended, or is ended here and `text` says why: how it was goes to p->how. Returns its wait status. */
+/* The process has ended, or is ended here and `text` says why: how it was goes to
+ * p->how. Returns its wait status. */
 static int bury(ds_isolated *p, const char *text)
 {
     int status = ds_process_bury(&p->process, text != NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isolated.h - an optimizer in a process of its own (run.isolate_optimizer): what it asks is answered here, by the
- * objective of the run, so that the record is that of a search in this process. A crash, an exit(), or a search that
- * does not return after its end costs that process alone. */
+/* isolated.h - an optimizer in a process of its own (run.isolate_optimizer): what it asks is answered
+ * here, by the objective of the run, so that the record is that of a search in this process. A crash, an
+ * exit(), or a search that does not return after its end costs that process alone. */
 #ifndef DS_RUN_ISOLATED_H
 #define DS_RUN_ISOLATED_H
 
@@ -21,12 +21,12 @@ typedef struct ds_isolated_config {
     const ds_journal *journal; /* for messages: what was answered, and where it is */
 } ds_isolated_config;
 
-/* Starts the process, or takes the one that has described the plugin (probe.h), and makes an instance there. Errors of
- * create() are passed on. */
+/* Starts the process, or takes the one that has described the plugin (probe.h), and makes an instance
+ * there. Errors of create() are passed on. */
 int ds_isolated_open(const ds_isolated_config *config, ds_isolated **out, ds_error *e);
 
-/* What run() of the optimizer returns; *why gets its last message. Where the process has ended before, *e says how, and
- * the status is DS_STOPPED. destroy() has been called in any case but that. */
+/* What run() of the optimizer returns; *why gets its last message. Where the process has ended before, *e
+ * says how, and the status is DS_STOPPED. destroy() has been called in any case but that. */
 ds_status ds_isolated_run(ds_isolated *p, const ds_objective *objective, char why[DS_MAX_ERROR + 1],
                           ds_error *e);
 

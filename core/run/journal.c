@@ -102,8 +102,8 @@ int ds_journal_over(ds_journal *j)
     return j->end != DS_END_NONE;
 }
 
-/* Evaluations that count as failed. For a survey simulations that diverge are a result: it may begin with a region of
- * them. */
+/* Evaluations that count as failed. For a survey simulations that diverge are a result: it may
+ * begin with a region of them. */
 static uint64_t failures(const ds_journal *j)
 {
     uint64_t broken = 0;
@@ -331,8 +331,8 @@ static int repeat_products(ds_journal *j, const ds_question *q, uint64_t from, u
     return rc > 0 || r.differs ? fail(j) : rc;
 }
 
-/* Answers rows from the record while there are any. Sets of rows whose products have to be computed are computed in
- * one go, so that all workers are used. */
+/* Answers rows from the record while there are any. Sets of rows whose products have to be computed are
+ * computed in one go, so that all workers are used. */
 static int replay_rows(ds_journal *j, ds_question *q, uint64_t rows, uint64_t *done)
 {
     int products = q->asks != NULL && q->asks->product;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.h - answers the questions of a run, row by row: first from its record, then fresh ones, which it records.
- * It keeps the statistics, writes a file for each failure, and knows when the run ends.
+/* journal.h - answers the questions of a run, row by row: first from its record, then fresh ones, which it
+ * records. It keeps the statistics, writes a file for each failure, and knows when the run ends.
  *
- * Its clients are the optimizer's ways to ask (evaluations, residuals, episodes) and the survey of a landscape.
- * Rows are answered and recorded in order, so that the record does not depend on the number of jobs.
+ * Its clients are the optimizer's ways to ask (evaluations, residuals, episodes) and the
+ * survey of a landscape. Rows are answered and recorded in order, so that the record does not
+ * depend on the number of jobs.
  */
 #ifndef DS_RUN_JOURNAL_H
 #define DS_RUN_JOURNAL_H
@@ -37,8 +38,8 @@ enum {
 typedef struct ds_observer {
     void *ctx;
     void (*see)(void *ctx, int event, const ds_observed *run);
-    /* Nonzero ends the run; NULL = ds_stop_flag. A run with a flag of its own is part of another program: it has
-     * no handlers of signals and no progress line, and never ends the process. */
+    /* Nonzero ends the run; NULL = ds_stop_flag. A run with a flag of its own is part of another program:
+     * it has no handlers of signals and no progress line, and never ends the process. */
     atomic_int *stop;
 } ds_observer;
 
@@ -107,13 +108,13 @@ typedef struct ds_question {
     const void *ctx;
 } ds_question;
 
-/* Answers the rows of a question; *done = how many were. DS_OK where all were, else DS_STOPPED: the run ends, and
- * j->end says why. */
+/* Answers the rows of a question; *done = how many were. DS_OK where all were, else DS_STOPPED: the run
+ * ends, and j->end says why. */
 ds_status ds_journal_ask(ds_journal *j, ds_question *q, uint64_t *done);
 
-/* For episodes, which are not answered in one go. Is there a record left to answer from? Makes the journal record
- * from here on (else j->error is filled). Enters evaluation count + 1, `point` in full: nonzero = the run ends
- * behind it. */
+/* For episodes, which are not answered in one go. Is there a record left to answer from? Makes the
+ * journal record from here on (else j->error is filled). Enters evaluation count + 1, `point` in full:
+ * nonzero = the run ends behind it. */
 int ds_journal_replaying(const ds_journal *j);
 int ds_journal_live(ds_journal *j);
 int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *point, int replayed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objective.c - the contracts of the objective that an optimizer gets; the journal answers. Episodes (diffsim/ext/rl.h)
- * are numbered as they begin and recorded in that order, one row each: one that is over waits for those that began
- * before it. On resume, the first ones are answered from the store as long as the optimizer takes the same actions. */
+/* objective.c - the contracts of the objective that an optimizer gets; the journal answers. Episodes
+ * (diffsim/ext/rl.h) are numbered as they begin and recorded in that order, one row each: one that is over
+ * waits for those that began before it. On resume, the first ones are answered from the store as long as
+ * the optimizer takes the same actions. */
 #include "config.h"
 
 #include "run/objective.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objective.h - the objective that the optimizer of a run gets, with its extensions: channels, and episodes of
- * stepwise control. */
+/* objective.h - the objective that the optimizer of a run gets, with its extensions: channels, and
+ * episodes of stepwise control. */
 #ifndef DS_RUN_OBJECTIVE_H
 #define DS_RUN_OBJECTIVE_H
 

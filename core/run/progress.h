@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.h - what a run knows about its evaluations so far: counts and the best point; and a thread that shows the
- * progress line four times a second and raises the stop flag when the time of the run is over. The time counts from
- * the first evaluation that is not answered from the record. */
+/* progress.h - what a run knows about its evaluations so far: counts and the best point; and a thread that
+ * shows the progress line four times a second and raises the stop flag when the time of the run is over.
+ * The time counts from the first evaluation that is not answered from the record. */
 #ifndef DS_RUN_PROGRESS_H
 #define DS_RUN_PROGRESS_H
 

@@ -14,9 +14,9 @@
 int ds_run_start(const ds_settings *settings, const char *folder, const ds_observer *observer,
                  json_t **summary, ds_error *e);
 
-/* Goes on with the run in a folder. `overrides` may hold settings of [run] that do not change results: budget
- * (not below the evaluations done), seconds, jobs, threads, isolation, isolate_optimizer, timeout_s, memory_mb,
- * max_failed, pictures. */
+/* Goes on with the run in a folder. `overrides` may hold settings of [run] that do not change results:
+ * budget (not below the evaluations done), seconds, jobs, threads, isolation, isolate_optimizer,
+ * timeout_s, memory_mb, max_failed, pictures. */
 int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_observer *observer,
                   json_t **summary, ds_error *e);
 

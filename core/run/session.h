@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.h - one start of a run, or of the survey of a landscape: its folder, settings, environment and journal. */
+/* session.h - one start of a run, or of the survey of a landscape: its folder,
+ * settings, environment and journal. */
 #ifndef DS_RUN_SESSION_H
 #define DS_RUN_SESSION_H
 
@@ -36,7 +37,8 @@ ds_pool_config ds_pool_config_of(const ds_module *env, const ds_settings *settin
 /* Finds the environment that the options name; s->env_module is set. */
 int ds_session_find_env(ds_session *s, ds_error *e);
 
-/* The optimizer that the options name: loaded into this process, or described by its own (run.isolate_optimizer). */
+/* The optimizer that the options name: loaded into this process, or described by its
+ * own (run.isolate_optimizer). */
 int ds_session_find_optimizer(const ds_run_options *o, const atomic_int *stop, const ds_module **out,
                               ds_error *e);
 
@@ -53,8 +55,9 @@ int ds_session_make_store(ds_session *s, ds_error *e);
 /* The line for a folder that holds such a run already. */
 int ds_session_taken(const ds_session *s, ds_error *e);
 
-/* An existing folder: locks it, opens its store, takes over its settings, with the overrides, and the seconds of
- * earlier starts; *done gets the number of its evaluations. `hint` goes behind the line for a folder without one. */
+/* An existing folder: locks it, opens its store, takes over its settings, with the overrides, and
+ * the seconds of earlier starts; *done gets the number of its evaluations. `hint` goes behind the
+ * line for a folder without one. */
 int ds_session_reopen(ds_session *s, const ds_settings *overrides, const char *hint, uint64_t *done,
                       ds_error *e);
 
@@ -68,8 +71,8 @@ double ds_session_seconds(const ds_session *s);
 /* Writes the seconds and why it ended into the store. */
 int ds_session_note_end(const ds_session *s, const char *ended, ds_error *e);
 
-/* For summary.json: the seed, how many evaluations had which outcome, and all of it for a run; `plan` is the budget of
- * its first start. */
+/* For summary.json: the seed, how many evaluations had which outcome, and all of it for a run; `plan` is
+ * the budget of its first start. */
 json_t *ds_session_seed(const ds_session *s);
 json_t *ds_session_outcomes(const ds_session *s);
 json_t *ds_session_summary(const ds_session *s, uint64_t plan);
@@ -78,7 +81,8 @@ int ds_session_write_summary(const ds_session *s, const json_t *summary, ds_erro
 /* 130 or 143: the exit status of a run that was stopped by a signal. */
 int ds_session_signal_status(const ds_session *s);
 
-/* Repeats one recorded evaluation. DS_EXIT_PLUGIN where it comes out differently: the environment is another one. */
+/* Repeats one recorded evaluation. DS_EXIT_PLUGIN where it comes out differently: the
+ * environment is another one. */
 int ds_run_recheck(const ds_session *session, ds_error *e);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scene_write.h - what a plugin's scene extension tells about one episode, as one block of bytes: written where the
- * plugin runs, read (snapshot.h) by a host that believes nothing of it.
+/* scene_write.h - what a plugin's scene extension tells about one episode, as one block of bytes: written
+ * where the plugin runs, read (snapshot.h) by a host that believes nothing of it.
  *
- * The block is a head, the numbers of the kept frames, then bodies and metrics, in native byte order: both ends run on
- * the same machine. */
+ * The block is a head, the numbers of the kept frames, then bodies and metrics, in native byte order: both
+ * ends run on the same machine.
+ */
 #ifndef DS_SCENE_SCENE_WRITE_H
 #define DS_SCENE_SCENE_WRITE_H
 
@@ -66,19 +67,20 @@ uint32_t ds_scene_width(uint32_t shape);
 #define DS_SCENE_LAST UINT64_MAX
 #define DS_SCENE_MIDDLE (UINT64_MAX - 1)
 
-/* The scene of the last evaluation of plugin instance `self` as a block (malloc, NULL on failure). keep == NULL
- * keeps all frames; otherwise the positions of the `keep_count` frames listed, in any order and where they exist,
- * duplicates once (DS_SCENE_LAST and DS_SCENE_MIDDLE allowed; keep_count 0 = metrics only). What the plugin says is
- * tested as far as it can be told no further; there the block ends, and its reader says what is wrong. DS_EXIT_PLUGIN
- * where a function fails or tells nothing or too much. Call it where the instance may be called [instance]. */
+/* The scene of the last evaluation of plugin instance `self` as a block (malloc, NULL on failure). keep ==
+ * NULL keeps all frames; otherwise the positions of the `keep_count` frames listed, in any order and where
+ * they exist, duplicates once (DS_SCENE_LAST and DS_SCENE_MIDDLE allowed; keep_count 0 = metrics only).
+ * What the plugin says is tested as far as it can be told no further; there the block ends, and its reader
+ * says what is wrong. DS_EXIT_PLUGIN where a function fails or tells nothing or too much. Call it where
+ * the instance may be called [instance]. */
 int ds_scene_write(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count, char **block,
                    size_t *size, ds_error *e);
 
 enum { DS_KEEP_ALL = 0, DS_KEEP_FEW = 1, DS_KEEP_METRICS = 2, DS_TRACE_FRAMES = 200 };
 
-/* The list of frames for DS_KEEP_*, and its length; `room` is for a list that depends on the scene. The frames of a
- * picture (DS_KEEP_FEW) are the first, the middle and the last one, and, of a flat scene, whose pictures show the way
- * of its bodies, up to DS_TRACE_FRAMES evenly spread ones. */
+/* The list of frames for DS_KEEP_*, and its length; `room` is for a list that depends on the scene. The
+ * frames of a picture (DS_KEEP_FEW) are the first, the middle and the last one, and, of a flat scene,
+ * whose pictures show the way of its bodies, up to DS_TRACE_FRAMES evenly spread ones. */
 const uint64_t *ds_scene_frames(const ds_scene *ext, void *self, uint32_t keep,
                                 uint64_t room[DS_TRACE_FRAMES], uint64_t *count);
 

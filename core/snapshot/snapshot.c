@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot.c - reads a scene out of the block of bytes that scene_write.h makes, and checks it.
  *
- * The block comes from a process that ran a plugin and may have been damaged by it: the reader believes nothing, and
- * allocates no more than the block itself holds.
+ * The block comes from a process that ran a plugin and may have been damaged by it: the reader believes
+ * nothing, and allocates no more than the block itself holds.
  */
 #include "config.h"
 

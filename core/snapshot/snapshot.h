@@ -43,9 +43,10 @@ typedef struct ds_snapshot {
     uint64_t nonfinite; /* sum over the bodies */
 } ds_snapshot;
 
-/* Reads a block of exactly `len` bytes; a pure function that accepts only what ds_scene_write() of a valid scene can
- * have produced (DS_EXIT_PLUGIN otherwise: the block comes from a process that ran a plugin): counts, sizes, names,
- * index numbers and the box are checked. Non-finite positions are counted, not refused. *out is NULL on failure. */
+/* Reads a block of exactly `len` bytes; a pure function that accepts only what ds_scene_write() of a valid
+ * scene can have produced (DS_EXIT_PLUGIN otherwise: the block comes from a process that ran a plugin):
+ * counts, sizes, names, index numbers and the box are checked. Non-finite positions are counted, not
+ * refused. *out is NULL on failure. */
 int ds_snapshot_read(const void *p, size_t len, ds_snapshot **out, ds_error *e);
 
 /* The same from a descriptor that can be seeked (a memfd), from its start to its end. */

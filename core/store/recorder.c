@@ -45,7 +45,8 @@ static unsigned char *row_at(const ds_recorder *r, uint64_t index)
     return r->queue + (size_t)(index % r->capacity) * r->stride;
 }
 
-/* Writes rows from..to-1 as one group, unless one has failed before, and frees what they hold beside their slot. */
+/* Writes rows from..to-1 as one group, unless one has failed before, and frees what
+ * they hold beside their slot. */
 static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
 {
     int rc = atomic_load(&r->failed) ? DS_EXIT_IO : ds_store_begin(r->store, &r->error);

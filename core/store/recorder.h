@@ -8,8 +8,8 @@
 
 typedef struct ds_recorder ds_recorder;
 
-/* Starts the thread; from now on it alone uses the store, until close. An extension may add at most `extra` numbers
- * to a row. */
+/* Starts the thread; from now on it alone uses the store, until close. An extension may add at
+ * most `extra` numbers to a row. */
 int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_error *e);
 
 /* Hands over a row (copied, but for row->episode: one block from malloc(), taken over). Waits while the queue

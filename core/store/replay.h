@@ -8,8 +8,8 @@
 
 typedef struct ds_replay ds_replay;
 
-/* Starts at evaluation 1 of a store. `width` holds upper - lower of each variable; NULL = a survey, which asks for
- * the recorded points to the last bit. */
+/* Starts at evaluation 1 of a store. `width` holds upper - lower of each variable; NULL = a survey, which
+ * asks for the recorded points to the last bit. */
 int ds_replay_open(ds_store *store, const double *width, ds_replay **out, ds_error *e);
 void ds_replay_close(ds_replay *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_folder.h - the result folder of a run: where it is, and the text files in it that make things repeatable.
- */
+/* run_folder.h - the result folder of a run: where it is, and the text files in it
+ * that make things repeatable. */
 #ifndef DS_STORE_RUN_FOLDER_H
 #define DS_STORE_RUN_FOLDER_H
 

@@ -25,8 +25,8 @@ int ds_store_execute(ds_store *s, const char *sql, const char *doing, ds_error *
 /* Begins a statement that reads. */
 int ds_store_select(const ds_store *s, const char *sql, sqlite3_stmt **q, ds_error *e);
 
-/* Ends it; `step` is the last answer of sqlite3_step(), rc what came out of the rows: returned unless the step has
- * failed. */
+/* Ends it; `step` is the last answer of sqlite3_step(), rc what came out of the rows: returned
+ * unless the step has failed. */
 int ds_store_end(const ds_store *s, sqlite3_stmt *q, int step, int rc, ds_error *e);
 
 /* Runs a statement that gives one integer, or one real. */

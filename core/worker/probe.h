@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h - what a plugin is, without loading it here: a worker process loads and describes it. The process then waits
- * to be the first worker of that plugin, so that this costs a run no start of its own. */
+/* probe.h - what a plugin is, without loading it here: a worker process loads and describes it. The
+ * process then waits to be the first worker of that plugin, so that this costs a run no start of its own. */
 #ifndef DS_WORKER_PROBE_H
 #define DS_WORKER_PROBE_H
 
@@ -17,9 +17,9 @@ typedef struct ds_probe_config {
 
 enum { DS_START_SECONDS = 60 }; /* least time limit of a start, where there is one */
 
-/* As ds_loader_open(), with a module that has no functions (one that this process has loaded already is taken as it
- * is). Errors of the loader are passed on; a crash or a hang in start-up code is DS_EXIT_PLUGIN. [any, as all
- * functions here] */
+/* As ds_loader_open(), with a module that has no functions (one that this process has loaded already is
+ * taken as it is). Errors of the loader are passed on; a crash or a hang in start-up code is
+ * DS_EXIT_PLUGIN. [any, as all functions here] */
 int ds_probe_open(const char *name, uint32_t kind, const ds_probe_config *config, const ds_module **out,
                   ds_error *e);
 

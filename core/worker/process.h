@@ -64,8 +64,8 @@ int ds_process_instruct(ds_process *p, const ds_orders *o);
 /* Passes on what it has printed; bounded. */
 void ds_process_read_output(ds_process *p);
 
-/* Its socket has ended, or it is of no more use (`now`: killed): collects it, passes on its last words, and closes
- * its channels. Returns its wait status. */
+/* Its socket has ended, or it is of no more use (`now`: killed): collects it, passes on its last words,
+ * and closes its channels. Returns its wait status. */
 int ds_process_bury(ds_process *p, int now);
 
 /* How a process has ended, called `who`, that had `timeout` seconds to answer. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* protocol.h - what the host tells a worker process at its start, and what it answers.
  *
- * A worker loads the plugin that the start file names, makes an instance with the settings in it, says DS_WORKER_HELLO,
- * waits for DS_WORKER_GO and works. One that is to describe the plugin first (probe.h) says DS_WORKER_DESCRIBED when it
- * is loaded, and waits for DS_WORKER_SETTINGS: a start file with the settings. With an optimizer the shared memory is
- * there before its settings (remote.h), and DS_WORKER_GO begins the search. */
+ * A worker loads the plugin that the start file names, makes an instance with the settings in it, says
+ * DS_WORKER_HELLO, waits for DS_WORKER_GO and works. One that is to describe the plugin first (probe.h)
+ * says DS_WORKER_DESCRIBED when it is loaded, and waits for DS_WORKER_SETTINGS: a start file with the
+ * settings. With an optimizer the shared memory is there before its settings (remote.h), and
+ * DS_WORKER_GO begins the search.
+ */
 #ifndef DS_WORKER_PROTOCOL_H
 #define DS_WORKER_PROTOCOL_H
 
@@ -27,8 +29,8 @@ enum {
     DS_WORKER_GO = 'g'         /* host: the shared memory is ready */
 };
 
-/* The start file, written by the host: this head, then NUL-terminated texts: path and id of the plugin, and key and
- * value of each setting of [env], or [opt], that was given. */
+/* The start file, written by the host: this head, then NUL-terminated texts: path and id of the plugin,
+ * and key and value of each setting of [env], or [opt], that was given. */
 typedef struct ds_worker_start {
     uint64_t magic;
     uint64_t seed;
@@ -43,8 +45,8 @@ typedef struct ds_worker_start {
 
 #define DS_WORKER_MAGIC 0x3131524b524f5744u
 
-/* The worker's answer replaces the content of the start file: this head, then lower, upper, x0, the names of the
- * variables where they have some, and the channels as ds_channel_entry. */
+/* The worker's answer replaces the content of the start file: this head, then lower, upper, x0, the names
+ * of the variables where they have some, and the channels as ds_channel_entry. */
 typedef struct ds_worker_hello {
     uint64_t magic;
     ds_error error;   /* status 0 = the instance was made */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxy.c - an optimizer in a worker process. Its objective copies each call into the shared memory, and the answers
- * back into the plugin's buffers: as many rows as were answered, so that the plugin sees what it would see in the
- * host. What it logs goes to stderr, as that of environments in worker processes; parameters it has here. */
+/* proxy.c - an optimizer in a worker process. Its objective copies each call into the shared memory, and
+ * the answers back into the plugin's buffers: as many rows as were answered, so that the plugin sees
+ * what it would see in the host. What it logs goes to stderr, as that of environments in worker
+ * processes; parameters it has here. */
 #include "config.h"
 
 #include "worker/proxy.h"
@@ -34,7 +35,8 @@ struct ds_proxy {
 
 /* ---- calls ---- */
 
-/* Makes a call whose rows are in place: *c becomes the host's answer. Without a host there is nothing left to do. */
+/* Makes a call whose rows are in place: *c becomes the host's answer. Without a host
+ * there is nothing left to do. */
 static void exchange(ds_proxy *p, ds_remote_call *c)
 {
     ds_remote_view *v = &p->view;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxy.h - the optimizer's side of remote.h, in a worker process: an instance, and an objective whose calls the host
- * answers. */
+/* proxy.h - the optimizer's side of remote.h, in a worker process: an instance, and an objective
+ * whose calls the host answers. */
 #ifndef DS_WORKER_PROXY_H
 #define DS_WORKER_PROXY_H
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.h - the memory that the host shares with an optimizer in a process of its own, and how a call crosses it.
+/* remote.h - the memory that the host shares with an optimizer in a process of its own,
+ * and how a call crosses it.
  *
- * The optimizer's process (proxy.h) gives run() an objective whose functions write a call and the rows that go with it
- * into this memory and hand the turn to the host; the host (run/isolated.h) makes the same call of its own objective on
- * pointers into the rows and hands the turn back. One side is at work at a time, so nothing is locked. Who waits spins
- * for a moment and then sleeps on the socket of the process, which also tells the end of the other side. Where the
- * numbers of a call lie follows from the call alone (ds_remote_lay_out()): no offset crosses, and the host reads nothing
- * outside of the rows whatever stands in the call. The plugin gets copies and no pointer into this memory.
+ * The optimizer's process (proxy.h) gives run() an objective whose functions write a call and the rows that
+ * go with it into this memory and hand the turn to the host; the host (run/isolated.h) makes the same call
+ * of its own objective on pointers into the rows and hands the turn back. One side is at work at a time, so
+ * nothing is locked. Who waits spins for a moment and then sleeps on the socket of the process, which also
+ * tells the end of the other side. Where the numbers of a call lie follows from the call alone
+ * (ds_remote_lay_out()): no offset crosses, and the host reads nothing outside of the rows whatever stands
+ * in the call. The plugin gets copies and no pointer into this memory.
  */
 #ifndef DS_WORKER_REMOTE_H
 #define DS_WORKER_REMOTE_H
@@ -22,7 +24,8 @@
 /* What is called. */
 enum {
     DS_REMOTE_ROOM = 1, /* the rows are to have `count` bytes */
-    DS_REMOTE_EXTENSION, /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry */
+    /* get_extension() of `text`; `count` channels come in the rows, as ds_channel_entry */
+    DS_REMOTE_EXTENSION,
     DS_REMOTE_EVALUATE,
     DS_REMOTE_BEGIN, /* of episodes */
     DS_REMOTE_STEP,
@@ -71,7 +74,8 @@ typedef struct ds_remote_call {
 
 enum { DS_REMOTE_HOST = 0, DS_REMOTE_OPTIMIZER = 1 }; /* sides */
 
-/* The shared memory: this head, from DS_REMOTE_HEAD on the rows. At the start they hold lower, upper and x0. */
+/* The shared memory: this head, from DS_REMOTE_HEAD on the rows. At the start
+ * they hold lower, upper and x0. */
 enum { DS_REMOTE_HEAD = 1 << 16 };
 typedef struct ds_remote {
     uint64_t magic;
@@ -107,7 +111,8 @@ int ds_remote_follow(ds_remote_view *v);
 /* Hands the turn to the other side, and wakes it. */
 void ds_remote_pass(ds_remote_view *v);
 
-/* Waits a moment for the turn: 1 = it is ours; 0 = it is time to sleep, and a byte comes on the socket when it is. */
+/* Waits a moment for the turn: 1 = it is ours; 0 = it is time to sleep, and a byte
+ * comes on the socket when it is. */
 int ds_remote_await(ds_remote_view *v);
 
 /* What the sizes of arrays depend on. */
@@ -124,7 +129,8 @@ typedef struct ds_remote_array {
     void *out;
 } ds_remote_array;
 
-/* Fills `each` and `at` of all arrays of a call. Returns the bytes that they take, UINT64_MAX where that is absurd. */
+/* Fills `each` and `at` of all arrays of a call. Returns the bytes that they take,
+ * UINT64_MAX where that is absurd. */
 uint64_t ds_remote_lay_out(const ds_remote_shape *s, const ds_remote_call *c,
                            ds_remote_array array[DS_REMOTE_ARRAYS]);
 

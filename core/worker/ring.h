@@ -46,8 +46,8 @@ typedef struct ds_slot {
     alignas(64) atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
     ds_slot_ask ask;
     ds_answer answer;
-    /* followed by x[n], grad[n]; where there are channels also by a ds_asks, what goes in and what comes out; then
-     * extra[] */
+    /* followed by x[n], grad[n]; where there are channels also by a ds_asks, what goes in and
+     * what comes out; then extra[] */
 } ds_slot;
 
 /* What one worker has in hand: tickets next..end-1. Outlives the process, so that its

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* supervisor.c - one thread of the host starts the workers, passes on their output, enforces the time limit, and
- * answers for those that die: the evaluation in hand fails, and a new worker goes on with the rest. */
+/* supervisor.c - one thread of the host starts the workers, passes on their output, enforces
+ * the time limit, and answers for those that die: the evaluation in hand fails, and a new
+ * worker goes on with the rest. */
 #include "config.h"
 
 #include "worker/supervisor.h"

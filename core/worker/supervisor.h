@@ -35,9 +35,10 @@ ds_ring *ds_supervisor_share(ds_supervisor *c);
 
 enum { DS_SUPERVISOR_STOPPED = -1 };
 
-/* Sleeps, not for long, until `done` of the ring comes to `wake_at` or the slot is done. Where config.stop is set the
- * workers are asked to stop, and killed a second later; *stop_at, 0 at first, keeps that time. 0 = look again,
- * DS_SUPERVISOR_STOPPED, or the status of a failure that ends the pool: a worker cannot be started any more. */
+/* Sleeps, not for long, until `done` of the ring comes to `wake_at` or the slot is done. Where
+ * config.stop is set the workers are asked to stop, and killed a second later; *stop_at, 0 at first,
+ * keeps that time. 0 = look again, DS_SUPERVISOR_STOPPED, or the status of a failure that ends the pool:
+ * a worker cannot be started any more. */
 int ds_supervisor_sleep(ds_supervisor *c, const ds_slot *slot, uint32_t wake_at, uint64_t *stop_at,
                         ds_error *e);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker.c - dshost-worker, the process that makes one environment instance and evaluates for its host, or in which an
- * optimizer searches (proxy.h). The kind of the plugin that it is told to load says which. */
+/* worker.c - dshost-worker, the process that makes one environment instance and evaluates for its host, or
+ * in which an optimizer searches (proxy.h). The kind of the plugin that it is told to load says which. */
 #include "config.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ enum {
     SLEEP_NS = 1000000000   /* a sleeping worker looks up now and then */
 };
 
-/* Buffers for x and gradient, with channels for questions and answers, with the extension batch for `many` rows. */
+/* Buffers for x and gradient, with channels for questions and answers, with the
+ * extension batch for `many` rows. */
 enum { X, GRAD, IN, OUT, XS, GRADS, GUARDS };
 
 typedef struct worker {
@@ -142,8 +143,8 @@ static int empty(int fd)
     return ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ? -1 : 0;
 }
 
-/* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was refused, or the
- * host has no use for it. */
+/* Tells the host what the plugin is, and waits for settings. -1 where there are none: the plugin was
+ * refused, or the host has no use for it. */
 static int describe(worker *w)
 {
     const ds_module *module = NULL;
@@ -354,8 +355,9 @@ static void refuse(ds_answer *a, const char *text)
     snprintf(a->message, sizeof(a->message), "%s", text);
 }
 
-/* The frames and metrics of the evaluation just made go to the scene file. An empty file means that there are
- * none, one that begins with DS_SCENE_REFUSED has the exit status and the reason why they could not be written. */
+/* The frames and metrics of the evaluation just made go to the scene file. An empty file means
+ * that there are none, one that begins with DS_SCENE_REFUSED has the exit status and the reason
+ * why they could not be written. */
 static void write_scene(worker *w, const ds_answer *a, uint32_t keep)
 {
     const ds_scene *vt = ds_env_scene(w->env);
@@ -407,7 +409,8 @@ static int take_questions(worker *w, ds_slot *slot, ds_asks *asks, ds_inquiry *q
     return 0;
 }
 
-/* Evaluates the row in a slot. The plugin works on copies between guard pages; numbers lie directly before them. */
+/* Evaluates the row in a slot. The plugin works on copies between guard pages;
+ * numbers lie directly before them. */
 static void evaluate_slot(worker *w, ds_slot *slot)
 {
     uint64_t n = w->share->n;
@@ -451,8 +454,8 @@ static void evaluate_slot(worker *w, ds_slot *slot)
     w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
-/* The rows of several slots in one call, apart and with marks behind each; all want the same. Where the plugin has touched what is not its own,
- * each gets its own try, as if there were no extension. */
+/* The rows of several slots in one call, apart and with marks behind each; all want the same. Where the
+ * plugin has touched what is not its own, each gets its own try, as if there were no extension. */
 static void evaluate_many(worker *w, ds_slot *const *slot, uint64_t count)
 {
     static const double mark = -1.25e-123;
@@ -636,8 +639,8 @@ static void work(worker *w)
     }
 }
 
-/* Tells how the making of an instance has ended; where it failed, the host ends this process: whatever its exit would
- * print comes at no certain time. 1 = there is an instance, and somebody who wants it. */
+/* Tells how the making of an instance has ended; where it failed, the host ends this process: whatever its
+ * exit would print comes at no certain time. 1 = there is an instance, and somebody who wants it. */
 static int report(const worker *w, int rc, const ds_error *e)
 {
     int told = send_hello(w, e) == 0;

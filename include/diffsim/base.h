@@ -22,9 +22,9 @@
  *   - the type of a parameter, the kind of a plugin, an operation that is asked for: refuse with one line
  *     that names the value.
  *
- * Ids of extensions are "ds.SIDE.NAME/REVISION": SIDE says who answers, env, opt, objective or host, and an id
- * stands for one table for ever. What others define carries their domain in reverse, "org.example.NAME/1". A
- * draft keeps its id when it is frozen unless it changes on the way.
+ * Ids of extensions are "ds.SIDE.NAME/REVISION": SIDE says who answers, env, opt, objective or host, and an
+ * id stands for one table for ever. What others define carries their domain in reverse,
+ * "org.example.NAME/1". A draft keeps its id when it is frozen unless it changes on the way.
  *
  * Thread tags used in the comments:
  *   [any]       callable from any thread, also concurrently.
@@ -162,9 +162,9 @@ enum {
     DS_ASK_HV = 4     /* (sum over i of w_i Hessian of c_i) v */
 };
 
-/* One question about a channel, answered by the same evaluation as the loss. In ds_eval it is about one point.
- * In ds_batch it is about every row: v, w and out then hold that of row 0, that of row 1, and so on. With n
- * variables and `elements` of the channel:
+/* One question about a channel, answered by the same evaluation as the loss. In ds_eval it is about one
+ * point. In ds_batch it is about every row: v, w and out then hold that of row 0, that of row 1, and so on.
+ * With n variables and `elements` of the channel:
  *
  *              v, doubles    w, doubles    out
  *     VALUE    NULL          NULL          elements, of the channel's type

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/env.h - the environment interface: a simulation with decision variables x, a loss and its gradient.
+/* diffsim/env.h - the environment interface: a simulation with decision variables
+ * x, a loss and its gradient.
  *
  * An instance is made from the parameters of its schema. It is used by one thread at a time; different
  * instances of one plugin may be used by different threads at once, so a plugin keeps no mutable global
- * state. Threads that it starts end before destroy() returns, and compute only while a call is open. A plugin
- * changes nothing global: no locale, no floating-point mode, no signal handler, no working directory, no output
- * to stdout or stderr, no exit().
+ * state. Threads that it starts end before destroy() returns, and compute only while a call is open. A
+ * plugin changes nothing global: no locale, no floating-point mode, no signal handler, no working directory,
+ * no output to stdout or stderr, no exit().
  *
- * A simulator that cannot keep to that (an interpreter, a graphics card, a library with globals, handlers or
- * children) says DS_ENV_OWN_PROCESS in its descriptor: each instance then has a process to itself. One whose
- * results are not the same to the last bit says DS_ENV_INEXACT, and how far they may be apart in
- * ds_env_info.tolerance.
+ * A simulator that cannot keep to that (an interpreter, a graphics card, a library with globals,
+ * handlers or children) says DS_ENV_OWN_PROCESS in its descriptor: each instance then has a process to
+ * itself. One whose results are not the same to the last bit says DS_ENV_INEXACT, and how far they may
+ * be apart in ds_env_info.tolerance.
  */
 #ifndef DIFFSIM_ENV_H
 #define DIFFSIM_ENV_H

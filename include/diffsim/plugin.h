@@ -68,11 +68,11 @@ typedef struct ds_desc {
     const char *citation;          /* the paper it implements, or "" */
     const ds_param *const *params; /* NULL-terminated, in the order shown to users; may be NULL */
     const char *const *extensions; /* ids that get_extension may answer, NULL-terminated; may be NULL */
-    /* What the other side is to offer, as ids of its extensions (an optimizer names those of environments, an
-     * environment those of hosts), DS_HAS_GRADIENT, or DS_HAS_RESIDUALS: without one of `needs` the plugin does
-     * not work, and the host says so before it makes an instance; `uses` are made use of where they are there,
-     * perhaps only with some parameters. NULL-terminated; may be NULL. Ids that are not known are possible: a
-     * need of that kind is not met. */
+    /* What the other side is to offer, as ids of its extensions (an optimizer names those of environments,
+     * an environment those of hosts), DS_HAS_GRADIENT, or DS_HAS_RESIDUALS: without one of `needs` the
+     * plugin does not work, and the host says so before it makes an instance; `uses` are made use of where
+     * they are there, perhaps only with some parameters. NULL-terminated; may be NULL. Ids that are not
+     * known are possible: a need of that kind is not met. */
     const char *const *needs;
     const char *const *uses;
     DS_GROWN
@@ -114,9 +114,10 @@ typedef struct ds_plugin {
 } ds_plugin;
 #define DS_PLUGIN_SIZE_1_0 DS_SIZE_WITH(ds_plugin, optimizer)
 
-/* The only symbol that a plugin exports. The host passes its own version of the interface, so that one file can
- * serve hosts of several major versions; NULL says that it cannot serve this one. Returns a pointer to static
- * constant data and does nothing else: no allocation, no input or output, no thread. [any] */
+/* The only symbol that a plugin exports. The host passes its own version of the interface, so
+ * that one file can serve hosts of several major versions; NULL says that it cannot serve this
+ * one. Returns a pointer to static constant data and does nothing else: no allocation, no input
+ * or output, no thread. [any] */
 DS_EXPORT const ds_plugin *DS_CALL ds_plugin_query(uint32_t host_major, uint32_t host_minor);
 
 /* Conveniences for C authors (they change nothing of the interface; diffsim/helper/plugin.hpp has those for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin_list.c - lists plugins. Each is loaded in a child process: one that crashes or hangs in its start-up code
- * costs a line of the list, not the program. */
+/* plugin_list.c - lists plugins. Each is loaded in a child process: one that crashes or hangs in its
+ * start-up code costs a line of the list, not the program. */
 #include "config.h"
 
 #include "catalog/plugin_list.h"

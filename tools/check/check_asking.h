@@ -36,19 +36,20 @@ int ds_check_query_open(ds_check_asking *b, uint64_t channel, uint32_t op, const
                         ds_check_query *q);
 void ds_check_query_close(ds_check_query *q);
 
-/* Asks it alone, into memory of bytes `fill`; 1 = there is an answer in finite numbers. Records where it should be and
- * is not. */
+/* Asks it alone, into memory of bytes `fill`; 1 = there is an answer in finite numbers. Records
+ * where it should be and is not. */
 int ds_check_query_run(ds_check_asking *b, ds_check_query *q, const char *where, int fill);
 
-/* ds_check_evaluate() with questions whose answers are filled with ones (NaN) before; raw: they are left as they
- * are. */
+/* ds_check_evaluate() with questions whose answers are filled with ones (NaN) before; raw:
+ * they are left as they are. */
 void ds_check_ask(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
                   ds_ask *const *ask, ds_check_answer *a);
 void ds_check_ask_raw(ds_check_env *env, const double *x, uint32_t want, double *grad, uint64_t asks,
                       ds_ask *const *ask, ds_check_answer *a);
 
-/* Are two losses, or two answers to the question, the same: in every bit, or, of an inexact environment, up to its
- * tolerance relative to the largest element? *element (may be NULL) gets the first one that is not. */
+/* Are two losses, or two answers to the question, the same: in every bit, or, of an inexact
+ * environment, up to its tolerance relative to the largest element? *element (may be NULL) gets
+ * the first one that is not. */
 int ds_check_same_loss(const ds_check_asking *b, double first, double second);
 int ds_check_same_answer(const ds_check_asking *b, const ds_ask *q, const void *first, const void *second,
                          uint64_t *element);

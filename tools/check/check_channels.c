@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_channels.c - conformance of the extension channels: their list, their values, that no question changes an
- * answer, and the buffers of questions. Products have a file of their own. */
+/* check_channels.c - conformance of the extension channels: their list, their values, that no question
+ * changes an answer, and the buffers of questions. Products have a file of their own. */
 #include "config.h"
 
 #include <math.h>
@@ -401,8 +401,8 @@ typedef union longer_ask {
     unsigned char bytes[sizeof(ds_ask) + EXTRA];
 } longer_ask;
 
-/* Buffers of the question between pages without access; `out` is that of the answer, which may be no whole number of
- * words. */
+/* Buffers of the question between pages without access; `out` is that of the answer, which may
+ * be no whole number of words. */
 static int open_guards(const ds_check_asking *b, const ds_check_query *q, int at_end, ds_check_buffer *g,
                        unsigned char **out)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_products.c - conformance of products with the derivatives of channels: against difference quotients, and
- * against each other. A kink spoils the quotients of one point, so the median over some points is judged. */
+/* check_products.c - conformance of products with the derivatives of channels: against
+ * difference quotients, and against each other. A kink spoils the quotients of one point, so the
+ * median over some points is judged. */
 #include "config.h"
 
 #include <math.h>
@@ -131,8 +132,8 @@ static int quotient(bench *t, int of_values, double h, double *largest)
     return 1;
 }
 
-/* Difference quotients along v, best of some steps, against `exact`, or, where weights are given, its sum with them
- * against the number `exact` points to. Relative; NAN where rounding hides everything. */
+/* Difference quotients along v, best of some steps, against `exact`, or, where weights are given, its sum
+ * with them against the number `exact` points to. Relative; NAN where rounding hides everything. */
 static double quotient_error(bench *t, int of_values, const double *weights, const double *exact)
 {
     uint32_t type = of_values ? t->ch->type : DS_TYPE_F64;

@@ -13,7 +13,8 @@ typedef struct ds_channel_values {
     ds_answer answer;
 } ds_channel_values;
 
-/* Evaluates x once for every DS_MAX_ASKS channels. An environment without channels is refused (DS_EXIT_USAGE). */
+/* Evaluates x once for every DS_MAX_ASKS channels. An environment without channels
+ * is refused (DS_EXIT_USAGE). */
 int ds_channel_values_get(ds_pool *pool, const char *id, const double *x, ds_channel_values *out,
                           ds_error *e);
 void ds_channel_values_clear(ds_channel_values *v);

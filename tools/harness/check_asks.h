@@ -5,12 +5,13 @@
 
 #include "harness/check_watch.h"
 
-/* Fills the channels of a search that has residuals: the point itself, of which values can be had, and the residuals.
- * They are not the first ones: an optimizer has to look for their role. 0 without memory (recorded). */
+/* Fills the channels of a search that has residuals: the point itself, of which values can be had,
+ * and the residuals. They are not the first ones: an optimizer has to look for their role. 0
+ * without memory (recorded). */
 int ds_check_asks_offer(ds_check_watch *w);
 
-/* Are the questions of a batch, whose rows have been looked at, what the contract says? They are kept in w->asks. 0 =
- * no, and the breach is recorded. */
+/* Are the questions of a batch, whose rows have been looked at, what the contract says? They are kept in
+ * w->asks. 0 = no, and the breach is recorded. */
 int ds_check_asks_sound(ds_check_watch *w, const ds_batch *b);
 
 /* Answers the questions about row r of such a batch, and counts them. */

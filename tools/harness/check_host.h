@@ -71,7 +71,8 @@ int ds_check_is_poison(double v);
 /* Records every breach of evaluate()'s contract; `where` describes the point. 1 = there is a loss. */
 int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_answer *a, const char *where);
 
-/* Of an inexact environment the second one holds, in place of a hash, the longest component of the gradient. */
+/* Of an inexact environment the second one holds, in place of a hash, the longest
+ * component of the gradient. */
 ds_check_bits ds_check_answer_bits(const ds_check *c, const ds_check_answer *a, uint64_t n);
 
 /* How far two answers (`grad`: and gradients) are apart, as ds_env_info.tolerance measures it: 0 where every

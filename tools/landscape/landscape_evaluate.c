@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_evaluate.c - points of a slice as questions to the journal, which evaluates and records them, or answers
- * from the record what was asked before it was interrupted. */
+/* landscape_evaluate.c - points of a slice as questions to the journal, which evaluates and records them,
+ * or answers from the record what was asked before it was interrupted. */
 #include "config.h"
 
 #include <math.h>
@@ -43,8 +43,8 @@ static void close_chunk(chunk *k)
     free(k->outcome);
 }
 
-/* What is recorded of a gradient: derivatives along the axes, and the norm of the whole where every variable is
- * measured in widths of its bounds. */
+/* What is recorded of a gradient: derivatives along the axes, and the norm of the whole where every
+ * variable is measured in widths of its bounds. */
 static void condense(const void *ctx, const double *grad, double *out)
 {
     const ds_slice *s = ctx;

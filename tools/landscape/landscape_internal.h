@@ -57,8 +57,8 @@ typedef struct ds_landscape {
     size_t trails;
 } ds_landscape;
 
-/* landscape_evaluate.c: asks the journal for `count` points of the slice (2 coordinates each). 0, an exit status, or
- * DS_POOL_STOPPED. */
+/* landscape_evaluate.c: asks the journal for `count` points of the slice (2 coordinates each). 0, an exit
+ * status, or DS_POOL_STOPPED. */
 int ds_landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
                      ds_slice_value *out, ds_error *e);
 

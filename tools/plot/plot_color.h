@@ -17,7 +17,8 @@ ds_color ds_color_hex(uint32_t rgb, double a);
  * green, purple, sky blue, vermillion, yellow. */
 ds_color ds_color_series(uint32_t i, double a);
 
-/* Dark blue over green to yellow (matplotlib's viridis, by S. van der Walt and N. Smith); t is cut to 0..1. */
+/* Dark blue over green to yellow (matplotlib's viridis, by S. van der Walt and
+ * N. Smith); t is cut to 0..1. */
 ds_color ds_color_viridis(double t);
 
 /* 0x00RRGGBB. */

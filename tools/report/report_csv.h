@@ -12,8 +12,8 @@ typedef struct ds_table ds_table;
 ds_table *ds_table_new(const char *header);
 void ds_table_free(ds_table *t);
 
-/* Adds a row, by a letter per cell: t const char * (NULL = empty), n uint64_t, r double, R const double * of so many
- * cells as the letters R that follow each other. */
+/* Adds a row, by a letter per cell: t const char * (NULL = empty), n uint64_t, r double, R const double *
+ * of so many cells as the letters R that follow each other. */
 void ds_table_row(ds_table *t, const char *kinds, ...);
 
 /* Writes the file atomically where rc is 0 and path is not NULL; frees `t`. Returns rc or what failed. */

@@ -15,8 +15,8 @@
 /* The columns of all formats, in the order of the texts; x and the gradient come after them. */
 typedef struct column {
     const char *name;
-    char
-        kind; /* n count, i whole number, r real, b the best loss so far, a seconds, o outcome, g gradient, t text */
+    /* n count, i whole number, r real, b the best loss so far, a seconds, o outcome, g gradient, t text */
+    char kind;
     size_t offset; /* in ds_row */
 } column;
 

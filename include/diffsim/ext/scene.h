@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/ext/scene.h - environment extension "ds.env.scene/1": what an episode looked like.
  *
- * What for: pictures, trajectories and metrics of any environment, drawn by the host without knowing what it
- * simulates.
+ * What for: pictures, trajectories and metrics of any environment, drawn by the host without
+ * knowing what it simulates.
  *
- * Scenario: a search has found a better point; the host evaluates it once more with DS_WANT_SCENE, asks for the
- * bodies and a few of the frames, and draws best.png.
+ * Scenario: a search has found a better point; the host evaluates it once more with DS_WANT_SCENE, asks for
+ * the bodies and a few of the frames, and draws best.png.
  *
- * Rules for the environment: the same bodies and metrics at every call; what is kept does not change the loss.
- * Rules for the host: it asks nothing before such an evaluation, and copies what it wants to keep.
+ * Rules for the environment: the same bodies and metrics at every call; what is kept does not change the
+ * loss. Rules for the host: it asks nothing before such an evaluation, and copies what it wants to keep.
  *
  * After an evaluate() that had DS_WANT_SCENE the instance answers for that episode: frames 0..steps of a
  * fixed list of bodies, and metrics with one value per frame. The host draws pictures, writes trajectories

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/helper/random.h - reproducible random numbers for plugins: Philox4x32-10 (Random123) keyed by seed and
- * stream name.
+/* diffsim/helper/random.h - reproducible random numbers for plugins: Philox4x32-10 (Random123) keyed by
+ * seed and stream name.
  *
  * Header only, no part of the binary interface. Needs Random123 (Debian: librandom123-dev). A stream depends
  * on the seed, its name and its index alone, so that adding a stream never shifts another one. A ds_random is

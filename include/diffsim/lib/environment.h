@@ -89,8 +89,8 @@ typedef struct ds_environment_box {
 /* Fills *box. */
 ds_status ds_environment_describe(const ds_environment *environment, ds_environment_box *box);
 
-/* Name, unit and group of variable i = 0 .. n - 1; the texts belong to the environment. DS_E_UNSUPPORTED where
- * its variables have no names. */
+/* Name, unit and group of variable i = 0 .. n - 1; the texts belong to the environment. DS_E_UNSUPPORTED
+ * where its variables have no names. */
 ds_status ds_environment_variable(const ds_environment *environment, uint64_t i, ds_variable *out);
 
 /* Why the last call failed, or its first row that has no loss; "" where there is nothing to say. Valid

@@ -30,8 +30,8 @@ typedef struct cloth_mesh {
     double *c;              /* N s/m, damping along the spring, per slot */
 } cloth_mesh;
 
-/* A lattice with all points present and no springs; its arrays, with room for all bands, are of `room`. 0 where
- * there is no memory. */
+/* A lattice with all points present and no springs; its arrays, with room for all bands, are of `room`.
+ * 0 where there is no memory. */
 int cloth_mesh_open(cloth_mesh *m, memory *room, size_t layers, size_t rows, size_t columns);
 
 /* Adds the springs of one step: layers >= 0, and the first component that is not 0 is positive. Vertices that

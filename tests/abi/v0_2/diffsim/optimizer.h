@@ -5,10 +5,10 @@
  * until it has nothing more to ask, and returns. The host does the rest: it counts the budget, evaluates in
  * parallel, isolates crashes, records every answer and remembers the best point. An optimizer has no
  * checkpoint code: to resume a run the host starts it again and answers from the record. Therefore an
- * optimizer must be deterministic: what it asks may depend on its parameters, host->seed, the problem and the
- * answers alone; never on time, on addresses or on a global random state. Instances are independent of each
- * other and may run at the same time, in the host's process or in one of their own, so a plugin keeps no mutable
- * global state; what env.h says about threads and about what is global holds here, too.
+ * optimizer must be deterministic: what it asks may depend on its parameters, host->seed, the problem and
+ * the answers alone; never on time, on addresses or on a global random state. Instances are independent of
+ * each other and may run at the same time, in the host's process or in one of their own, so a plugin keeps
+ * no mutable global state; what env.h says about threads and about what is global holds here, too.
  */
 #ifndef DIFFSIM_OPTIMIZER_H
 #define DIFFSIM_OPTIMIZER_H
@@ -50,12 +50,14 @@ typedef struct ds_batch {
         *tag; /* in: what the rows are for ("init", "sample", "descent"), <= DS_MAX_TAG bytes; may be NULL */
     uint64_t group; /* in: number of the restart, leap or generation they belong to, for plots; else 0 */
     uint64_t done;  /* out: rows answered, from the first on; less than count only with DS_STOPPED */
-    /* in: what else is asked about every row (diffsim/ext/channel.h); 0 and NULL where nothing is. Any number of
-     * values, and at most one product (JV, JTV, HV): another product at the same point is another row. */
+    /* in: what else is asked about every row (diffsim/ext/channel.h); 0 and NULL where nothing
+     * is. Any number of values, and at most one product (JV, JTV, HV): another product at the
+     * same point is another row. */
     uint64_t asks;
     ds_ask *const *ask;
-    /* in: count numbers, NULL = all 0. Rows of one run with the same number, which is not 0, see the same noise
-     * (common random numbers); 0 = noise of its own. Without effect where the environment is not stochastic. */
+    /* in: count numbers, NULL = all 0. Rows of one run with the same number, which is not 0, see
+     * the same noise (common random numbers); 0 = noise of its own. Without effect where the
+     * environment is not stochastic. */
     const uint64_t *noise;
     uint64_t *cost_steps; /* out: count values: simulation steps that each row took; may be NULL */
     DS_GROWN
@@ -70,8 +72,8 @@ struct ds_objective {
     void *ctx; /* private to the host */
 
     /* Evaluates the rows of a batch, each of which costs one evaluation of the budget, with or without
-     * gradient and asks, failed or not. Rows may be evaluated in any order and in parallel; answers do not depend on
-     * that. Call it from the thread of run() only. Returns
+     * gradient and asks, failed or not. Rows may be evaluated in any order and in parallel; answers do not
+     * depend on that. Call it from the thread of run() only. Returns
      *   DS_OK       all rows are answered
      *   DS_STOPPED  budget, time, target or the user ended the run, and the first `done` rows are answered:
      *               return from run() with DS_STOPPED; further calls return DS_STOPPED at once

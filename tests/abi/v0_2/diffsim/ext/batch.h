@@ -28,9 +28,10 @@ typedef struct ds_env_batch {
     uint32_t struct_size;
     uint32_t reserved;
 
-    /* [instance] Evaluates 1 <= `count` <= DS_MAX_ROWS points. io[k] is what evaluate() would be given for point k, with the
-     * same `want` and the same questions (operation and channel) for all and without DS_WANT_SCENE; each gets the answer that evaluate() would give, bit for
-     * bit, in whatever company it is. After an error status, the host evaluates the points one by one. */
+    /* [instance] Evaluates 1 <= `count` <= DS_MAX_ROWS points. io[k] is what evaluate() would be given for
+     * point k, with the same `want` and the same questions (operation and channel) for all and without
+     * DS_WANT_SCENE; each gets the answer that evaluate() would give, bit for bit, in whatever company it
+     * is. After an error status, the host evaluates the points one by one. */
     ds_status(DS_CALL *evaluate)(void *self, uint64_t count, ds_eval *const *io);
     DS_GROWN
 } ds_env_batch;

@@ -4,20 +4,20 @@
  *
  * What for: learning a policy that looks at what happens (ppo, sac), and model-predictive control.
  *
- * Scenario: an optimizer calls begin() for eight lanes, gets eight observations, and then steps all lanes with
- * the actions of its policy until each says that it has ended; the host plays the lanes in parallel and records
- * one row for each episode.
+ * Scenario: an optimizer calls begin() for eight lanes, gets eight observations, and then steps all lanes
+ * with the actions of its policy until each says that it has ended; the host plays the lanes in parallel and
+ * records one row for each episode.
  *
- * Rules for the environment: the same noise key and actions give the same observations, rewards and loss, whatever
- * was called before; an episode that can go on is not ended, and `ended` says why it was. Rules for the optimizer:
- * one row for each lane and call; a lane whose episode has ended is free; everything from the thread of run().
- * Rules for the host: episodes are numbered as they begin and recorded in that order, however many lanes and jobs
- * there are.
+ * Rules for the environment: the same noise key and actions give the same observations, rewards and loss,
+ * whatever was called before; an episode that can go on is not ended, and `ended` says why it was. Rules for
+ * the optimizer: one row for each lane and call; a lane whose episode has ended is free; everything from the
+ * thread of run(). Rules for the host: episodes are numbered as they begin and recorded in that order,
+ * however many lanes and jobs there are.
  *
  * An episode of `horizon` control steps takes one action of n_act numbers per step and gives an observation
- * and a reward for it. It is the same episode that evaluate() simulates: n = horizon x n_act, and the actions
- * of all steps, one after the other, are the x whose loss evaluate() returns, bit for bit. Action t has the
- * units and the bounds of the components t n_act .. (t + 1) n_act - 1 of x.
+ * and a reward for it. It is the same episode that evaluate() simulates: n = horizon x n_act, and the
+ * actions of all steps, one after the other, are the x whose loss evaluate() returns, bit for bit. Action t
+ * has the units and the bounds of the components t n_act .. (t + 1) n_act - 1 of x.
  *
  * Rewards are not scaled and not discounted: where the loss belongs to the final state, a reward is
  * the decrease of that loss over the step; where the loss is a sum over the steps, it is minus the
@@ -39,9 +39,9 @@ extern "C" {
 
 /* ---- the side of an environment ---- */
 
-/* How an episode ended. A terminated one is over by its rules: nothing comes after it, and the value of its last
- * state is 0. A truncated one was cut: the task would go on, and whoever learns a value continues it from the
- * last observation. */
+/* How an episode ended. A terminated one is over by its rules: nothing comes after it, and the value of
+ * its last state is 0. A truncated one was cut: the task would go on, and whoever learns a value continues
+ * it from the last observation. */
 enum { DS_RL_GOES_ON = 0, DS_RL_TERMINATED = 1, DS_RL_TRUNCATED = 2 };
 
 /* ds_rl_info.flags: the horizon is a time limit, not a part of the task: an episode that reaches it is

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/ext/variables.h - environment extension "ds.env.variables/1": what the decision variables are called.
+/* diffsim/ext/variables.h - environment extension "ds.env.variables/1": what the
+ * decision variables are called.
  *
  * What for: tables, pictures and messages that say "stiffness [N/m]" or "push, x, step 12" instead of x17.
  *
- * Scenario: `dshost eval` prints the best point of a run by name and unit, a landscape writes the names at its
- * axes, and the columns of an exported table are headed by them.
+ * Scenario: `dshost eval` prints the best point of a run by name and unit, a landscape writes the names at
+ * its axes, and the columns of an exported table are headed by them.
  *
  * Rules for the environment: names are unique within an instance and do not change; variables that belong
- * together (the actions of one tool, the parameters of one material) share the name of a group. Rules for the
- * host: names are for people and files; nothing that is computed depends on them. It asks after the bounds,
- * where there are at most DS_MAX_NAMED variables, and refuses an instance that breaks the rules; without
- * names they are called x0, x1, ...
+ * together (the actions of one tool, the parameters of one material) share the name of a group. Rules for
+ * the host: names are for people and files; nothing that is computed depends on them. It asks after the
+ * bounds, where there are at most DS_MAX_NAMED variables, and refuses an instance that breaks the rules;
+ * without names they are called x0, x1, ...
  */
 #ifndef DIFFSIM_EXT_VARIABLES_H
 #define DIFFSIM_EXT_VARIABLES_H
