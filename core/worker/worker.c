@@ -157,7 +157,8 @@ static int describe(worker *w)
                ds_fd_write_all(DS_WORKER_START, report, size, "start file", &e) == 0 &&
                send_byte(DS_WORKER_DESCRIBED) == 0;
     free(report);
-    if (!told || rc != 0 || await_byte() != DS_WORKER_SETTINGS) {
+    /* One that was refused waits, too, until the host ends it: its own end might print at no certain time. */
+    if (!told || await_byte() != DS_WORKER_SETTINGS || rc != 0) {
         return -1;
     }
     return read_start(w, &e) == 0 ? 0 : -1;
